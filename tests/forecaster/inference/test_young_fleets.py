@@ -1,0 +1,125 @@
+"""A fleet in its first year, forecast by a trained network: what it has not seen yet."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import infer
+from forecaster.model.two_stage_fit import Recipe, train_model
+from tests.make import make_depots, make_events, make_holidays
+
+START, GROWN = date(2024, 3, 4), date(2024, 6, 3)
+WEEK = np.array([1.0, 1.1, 1.05, 1.2, 1.4, 0.7, 0.5])
+SUNDAY = 7  # as isoweekday
+LEVELS = {f"steady {level}": level for level in (60, 90, 140, 200, 300, 420)}
+NAMES = [*LEVELS, "closed on Sundays", "three days old"]
+CHRISTMAS, THANKSGIVING = date(2024, 12, 25), date(2024, 11, 28)
+HOLIDAYS = {
+    date(2024, 5, 27): "Memorial Day",
+    date(2024, 7, 4): "Independence Day",
+    date(2024, 9, 2): "Labor Day",
+    THANKSGIVING: "Thanksgiving Day",
+    CHRISTMAS: "Christmas Day",
+}
+RECIPE = Recipe(
+    TaskConfig(horizon=7, context=56),
+    ModelConfig(units=12, head_units=12),
+    TrainConfig(epochs=6, batch_size=16, members=1),
+)
+
+
+def expected(level, day):
+    """Orders of an ordinary day: the fleet doubles in spring, and stays there."""
+    grown = min((day - START) / (GROWN - START), 1.0)
+    return level * (1 + grown) * WEEK[day.weekday()]
+
+
+def demand_through(origin):
+    rng = np.random.default_rng(3)
+    days = [START + timedelta(days=step) for step in range((origin - START).days + 1)]
+    quiet = [0.3 if day in HOLIDAYS else 1.0 for day in days]
+    rows = []
+    for name in NAMES:
+        usual = np.array([expected(LEVELS.get(name, 200), day) for day in days])
+        orders = np.round(usual * quiet * rng.lognormal(0, 0.08, len(days)))
+        rows.append(
+            pd.DataFrame({"depot_id": name, "service_on": days, "orders": orders})
+        )
+    demand = pd.concat(rows)
+    too_early = demand["service_on"] <= origin - timedelta(days=3)
+    return demand[~((demand["depot_id"] == "three days old") & too_early)]
+
+
+def week_after(origin):
+    """The forecast of the seven days after an origin."""
+    depots = make_depots(
+        len(NAMES),
+        depot_id=NAMES,
+        city=["Delft"] * len(NAMES),
+        closed_weekdays=[[SUNDAY] if "Sunday" in name else [] for name in NAMES],
+    )
+    holidays = make_holidays(*HOLIDAYS.items())
+    demand = demand_through(origin)
+    panel = build_panel(depots, demand, make_events(), holidays, origin, 7 + 14)
+    return infer.forecast(train_model(panel, RECIPE).production, panel)
+
+
+def days_after(origin):
+    return [origin + timedelta(days=step) for step in range(1, 8)]
+
+
+@pytest.fixture(scope="module")
+def summer():
+    """Ten days after the growth of spring has stopped."""
+    origin = GROWN + timedelta(days=9)
+    return week_after(origin), days_after(origin)
+
+
+def row(result, name, days):
+    """The median of the days on which that depot is open, and those days."""
+    open_h = result.basis_dh[NAMES.index(name)] != "closed"
+    usual = np.array([expected(LEVELS.get(name, 200), day) for day in days])
+    return result.p50_dh[NAMES.index(name)][open_h], usual[open_h]
+
+
+def test_the_growth_of_a_spring_is_not_continued(summer):
+    result, days = summer
+    pairs = [row(result, name, days) for name in LEVELS]
+    forecast, usual = (np.concatenate(orders) for orders in zip(*pairs, strict=True))
+    assert forecast.sum() == pytest.approx(usual.sum(), rel=0.05)
+
+
+def test_a_depot_three_days_old_has_its_own_level_and_the_week_of_its_city(summer):
+    result, days = summer
+    forecast, usual = row(result, "three days old", days)
+    np.testing.assert_allclose(forecast, usual, rtol=0.25)
+    own, other = (
+        np.log(result.p90_dh[depot] / result.p10_dh[depot]).mean()
+        for depot in (NAMES.index("three days old"), NAMES.index("steady 200"))
+    )
+    assert own > other
+
+
+def test_a_depot_closed_on_sundays_has_nothing_then_and_its_level_on_other_days(summer):
+    result, days = summer
+    sundays = [day.isoweekday() == SUNDAY for day in days]
+    orders_h = result.p90_dh[NAMES.index("closed on Sundays")]
+    assert (orders_h[sundays] == 0.0).all()
+    forecast, usual = row(result, "closed on Sundays", days)
+    assert len(forecast) == 6
+    np.testing.assert_allclose(forecast, usual, rtol=0.2)
+
+
+def test_a_first_christmas_is_forecast_from_the_holidays_before_it():
+    origin = CHRISTMAS - timedelta(days=4)
+    result, days = week_after(origin), days_after(origin)
+    step, ordinary = days.index(CHRISTMAS), days.index(CHRISTMAS - timedelta(days=2))
+    for name, level in LEVELS.items():
+        usual = [expected(level, day) for day in days]
+        forecast = result.p50_dh[NAMES.index(name)]
+        assert forecast[step] < 0.6 * usual[step], name
+        assert forecast[ordinary] == pytest.approx(usual[ordinary], rel=0.25), name
