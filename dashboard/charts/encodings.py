@@ -15,6 +15,7 @@ NAIVE, MEDIAN = "seasonal naive", "median of 4"
 SERIES = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
 DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
 """Dash pattern of each series, so that colour is not the only distinction."""
+MAX_LABELLED_DAYS = 14
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""
@@ -100,15 +101,16 @@ def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
 
 
 def time_axis(table: pd.DataFrame, column: str) -> alt.X:
-    """A time axis of days; Mondays are labelled."""
-    mondays = table.loc[table[column].dt.day_of_week == 0, column].unique()
+    """A time axis of days; a fortnight has every day labelled, more have Mondays."""
+    days = table[column].drop_duplicates()
+    if len(days) > MAX_LABELLED_DAYS:
+        days = days[days.dt.day_of_week == 0]
     axis = alt.Axis(
         format="%a %-d %b",
         grid=False,
         labelOverlap=True,
         values=[
-            alt.DateTime(year=day.year, month=day.month, date=day.day)
-            for day in map(pd.Timestamp, mondays)
+            alt.DateTime(year=day.year, month=day.month, date=day.day) for day in days
         ],
     )
     return alt.X(f"{column}:T", title=None, axis=axis)
