@@ -215,7 +215,7 @@ class _Trainer:
         return progress._replace(best_epoch=progress.epoch, best_mape=mape, best=best)
 
     def _learning_rate(self, step: int) -> np.float32:
-        """Learning rate of a step: linear warmed_up-up, and cosine decay to a half.
+        """Learning rate of a step: linear warm-up, and cosine decay to a half.
 
         The running average of the weights makes a decay to 0 unnecessary.
         """
