@@ -1,6 +1,6 @@
 """SQL of the whole fleet: freshness, totals, the days ahead, models, overrides."""
 
-from dashboard.sql.shared import CLOSURES, DAYS, DEPOT_NAMES, IS_FOR_DEPOT
+from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, IS_FOR_DEPOT
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
@@ -60,14 +60,12 @@ with closures as ({CLOSURES}), scope as (
         where v.depot_id = d.depot_id and superseded_at is null and orders is not null
     ) first_count on true
     where :city = '' or d.city = :city
-), days as ({DAYS}), past as (
+), days as ({DAYS}), counts as materialized ({COUNTS}), past as (
     select g.day_on, sum(v.orders)::float8 as actual,
            count(*) filter (where v.orders is null and g.day_on >= s.first_on
                                   and not {is_closed("g.day_on", "s")}) as missing
     from days g cross join scope s
-    left join demand_versions v
-      on v.depot_id = s.depot_id and v.service_on = g.day_on
-     and v.superseded_at is null
+    left join counts v on v.depot_id = s.depot_id and v.service_on = g.day_on
     where g.day_on <= :origin
     group by g.day_on
 ), ahead as (

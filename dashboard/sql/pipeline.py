@@ -1,6 +1,6 @@
 """SQL of runs, files, backfills and missing days."""
 
-from dashboard.sql.shared import CLOSURES, DAYS, DEPOT_NAMES
+from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.ledger import RUN_STATE
 
@@ -82,21 +82,26 @@ limit :row_limit
 # A closed day without orders is closed, whatever its count says. A day is missing if the
 # depot was open, after its first count, and has no count.
 CALENDAR = f"""
-with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), first_counts as (
-    select depot_id, min(service_on) as first_on, max(service_on) as last_on
-    from demand_versions where superseded_at is null and orders is not null
-    group by depot_id
-), states as (
-    select d.depot_id, names.name, d.city, b.last_on, g.day_on,
+with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope as (
+    select d.*, names.name as display_name, first_count.first_on, last_count.last_on
+    from depots d join names using (depot_id)
+    left join lateral (
+        select min(service_on) as first_on from demand_versions v
+        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
+    ) first_count on true
+    left join lateral (
+        select max(service_on) as last_on from demand_versions v
+        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
+    ) last_count on true
+    where d.closed_on is null or d.closed_on > :since
+), counts as materialized ({COUNTS}), states as (
+    select d.depot_id, d.display_name as name, d.city, d.last_on, g.day_on,
            case when {is_closed("g.day_on")} and coalesce(v.orders, 0) = 0 then 'closed'
                 when v.orders is not null then 'counted'
-                when b.first_on is null or g.day_on < b.first_on then 'before'
+                when d.first_on is null or g.day_on < d.first_on then 'before'
                 else 'missing' end as state
-    from depots d join names using (depot_id) cross join days g
-    left join first_counts b on b.depot_id = d.depot_id
-    left join demand_versions v
-      on v.depot_id = d.depot_id and v.service_on = g.day_on and v.superseded_at is null
-    where d.closed_on is null or d.closed_on > :since
+    from scope d cross join days g
+    left join counts v on v.depot_id = d.depot_id and v.service_on = g.day_on
 )
 select depot_id, name, city, last_on, array_agg(state order by day_on) as states,
        count(*) filter (where state = 'missing') as missing,

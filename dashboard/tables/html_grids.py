@@ -51,14 +51,12 @@ def week(
         f'<th scope="col" class="wide">{formatting.count(len(days), "day")}</th>',
         '<th scope="col" class="wide">vs last week</th>',
     ]
-    rows = depots.to_dict("records")
     limit = max(max_depots // n_cities, 1)
     bodies = [
-        _city(str(city), list(own), limit)
-        for city, own in groupby(rows, itemgetter("city"))
+        _city(str(city), own, limit) for city, own in depots.groupby("city", sort=False)
     ]
     if len(bodies) > 1:
-        bodies.insert(0, [_city_totals("All cities", rows)])
+        bodies.insert(0, [_city_totals("All cities", depots)])
     return html_parts.table("hf-week", "Depot", heads, *bodies)
 
 
@@ -129,29 +127,27 @@ def _error_cell(row: Row, best: float, worst: float) -> str:
     )
 
 
-def _city(city: str, rows: list[Row], limit: int) -> list[str]:
+def _city(city: str, depots: pd.DataFrame, limit: int) -> list[str]:
     """A city's totals, and its first depots."""
-    depots = [list(own) for _, own in groupby(rows, itemgetter("depot_id"))]
-    lines = [_city_totals(city, rows), *map(_depot, depots[:limit])]
-    if len(depots) > limit:
+    depot_ids = depots["depot_id"].unique()
+    shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
+    lines = [_city_totals(city, depots)]
+    lines += [_depot(list(own)) for _, own in groupby(shown, itemgetter("depot_id"))]
+    if len(depot_ids) > limit:
         lines.append(
-            f'<tr><th scope="row" colspan="10"><small>and {len(depots) - limit:,} more: '
+            f'<tr><th scope="row" colspan="10"><small>and {len(depot_ids) - limit:,} more: '
             "choose the city, or open “View data”</small></th></tr>"
         )
     return lines
 
 
-def _city_totals(name: str, rows: list[Row]) -> str:
+def _city_totals(name: str, depots: pd.DataFrame) -> str:
     """Sums of the depots' planned numbers, by day."""
-    day = itemgetter("target_on")
-    totals = [
-        sum(row["point"] for row in own)
-        for _, own in groupby(sorted(rows, key=day), day)
-    ]
-    change = formatting.signed_percent(summaries.change(rows), 0)
+    totals = depots.groupby("target_on")["point"].sum()
+    change = formatting.signed_percent(summaries.change(depots), 0)
     cells = [
         *(f'<td class="day">{_sum(total)}</td>' for total in totals),
-        f'<td class="wide">{formatting.orders(sum(totals))}</td>',
+        f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
     return html_parts.row(escape(name), cells, "total")

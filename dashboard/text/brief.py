@@ -302,7 +302,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
 
 def _versus_last_week(rows: pd.DataFrame) -> str:
     """', +22 % vs last week'; '' where last week is not known."""
-    ratio = summaries.change(rows.to_dict("records"))
+    ratio = summaries.change(rows)
     if math.isnan(ratio):
         return ""
     return f", {formatting.signed_percent(ratio, 0)} vs last week"

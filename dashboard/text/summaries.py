@@ -1,7 +1,7 @@
 """Summary sentences and key figures of query results; no I/O."""
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any, cast
 
 import pandas as pd
@@ -15,27 +15,24 @@ MIN_BIAS = 0.0005
 A_DAY = pd.Timedelta(days=1)
 
 
-def change(rows: Iterable[Row]) -> float:
+def change(days: pd.DataFrame) -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      rows: With point and week_before; rows without week_before are ignored.
+      days: With point and week_before; rows without week_before are ignored.
 
     Returns:
       0.1 for a tenth more; NaN where no row has a week before.
     """
-    comparable = [row for row in rows if not math.isnan(row["week_before"])]
-    before = sum(row["week_before"] for row in comparable)
-    return sum(row["point"] for row in comparable) / before - 1 if before else math.nan
+    comparable = days.dropna(subset=["week_before"])
+    before = comparable["week_before"].sum()
+    return float(comparable["point"].sum() / before - 1) if before else math.nan
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
     by_day = week.groupby("target_on")["point"].sum()
-    comparable = week.dropna(subset=["week_before"])
-    difference = formatting.signed_percent(
-        change(comparable[["point", "week_before"]].to_dict("records"))
-    )
+    difference = formatting.signed_percent(change(week))
     depots = week.drop_duplicates("depot_id")
     figures = {
         f"Orders in {formatting.next_days(len(by_day))}": (
@@ -48,9 +45,9 @@ def week_figures(week: pd.DataFrame) -> Figures:
             f"of {formatting.count(len(depots), 'depot')}",
         ),
     }
-    revised = depots.dropna(subset=["revised"]).to_dict("records")
-    if revised:
-        largest = max(revised, key=lambda depot: abs(depot["revised"]))
+    revised = depots.dropna(subset=["revised"])
+    if not revised.empty:
+        largest = revised.iloc[int(revised["revised"].abs().argmax())]
         origin = week["target_on"].min() - A_DAY
         since = formatting.since(largest["before_on"], origin)
         revision = formatting.signed_percent(largest["revised"], 0)

@@ -21,8 +21,8 @@ DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
     ],
 )
 def test_change_is_over_days_known_in_both_weeks(rows, expected):
-    said = [{"point": point, "week_before": before} for point, before in rows]
-    np.testing.assert_allclose(summaries.change(said), expected)
+    days = pd.DataFrame(rows, columns=["point", "week_before"])
+    np.testing.assert_allclose(summaries.change(days), expected)
 
 
 def test_key_figures_of_the_week_ahead():
