@@ -67,6 +67,8 @@ def evaluation_scores(
 ) -> dict[str, Any]:
     """Scores the evaluation model on its holdout, with the baselines.
 
+    Under `models`, `gru` is the evaluation model, as in the answer of `harbor backtest`.
+
     Args:
       panel: Panel with the holdout's actuals.
       evaluation: The challenger's evaluation model.
