@@ -15,7 +15,7 @@ def test_every_city_has_its_days_with_the_vans_of_its_depots(freshness):
     assert list(days["target_on"][:7]) == sorted(set(days["target_on"]))
     rotterdam = days[7:]
     assert set(rotterdam["vans"]) == {6 + 4 + 3}
-    assert (rotterdam["short"] == (rotterdam["needed"] - 13).clip(lower=0)).all()
+    assert (rotterdam["short"] == (rotterdam["needed_pooled"] - 13).clip(lower=0)).all()
     is_unlikely = rotterdam["delivery_probability"] < 0.9
     assert ((rotterdam["short"] > 0) == is_unlikely).all()
     assert (days["point"] > 0).all()
@@ -33,6 +33,6 @@ def test_a_planners_number_is_in_the_shortage(freshness, tomorrow):
     change(orders=9000, depot="RTM-01", day=tomorrow)
     after = shortage.totals(queries.freshness()).iloc[7]
     assert after["point"] > before["point"] + 7000
-    assert after["needed"] > before["needed"]
+    assert after["needed_pooled"] > before["needed_pooled"]
     assert after["short"] > 0
     assert after["delivery_probability"] < 0.01

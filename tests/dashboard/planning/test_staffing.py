@@ -113,14 +113,14 @@ def test_equal_depots_get_equal_vans():
     assert sorted(allocated.tolist()) == [2, 2, 3]
 
 
-def test_the_service_level_is_the_probability_of_enough_vans():
+def test_the_delivery_probability_is_that_of_enough_vans():
     rows = [np.array([90.0]), np.array([100.0]), np.array([111.0])]
     drawn = staffing.cases(*rows)
-    chance = staffing.service_level(drawn, 111.0, np.array([1]))
+    chance = staffing.delivery_probability(drawn, 111.0, np.array([1]))
     assert chance[0] == pytest.approx(0.9, abs=0.01)
     log = np.log1p([100.0, 111.0])
     sigma = (log[1] - log[0]) / NormalDist().inv_cdf(0.9)
     expected = NormalDist(log[0], sigma).cdf(np.log1p(105.0))
-    some = staffing.service_level(drawn, 105.0, np.array([1]))
+    some = staffing.delivery_probability(drawn, 105.0, np.array([1]))
     assert some[0] == pytest.approx(expected, abs=0.01)
     assert staffing.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]
