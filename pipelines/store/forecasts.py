@@ -1,21 +1,22 @@
-"""Statements for forecasts, their totals and their scores."""
+"""Statements for forecasts, their totals and their scores.
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+Forecasts and totals are written by COPY: `replace_forecasts` and `replace_totals`. Scores are
+written by `score_origin`, with `insert into scores`.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, LiteralString
+from typing import Any
 
-import psycopg
 import pyarrow as pa
 import sqlalchemy as sa
-from psycopg import sql
-from pyarrow import csv as arrow_csv
 
 from pipelines.schema import forecast_totals, forecasts, scores, scores_due
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.store import score_totals
+from pipelines.store.copying import copy_rows, copy_table
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
 BASELINE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
@@ -63,6 +64,7 @@ def replace_forecasts(
     if connection.scalar(sa.select(sa.exists().where(*replaced, *is_kept))):
         return False
     connection.execute(sa.delete(forecasts).where(*replaced))
+    # copy forecasts (...) from stdin
     copy_table(connection, forecasts.name, FORECAST_COLUMNS, table)
     score_totals.renew_if_scored(connection, origin)
     return True
@@ -85,6 +87,7 @@ def replace_totals(
     table = forecast_totals
     same = (table.c.origin_on == origin) & (table.c.model_version == model_version)
     connection.execute(sa.delete(table).where(same))
+    # copy forecast_totals (...) from stdin
     copy_rows(connection, table.name, [column.name for column in table.columns], rows)
 
 
@@ -213,46 +216,6 @@ def _span(
 def has_scores(connection: sa.Connection) -> bool:
     """Whether any forecast has been scored."""
     return bool(connection.scalar(sa.select(sa.exists(sa.select(scores)))))
-
-
-def copy_rows(
-    connection: sa.Connection,
-    table: str,
-    columns: Iterable[str],
-    rows: Iterable[tuple[Any, ...]],
-) -> None:
-    """Streams rows into a table by COPY, within the connection's transaction."""
-    with _copy(connection, table, columns) as copy:
-        for row in rows:
-            copy.write_row(row)
-
-
-def copy_table(
-    connection: sa.Connection, table: str, columns: Iterable[str], rows: pa.Table
-) -> None:
-    """Streams rows in columns into a table by COPY, as CSV, in the order of `columns`."""
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
-    with _copy(connection, table, columns, "(format csv)") as copy:
-        copy.write(memoryview(sink.getvalue()))
-
-
-@contextmanager
-def _copy(
-    connection: sa.Connection,
-    table: str,
-    columns: Iterable[str],
-    options: LiteralString = "",
-) -> Iterator[psycopg.Copy]:
-    driver = connection.connection.driver_connection
-    assert driver is not None, "a connection in use has a driver"
-    statement = sql.SQL("copy {} ({}) from stdin {}").format(
-        sql.Identifier(table),
-        sql.SQL(", ").join(map(sql.Identifier, columns)),
-        sql.SQL(options),
-    )
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        yield copy
 
 
 READ_FORECASTS = f"""

@@ -14,7 +14,7 @@ from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines import schema
 from pipelines.store import score_totals
-from pipelines.store.forecasts import copy_rows
+from pipelines.store.copying import copy_rows
 from tests.make import make_artefact
 
 N_DAYS = 120
