@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from dashboard.planning import scenarios, staffing, transfers
+from dashboard.planning import depot_vans, scenarios, transfers
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.transfers import Transfer
 
@@ -29,23 +29,23 @@ def make_plan(week: pd.DataFrame, settings: Settings) -> pd.DataFrame:
 def _city_plan(week: pd.DataFrame, city: CitySettings) -> pd.DataFrame:
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
     capacity = city.orders_per_van
-    level_r = staffing.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
-    needed_r = staffing.vans_for(level_r, capacity)
-    case_rs = staffing.cases(p10_r, p50_r, p90_r)
+    level_r = depot_vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
+    needed_r = depot_vans.vans_for(level_r, capacity)
+    case_rs = depot_vans.cases(p10_r, p50_r, p90_r)
     allocated_r = needed_r.copy()
     for rows in week.groupby("target_on").indices.values():
         needed = needed_r[rows]
         if city.vans is not None and needed.sum() > city.vans:
             needed = np.minimum(needed, city.vans)
             most = int(needed.max())
-            marginal_rv = staffing.marginal_orders(case_rs[rows], capacity, most)
-            allocated_r[rows] = staffing.allocate(marginal_rv, needed, city.vans)
+            marginal_rv = depot_vans.marginal_orders(case_rs[rows], capacity, most)
+            allocated_r[rows] = depot_vans.allocate(marginal_rv, needed, city.vans)
     return week.assign(
         needed=needed_r,
         allocated=allocated_r,
-        drivers=staffing.vans_for(allocated_r * city.drivers_per_van, 1.0),
-        undelivered=staffing.undelivered(case_rs, capacity, allocated_r),
-        delivery_probability=staffing.delivery_probability(
+        drivers=depot_vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
+        undelivered=depot_vans.undelivered(case_rs, capacity, allocated_r),
+        delivery_probability=depot_vans.delivery_probability(
             case_rs, capacity, allocated_r
         ),
     )
