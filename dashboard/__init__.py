@@ -1,5 +1,5 @@
 """The pages: they read through `queries`.
 
 They save planners' overrides and city settings (`planning`), and, where allowed, the champion
-(`planning.promotion`); nothing else.
+(`models.promotion`); nothing else.
 """
