@@ -29,7 +29,7 @@ def change(rows: Iterable[Row]) -> float:
     return sum(row["point"] for row in comparable) / before - 1 if before else math.nan
 
 
-def week_figures(week: pd.DataFrame) -> Figures:
+def fleet_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
     by_day = week.groupby("target_on")["point"].sum()
     comparable = week.dropna(subset=["week_before"])

@@ -39,17 +39,17 @@ def test_key_figures_of_the_week_ahead():
             "before_on": DAYS[5],
         }
     )
-    assert summaries.week_figures(week) == {
+    assert summaries.fleet_figures(week) == {
         "Orders in the next 2 days": ("550", "+11.1 % vs last week"),
         "Busiest day": ("Fri 21 Nov", "300 orders"),
         "Depots with missing data": ("1", "of 2 depots"),
         "Largest change overnight": ("−4 %", "Beta"),
     }
-    late = summaries.week_figures(week.assign(is_late=True))
+    late = summaries.fleet_figures(week.assign(is_late=True))
     assert late["Depots with missing data"] == ("2", "of 2 depots")
-    older = summaries.week_figures(week.assign(before_on=DAYS[4]))
+    older = summaries.fleet_figures(week.assign(before_on=DAYS[4]))
     assert older["Largest change since Tue 18 Nov"] == ("−4 %", "Beta")
-    first = summaries.week_figures(week.assign(revised=np.nan))
+    first = summaries.fleet_figures(week.assign(revised=np.nan))
     assert not [label for label in first if label.startswith("Largest change")]
 
 

@@ -51,7 +51,7 @@ def figures_and_grid(
     """Key figures and grid of a city, or of all (''), in a sort order."""
     depots = ranked(city, order, freshness)
     names = day_names(city, freshness)
-    return summaries.week_figures(depots), html_grids.week(depots, names)
+    return summaries.fleet_figures(depots), html_grids.fleet_grid(depots, names)
 
 
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
