@@ -59,7 +59,7 @@ ROW_NAMES: dict[str, Callable[[float], str]] = {
     "horizon": lambda number: formatting.count(int(number), "day"),
     "weekday": lambda number: formatting.WEEKDAYS[int(number) - 1],
 }
-BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
+NAIVE_FORECASTS = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
@@ -162,14 +162,14 @@ def drivers(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
-    """One grain of `queries.accuracy`, baselines' MAPE beside; `heading` is of its name."""
+    """One grain of `queries.accuracy`, the naive forecasts' MAPE beside; `heading` is of its name."""
     column = {"day": "day_on", "model": "model_version"}.get(grain, grain)
     rows = scores[scores["grain"] == grain].set_index(column)
     model = rows[rows["forecaster"] == "forecast"]
     table = model.assign(
         **{
-            name: rows[rows["forecaster"] == baseline]["mape"]
-            for name, baseline in BASELINES.items()
+            name: rows[rows["forecaster"] == label]["mape"]
+            for name, label in NAIVE_FORECASTS.items()
         }
     ).reset_index()
     if grain in ROW_NAMES:

@@ -19,7 +19,7 @@ from pipelines.store import score_totals
 from pipelines.store.copying import copy_rows, copy_table
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
-BASELINE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
+NAIVE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
 WRITE_LOCK = 0x464F_5245  # "FORE"; beside it the origin
 
 
@@ -171,7 +171,7 @@ def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, in
 
 
 def score_origin(
-    connection: sa.Connection, origin: date, days_ahead: int, baselines: pa.Table
+    connection: sa.Connection, origin: date, days_ahead: int, naive: pa.Table
 ) -> int:
     """Scores the forecasts of an origin whose score is missing or differs.
 
@@ -181,16 +181,16 @@ def score_origin(
     Args:
       connection: Inside a transaction.
       origin: Origin of the forecasts.
-      days_ahead: Forecasts of no later day are touched, as their baselines are not given.
-      baselines: `BASELINE_COLUMNS` (null where there is none) from the same origin, of
+      days_ahead: Forecasts of no later day are touched, as their naive forecasts are not given.
+      naive: `NAIVE_COLUMNS` (null where there is none) from the same origin, of
         every depot and day ahead.
 
     Returns:
       Number of depot-days scored.
     """
     score_totals.lock(connection)
-    connection.execute(sa.text(BASELINES_TABLE))
-    copy_table(connection, "baselines_now", BASELINE_COLUMNS, baselines)
+    connection.execute(sa.text(NAIVE_TABLE))
+    copy_table(connection, "naive_now", NAIVE_COLUMNS, naive)
     parameters = {
         "origin": origin,
         "until": origin + timedelta(days=days_ahead),
@@ -199,7 +199,7 @@ def score_origin(
     connection.execute(sa.text(TO_SCORE), parameters)
     connection.execute(sa.text(DROP_STALE_SCORES), parameters)
     scored = connection.execute(sa.text(SCORE_MISSING))
-    connection.execute(sa.text("drop table baselines_now, to_score"))
+    connection.execute(sa.text("drop table naive_now, to_score"))
     score_totals.renew(connection, origin)
     return scored.rowcount
 
@@ -269,8 +269,8 @@ CHANGED_SCORES = "where s.origin_on = any(:origins) or s.target_on = any(:target
 CHANGED_ORIGINS_TO_SCORE = COMPARE_SCORES.format(
     of_forecasts=CHANGED_FORECASTS, of_scores=CHANGED_SCORES
 )
-BASELINES_TABLE = """
-create temporary table baselines_now (
+NAIVE_TABLE = """
+create temporary table naive_now (
     depot_id text, target_on date, seasonal_naive double precision,
     median4 double precision, primary key (depot_id, target_on)
 ) on commit drop
@@ -296,7 +296,7 @@ insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, 
 select f.depot_id, f.origin_on, f.target_on, f.model_version, f.actual, f.p10, f.p50,
        f.p90, f.point, b.seasonal_naive, b.median4, f.is_live
 from to_score f
-left join baselines_now b using (depot_id, target_on)
+left join naive_now b using (depot_id, target_on)
 where not exists (
     select from scores s
     where (s.depot_id, s.origin_on, s.target_on, s.model_version)

@@ -94,7 +94,7 @@ def scores(*rows):
     return table.assign(all_mape=0.09, all_counted=table["counted"])
 
 
-def test_accuracy_is_stated_beside_both_baselines():
+def test_accuracy_is_stated_beside_both_naive_forecasts():
     table = scores(
         ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
         ("median of 4", 0.11, 0.1, 0.0, np.nan, 684),
@@ -114,7 +114,7 @@ def test_days_without_a_baseline_are_counted():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
     figures = summaries.accuracy_figures(table.assign(all_counted=700))
     assert figures["Days scored"] == (
-        "684", "16 more have no baseline; with them MAPE 9.0 %",
+        "684", "16 more have no naive forecast; with them MAPE 9.0 %",
     )  # fmt: skip
 
 
