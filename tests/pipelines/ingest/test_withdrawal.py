@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.cli import app
-from pipelines.demand import counting, retention
+from pipelines.demand import counting, order_pruning
 from pipelines.ingest import FileOptions, replay
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.settings import Settings
@@ -187,7 +187,7 @@ def test_frozen_days_stay_and_nothing_dropped_comes_back(clean_engine, tmp_path)
     load_all(clean_engine, tmp_path, texts)
     before = counted(clean_engine)
     kept = Settings(keep_orders_days=60, timezone="Europe/Brussels")
-    retention.drop_old_orders(clean_engine, kept, NOW)
+    order_pruning.drop_old_orders(clean_engine, kept, NOW)
     withdraw(clean_engine, [file_id_of(clean_engine, "b.csv")])
     assert [row[0] for row in rows(clean_engine, "orders")] == ["2"]
     after = counted(clean_engine)
