@@ -1,1 +1,5 @@
-"""The pages: they read through `queries`, and write overrides only."""
+"""The pages: they read through `queries`.
+
+They save planners' overrides and city settings (`planning`), and, where allowed, the champion
+(`models.promotion`); nothing else.
+"""

@@ -51,7 +51,7 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
 
 page = st.navigation(
     [
-        st.Page("views/fleet.py", title="Days ahead", default=True),
+        st.Page("views/days_ahead.py", title="Days ahead", default=True),
         st.Page("views/depot.py", title="Depot", url_path="depot"),
         st.Page("views/plan.py", title="Plan", url_path="plan"),
         st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),

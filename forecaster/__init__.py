@@ -16,6 +16,8 @@ Words
   level       mean log count of a depot's regular days among the last 28
   log count   log(1 + orders): the unit of the network
   baseline    forecast from the depot's own weeks, which the network corrects
+  naive       the seasonal naive and the median of four weeks, which every model is scored
+              beside; `has_baselines` of the scores means these
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals

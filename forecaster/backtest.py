@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from forecaster import metrics
-from forecaster.baselines import get_baseline, seasonal_naive_scale
 from forecaster.data.panel import Panel
 from forecaster.errors import CutoffError
+from forecaster.naive_forecasts import get_naive_forecast, seasonal_naive_scale
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,13 @@ def run(
     }
 
 
-def baseline_forecaster(name: str, horizon: int) -> Forecaster:
-    """Wraps a baseline as a forecaster without bounds.
+def naive_forecaster(name: str, horizon: int) -> Forecaster:
+    """Wraps a naive forecast as a forecaster without bounds.
 
     Raises:
-      ConfigError: there is no such baseline.
+      ConfigError: there is no such naive forecast.
     """
-    compute = get_baseline(name)
+    compute = get_naive_forecast(name)
 
     def forecast(panel: Panel) -> ScoredForecast:
         point_dh = compute(panel.demand_dt, panel.n_steps, horizon).astype(float)

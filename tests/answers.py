@@ -16,8 +16,8 @@ from typing_extensions import TypedDict, get_type_hints
 from pipelines import schema
 from pipelines.backfill.plan import Slot
 from pipelines.database.roles import RoleGrants
-from pipelines.demand.retention import DroppedOrders as DroppedOrdersRecord
-from pipelines.forecasting import retention
+from pipelines.demand.order_pruning import DroppedOrders as DroppedOrdersRecord
+from pipelines.forecasting import forecast_export
 from pipelines.ingest.replay import ReplayResult
 from pipelines.ingest.report import Counts
 from pipelines.store import events
@@ -68,7 +68,7 @@ ReplayedRows = _record("ReplayedRows", ReplayResult)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)
 PrunedArtefacts = _record("PrunedArtefacts", PrunedArtefactsRecord)
-ExportedForecasts = _record("ExportedForecasts", retention.ExportedForecasts)
+ExportedForecasts = _record("ExportedForecasts", forecast_export.ExportedForecasts)
 DroppedOrders = _record("DroppedOrders", DroppedOrdersRecord)
 
 

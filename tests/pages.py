@@ -30,7 +30,7 @@ class Command:
 
 def pages() -> list[Path]:
     """Every page in Markdown, of the repository and nothing beneath it that is not."""
-    inside = (path for room in ROOT.iterdir() for path in _markdown(room))
+    inside = (path for folder in ROOT.iterdir() for path in _markdown(folder))
     return sorted(inside)
 
 

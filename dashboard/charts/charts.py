@@ -171,7 +171,7 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
-    """Daily grain of `queries.accuracy`: 7-day mean MAPE of the forecast and the baselines.
+    """Daily grain of `queries.accuracy`: 7-day mean MAPE of the forecast and the naive forecasts.
 
     The forecast's single days are dots. Each line carries its name at its end, and one
     ruler tells all three.

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import plan_forms, widgets
-from dashboard.planning import city_settings, planning, shortage
+from dashboard.planning import city_settings, fleet_plan, planning
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting
@@ -16,8 +16,8 @@ from dashboard.text import formatting
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def city_plan(city: str, freshness: Freshness) -> pd.DataFrame:
-    """A city's rows of `shortage.plan`, by depot and day."""
-    plan = shortage.plan(freshness)
+    """A city's rows of `fleet_plan.plan`, by depot and day."""
+    plan = fleet_plan.plan(freshness)
     own = plan[plan["city"] == city]
     return own.sort_values(["name", "depot_id", "target_on"], ignore_index=True)
 
@@ -84,7 +84,7 @@ def workbook_button(name: str, freshness: Freshness, city: str = "") -> None:
 
 
 def _workbook(city: str, freshness: Freshness) -> bytes:
-    plan, days = shortage.plan(freshness), shortage.totals(freshness)
+    plan, days = fleet_plan.plan(freshness), fleet_plan.totals(freshness)
     if city:
         plan, days = plan[plan["city"] == city], days[days["city"] == city]
     return workbook.plan(plan, days)

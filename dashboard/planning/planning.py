@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from dashboard.planning import scenarios, staffing, transfers
+from dashboard.planning import depot_vans, scenarios, transfers
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.transfers import Transfer
 
@@ -17,9 +17,10 @@ def make_plan(week: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Vans for every depot and day.
 
     Returns:
-      The rows and columns of `week`, of whole cities, and: needed (vans), allocated (vans), drivers,
-      undelivered (expected orders beyond their capacity), service_level (probability that
-      all orders of the depot are delivered).
+      The rows and columns of `week`, of whole cities, and: needed (vans that reach the city's
+      service level at this depot alone), allocated (vans), drivers, undelivered (expected
+      orders beyond their capacity), delivery_probability (the probability that all orders of
+      the depot are delivered).
     """
     cities = week.groupby("city", sort=False)
     return pd.concat([_city_plan(own, settings[str(city)]) for city, own in cities])
@@ -28,23 +29,25 @@ def make_plan(week: pd.DataFrame, settings: Settings) -> pd.DataFrame:
 def _city_plan(week: pd.DataFrame, city: CitySettings) -> pd.DataFrame:
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
     capacity = city.orders_per_van
-    level_r = staffing.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
-    needed_r = staffing.vans_for(level_r, capacity)
-    case_rs = staffing.cases(p10_r, p50_r, p90_r)
+    level_r = depot_vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
+    needed_r = depot_vans.vans_for(level_r, capacity)
+    case_rs = depot_vans.cases(p10_r, p50_r, p90_r)
     allocated_r = needed_r.copy()
     for rows in week.groupby("target_on").indices.values():
         needed = needed_r[rows]
         if city.vans is not None and needed.sum() > city.vans:
             needed = np.minimum(needed, city.vans)
             most = int(needed.max())
-            marginal_rv = staffing.marginal_orders(case_rs[rows], capacity, most)
-            allocated_r[rows] = staffing.allocate(marginal_rv, needed, city.vans)
+            marginal_rv = depot_vans.marginal_orders(case_rs[rows], capacity, most)
+            allocated_r[rows] = depot_vans.allocate(marginal_rv, needed, city.vans)
     return week.assign(
         needed=needed_r,
         allocated=allocated_r,
-        drivers=staffing.vans_for(allocated_r * city.drivers_per_van, 1.0),
-        undelivered=staffing.undelivered(case_rs, capacity, allocated_r),
-        service_level=staffing.service_level(case_rs, capacity, allocated_r),
+        drivers=depot_vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
+        undelivered=depot_vans.undelivered(case_rs, capacity, allocated_r),
+        delivery_probability=depot_vans.delivery_probability(
+            case_rs, capacity, allocated_r
+        ),
     )
 
 
@@ -55,31 +58,31 @@ def by_city(
 
     Returns:
       city, target_on, point (planned orders), model_point, allocated, drivers, undelivered,
-      needed (vans with which all orders of the city are carried at its service level, if
-      they may be moved between its depots), delivery_probability (the probability of that with
-      the city's vans; NaN if these are not known), vans (of the city; NaN if not known),
-      spare (vans beyond those allocated; NaN if not known), short (vans needed beyond the
-      city's). By city and day.
+      needed_pooled (vans with which all orders of the city are carried at its service level,
+      if they may be moved between its depots), delivery_probability (the probability of that
+      with the city's vans; NaN if these are not known), vans (of the city; NaN if not known),
+      spare (vans beyond those allocated; NaN if not known), short (vans needed, pooled,
+      beyond the city's). By city and day.
     """
     columns = ["point", "model_point", "allocated", "drivers", "undelivered"]
     days = plan.groupby(["city", "target_on"], as_index=False)[columns].sum()
     vans = days["city"].map({name: each.vans for name, each in settings.items()})
     needs = pd.DataFrame(
-        _needs(plan, settings, bands), columns=["needed", "delivery_probability"]
+        _needs(plan, settings, bands), columns=["needed_pooled", "delivery_probability"]
     )
     known = vans.astype(float)
     return days.assign(
         **needs,
         vans=known,
         spare=known - days["allocated"],
-        short=(needs["needed"] - known).clip(lower=0).fillna(0).astype(int),
+        short=(needs["needed_pooled"] - known).clip(lower=0).fillna(0).astype(int),
     )
 
 
 def _needs(
     plan: pd.DataFrame, settings: Settings, bands: pd.DataFrame
 ) -> list[tuple[int, float]]:
-    """`needed` and `delivery_probability` of each city and day, in order."""
+    """`needed_pooled` and `delivery_probability` of each city and day, in order."""
     band_of = {
         (row["city"], row["target_on"]): (row["p10"], row["p90"])
         for row in bands.to_dict("records")
@@ -93,7 +96,7 @@ def _needs(
 def _need(
     day: pd.DataFrame, city: CitySettings, band: tuple[float, float] | None
 ) -> tuple[int, float]:
-    """Computes `needed` and `delivery_probability` of one city and day.
+    """Computes `needed_pooled` and `delivery_probability` of one city and day.
 
     `band` is the 80 % band of the model's total; None if it is not known.
     """

@@ -7,12 +7,12 @@ that gives the total its band.
 
 import numpy as np
 
-from dashboard.planning import staffing
+from dashboard.planning import depot_vans
 
 N_SCENARIOS = 400
 SEED = 20_251_121
 """Fixed, so that the same forecast always has the same chance."""
-BAND_SIGMAS = 2 * staffing.Z90
+BAND_SIGMAS = 2 * depot_vans.Z90
 """Width of an 80 % band in standard deviations."""
 
 
@@ -32,7 +32,7 @@ def sample_orders(
     shared_s = rng.standard_normal(N_SCENARIOS)
     own_rs = rng.standard_normal((len(p50_r), N_SCENARIOS))
     z_rs = np.sqrt(rho) * shared_s + np.sqrt(1 - rho) * own_rs
-    return staffing.orders_at(p10_r[:, None], p50_r[:, None], p90_r[:, None], z_rs)
+    return depot_vans.orders_at(p10_r[:, None], p50_r[:, None], p90_r[:, None], z_rs)
 
 
 def correlation(width_r: np.ndarray, total_band: tuple[float, float]) -> float:
@@ -62,4 +62,4 @@ def vans_needed(orders_rs: np.ndarray, orders_per_van: float, level: float) -> i
 
 
 def _vans_by_scenario(orders_rs: np.ndarray, orders_per_van: float) -> np.ndarray:
-    return staffing.vans_for(orders_rs, orders_per_van).sum(axis=0)
+    return depot_vans.vans_for(orders_rs, orders_per_van).sum(axis=0)

@@ -49,7 +49,7 @@ def score_kinds(freshness: Freshness) -> ScoreKinds:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
-    """Scores of forecasts and baselines.
+    """Scores of forecasts and naive forecasts.
 
     Returns:
       One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
@@ -57,7 +57,7 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
       wape, bias (forecast - actual, of volume), coverage (of the forecast only) as
       fractions, NaN where undefined; counted (days that MAPE counts): all of them over
-      the days that both baselines forecast as well. all_mape and all_counted are the
+      the days that both naive forecasts cover as well. all_mape and all_counted are the
       forecast's over every scored day.
     """
     return read(

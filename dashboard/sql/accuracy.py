@@ -47,7 +47,7 @@ PUBLISHED_OF_HORIZON = f"""
 def _accuracy(measures: str) -> str:
     """Scores by every grain.
 
-    The forecast is compared with the baselines over the rows that all three have; `all_`
+    The forecast is compared with the naive forecasts over the rows that all three have; `all_`
     figures are of every row.
     """
     return f"""{PUBLISHED}, published_scores as (

@@ -2,7 +2,7 @@
 
 from dashboard.sql.shared import CLOSURES, DAYS, IS_FALLBACK, IS_FOR_DEPOT, SPECIAL_OF
 from pipelines.schema.closures import is_closed
-from pipelines.schema.feed_freshness import FEED_FRESHNESS
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
@@ -30,7 +30,7 @@ select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
                and e.ends_on > :origin and e.starts_on <= :until
                and {IS_FOR_DEPOT}
              order by e.kind) as new_events
-from depots d join ({FEED_FRESHNESS}) f using (depot_id) left join before b on true
+from depots d join ({DEPOT_FRESHNESS}) f using (depot_id) left join before b on true
 where d.depot_id = :depot
 """
 

@@ -3,7 +3,7 @@
 from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, IS_FOR_DEPOT
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
-from pipelines.schema.feed_freshness import FEED_FRESHNESS
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
@@ -141,7 +141,7 @@ with closures as ({CLOSURES}), before as (
 ), names as ({DEPOT_NAMES}), active as (
     select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
     from depots d join names using (depot_id)
-    join ({FEED_FRESHNESS}) fresh using (depot_id)
+    join ({DEPOT_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
 ), previous as (
     select distinct on (depot_id, target_on) depot_id, target_on, origin_on, point

@@ -30,7 +30,7 @@ DAY_STATES = {
 """Signs of the states of `queries.calendar`, and what they mean."""
 
 
-def week(
+def fleet_grid(
     depots: pd.DataFrame,
     names: Mapping[pd.Timestamp, str] | None = None,
     max_depots: int | None = None,
@@ -57,10 +57,10 @@ def week(
     ]
     if len(bodies) > 1:
         bodies.insert(0, [_city_totals("All cities", depots)])
-    return html_parts.table("hf-week", "Depot", heads, *bodies)
+    return html_parts.table("hf-fleet", "Depot", heads, *bodies)
 
 
-def days_ahead(days: pd.DataFrame) -> str:
+def depot_days(days: pd.DataFrame) -> str:
     """The forecast rows of `queries.depot_days`, with band and events."""
     busiest = float(days["point"].max())
     notes = formatting.day_notes(days)

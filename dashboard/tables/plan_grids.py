@@ -55,14 +55,12 @@ def _city_cell(day: Row) -> str:
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     text = f"<small>{escape(likely)}</small>" if chance < CERTAIN else ""
-    title = (
-        f"{formatting.orders(day['point'])} orders; {int(day['needed'])} vans needed"
-    )
+    title = f"{formatting.orders(day['point'])} orders; {int(day['needed_pooled'])} vans needed"
     if not math.isnan(chance):
         title += f" of {int(day['vans'])}; all carried with a chance of {likely}"
     return (
         f'<td class="day {_severity(chance)}" title="{escape(title)}">'
-        f"{int(day['needed'])}{short}{text}</td>"
+        f"{int(day['needed_pooled'])}{short}{text}</td>"
     )
 
 
@@ -102,7 +100,7 @@ def _depot_cell(row: Row, is_short: bool) -> str:
     shortage = f' <b class="short">−{short}</b>' if short else ""
     title = (
         f"{formatting.count(row['drivers'], 'driver')}; all carried with a chance of "
-        f"{formatting.chance(row['service_level'])}{override_note(row)}"
+        f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = _edit_link(row, formatting.orders(row["point"]))
     return (
@@ -122,14 +120,16 @@ def _totals(days: pd.DataFrame) -> list[str]:
     columns = {
         "point": "Planned orders",
         "allocated": "Vans assigned",
-        "needed": "Vans needed<small>if moved between depots</small>",
+        "needed_pooled": "Vans needed<small>if moved between depots</small>",
         "spare": "Vans not assigned",
         "drivers": "Drivers",
         "undelivered": "Undelivered orders",
     }
     is_known = days["vans"].notna().all()
     if not is_known:
-        columns = {k: v for k, v in columns.items() if k not in ("needed", "spare")}
+        columns = {
+            k: v for k, v in columns.items() if k not in ("needed_pooled", "spare")
+        }
     lines = [
         html_parts.row(
             name,

@@ -22,6 +22,7 @@ HEADINGS = {
     "day_on": "Day",
     "ends_on": "To",
     "error": "Forecast − actual",
+    "delivery_probability": "Chance of full delivery",
     "forecast_mape": "Forecast MAPE",
     "model_point": "Model",
     "is_fallback": "Fallback",
@@ -34,6 +35,7 @@ HEADINGS = {
     "naive_mape": "Naive MAPE",
     "name": "Depot",
     "needed": "Vans needed",
+    "needed_pooled": "Vans needed",
     "origin_on": "Origin",
     "override_mape": "Override MAPE",
     "p10": "Low (P10)",
@@ -51,13 +53,13 @@ HEADINGS = {
 """Headings of columns whose name is not one itself."""
 FRACTIONS = {
     "absolute_error", "bias", "delivery_probability", "coverage", "forecast_mape", "mape", "median_mape",
-    "naive_mape", "override_mape", "service_level", "value_added", "wape",
+    "naive_mape", "override_mape", "value_added", "wape",
 }  # fmt: skip
 ROW_NAMES: dict[str, Callable[[float], str]] = {
     "horizon": lambda number: formatting.count(int(number), "day"),
     "weekday": lambda number: formatting.WEEKDAYS[int(number) - 1],
 }
-BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
+NAIVE_FORECASTS = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
@@ -160,14 +162,14 @@ def drivers(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
-    """One grain of `queries.accuracy`, baselines' MAPE beside; `heading` is of its name."""
+    """One grain of `queries.accuracy`, the naive forecasts' MAPE beside; `heading` is of its name."""
     column = {"day": "day_on", "model": "model_version"}.get(grain, grain)
     rows = scores[scores["grain"] == grain].set_index(column)
     model = rows[rows["forecaster"] == "forecast"]
     table = model.assign(
         **{
-            name: rows[rows["forecaster"] == baseline]["mape"]
-            for name, baseline in BASELINES.items()
+            name: rows[rows["forecaster"] == label]["mape"]
+            for name, label in NAIVE_FORECASTS.items()
         }
     ).reset_index()
     if grain in ROW_NAMES:
@@ -223,7 +225,7 @@ def plan(plan: pd.DataFrame) -> pd.DataFrame:
             made_by=plan["made_by"].where(is_planners),
         ),
         "city", "name", "depot_id", "target_on", "point", "model_point", "vans", "allocated",
-        "needed", "drivers", "undelivered", "service_level", "Locked", "override_reason",
+        "needed", "drivers", "undelivered", "delivery_probability", "Locked", "override_reason",
         "made_by", point="Planned", vans="Own vans", allocated="Vans assigned",
     )  # fmt: skip
 
@@ -231,9 +233,9 @@ def plan(plan: pd.DataFrame) -> pd.DataFrame:
 def city_plan(days: pd.DataFrame) -> pd.DataFrame:
     """Display table of `planning.by_city`."""
     return display(
-        days, "city", "target_on", "point", "model_point", "vans", "needed", "short",
+        days, "city", "target_on", "point", "model_point", "vans", "needed_pooled", "short",
         "drivers", "undelivered", "delivery_probability", point="Planned", vans="Vans",
-        short="Vans short", delivery_probability="Chance of full delivery",
+        short="Vans short",
     )  # fmt: skip
 
 

@@ -35,9 +35,9 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 def figures(days: pd.DataFrame) -> Figures:
     """Key figures of `planning.by_city`, of one city or of all."""
-    summed = ["needed", "short", "point", "undelivered"]
+    summed = ["needed_pooled", "short", "point", "undelivered"]
     by_day = days.groupby("target_on")[summed].sum()
-    peak = max(by_day.reset_index().to_dict("records"), key=itemgetter("needed"))
+    peak = max(by_day.reset_index().to_dict("records"), key=itemgetter("needed_pooled"))
     peak_day = f"on {formatting.day(peak['target_on'])}"
     undelivered, volume = by_day["undelivered"].sum(), by_day["point"].sum()
     share = undelivered / volume if volume > 0 else float("nan")
@@ -48,7 +48,7 @@ def figures(days: pd.DataFrame) -> Figures:
         period = formatting.next_days(len(by_day)).capitalize()
         shortage = {"Van-days short": (f"{int(by_day['short'].sum()):,}", period)}
     return {
-        "Peak vans needed": (f"{int(peak['needed']):,}", peak_day),
+        "Peak vans needed": (f"{int(peak['needed_pooled']):,}", peak_day),
         **shortage,
         "Undelivered orders": (
             formatting.orders(undelivered),
@@ -93,7 +93,7 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
         )
     short = days[days["short"] > 0]
     if short.empty:
-        spare = int((days["vans"] - days["needed"]).min())
+        spare = int((days["vans"] - days["needed_pooled"]).min())
         amount = "none to spare on the busiest day"
         if spare:
             amount = f"at least {formatting.count(spare, 'van')} more than needed"

@@ -29,7 +29,7 @@ def change(days: pd.DataFrame) -> float:
     return float(comparable["point"].sum() / before - 1) if before else math.nan
 
 
-def week_figures(week: pd.DataFrame) -> Figures:
+def fleet_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
     by_day = week.groupby("target_on")["point"].sum()
     difference = formatting.signed_percent(change(week))
@@ -98,7 +98,7 @@ def past_sentence(past: pd.DataFrame) -> str:
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE beside both baselines, from `queries.accuracy`."""
+    """Summary of the forecast's MAPE beside both naive forecasts, from `queries.accuracy`."""
     model, naive, median = (
         _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
     )
@@ -118,7 +118,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     note = "per depot and origin"
     if n_unscored:
         mape = formatting.percent(model["all_mape"])
-        note = f"{n_unscored:,} more have no baseline; with them MAPE {mape}"
+        note = f"{n_unscored:,} more have no naive forecast; with them MAPE {mape}"
     return {
         "MAPE": (
             formatting.percent(model["mape"]),

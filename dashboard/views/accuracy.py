@@ -1,4 +1,4 @@
-"""The page "Accuracy": forecast errors beside the baselines."""
+"""The page "Accuracy": forecast errors beside the naive forecasts."""
 
 import streamlit as st
 
@@ -128,7 +128,7 @@ widgets.small_table(tables.accuracy(scores, "model", "Model"), "accuracy-by-mode
 
 st.caption(
     f"Scored days of the {score_filter.PERIODS[str(scope.days_back)]}. Each depot, day and origin counts once, at every horizon, "
-    "if both baselines have a forecast too. MAPE is the mean of |forecast − actual| ÷ actual "
+    "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
     "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
     "actual, so above zero is too high. Closed days are not scored. If two models forecast "
     "from the same origin, the latest forecast counts. Seasonal naive repeats last week; "

@@ -32,7 +32,7 @@ with week:
         )
     else:
         widgets.key_figures(summaries.depot_figures(days))
-        st.html(html_grids.days_ahead(ahead))
+        st.html(html_grids.depot_days(ahead))
         plan_parts.depot_change_form(depot, freshness)
         if status.is_fallback:
             st.caption(

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.components.champion_form import champion_form
+from dashboard.models.champion_form import champion_form
 from dashboard.tables import models as model_tables
 from dashboard.text import formatting
 

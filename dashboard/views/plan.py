@@ -4,7 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import plan_forms, plan_parts, widgets
-from dashboard.planning import city_settings, shortage
+from dashboard.planning import city_settings, fleet_plan
 from dashboard.tables import plan_grids, tables
 from dashboard.text import formatting, plan_summaries
 
@@ -18,7 +18,7 @@ if queries.fleet_week(freshness).empty:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
 settings = city_settings.by_city(freshness)
-days = shortage.totals(freshness)
+days = fleet_plan.totals(freshness)
 city = widgets.choose_city(list(settings))
 
 if not city:
@@ -31,7 +31,7 @@ if not city:
         "chance that the city's vans carry all orders, if they may be moved between its "
         "depots. Click a city for its depots, settings and changes."
     )
-    widgets.data_expander(lambda: tables.plan(shortage.plan(freshness)), "plan")
+    widgets.data_expander(lambda: tables.plan(fleet_plan.plan(freshness)), "plan")
     plan_parts.workbook_button("plan", freshness)
     st.stop()
 

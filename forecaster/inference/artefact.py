@@ -73,7 +73,7 @@ class Artefact:
       versions: Versions of the libraries used for training.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
       validation_mape: Validation MAPE of the evaluation fit; a fraction.
-      backtest: Holdout scores of the evaluation fit (`gru`) and of the baselines, by model;
+      backtest: Holdout scores of the evaluation fit (`gru`) and of the naive forecasts, by model;
         in percent, as `Scores.in_percent` returns them.
     """
 

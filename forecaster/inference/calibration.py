@@ -1,4 +1,7 @@
-"""Calibrates an artefact's postprocessing and intervals on days after its training."""
+"""Calibrates an artefact's postprocessing and intervals on days after its training.
+
+The steps that are fitted here are applied by `infer`.
+"""
 
 from dataclasses import replace
 

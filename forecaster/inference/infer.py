@@ -1,4 +1,7 @@
-"""Forecasts a panel with an artefact: orders per day and their bands. Needs no JAX."""
+"""The finished forecast of a panel: orders, bands, closed days and totals. Needs no JAX.
+
+Made of the network's raw log-count forecasts, which come from `predict`.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

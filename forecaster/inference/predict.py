@@ -1,5 +1,6 @@
-"""Runs the exported network on a panel and returns raw forecasts in log counts.
+"""Raw log-count forecasts of the network: runs the exported network on a panel.
 
+`infer` makes the finished forecast of them: orders, bands, closed days and totals.
 Depots are computed in chunks, on all cores, so that memory does not grow with the fleet.
 """
 

@@ -1,4 +1,4 @@
-"""`harbor`: thin commands over the functions of this room.
+"""`harbor`: thin commands over the functions of `pipelines`.
 
 One module per group of commands. Each imports what it runs inside its functions, because
 neither a help text nor shell completion may wait for a database driver. `main` alone

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import BadInputError
-from pipelines.cli.choices import BACKTEST_BASELINES
+from pipelines.cli.choices import BACKTEST_NAIVE_FORECASTS
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
@@ -20,8 +20,8 @@ def backtest(
     ] = 7,
     stride: Annotated[int, typer.Option(help="Days between origins.", min=1)] = 1,
     against: Annotated[
-        str, typer.Option(help="Baselines to compare with, separated by commas.")
-    ] = ",".join(BACKTEST_BASELINES),
+        str, typer.Option(help="Naive forecasts to compare with, separated by commas.")
+    ] = ",".join(BACKTEST_NAIVE_FORECASTS),
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -41,17 +41,17 @@ def backtest(
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
     from forecaster import backtest as backtests
-    from forecaster.baselines import BASELINES
+    from forecaster.naive_forecasts import NAIVE_FORECASTS
     from pipelines.demand import counting
     from pipelines.demand.panels import PanelsAsKnown, read_panel
     from pipelines.runs.ledger import recorded
     from pipelines.training import backtesting, train
 
     names = tuple(name.strip() for name in against.split(",") if name.strip())
-    if unknown := sorted(set(names) - set(BASELINES)):
+    if unknown := sorted(set(names) - set(NAIVE_FORECASTS)):
         raise typer.BadParameter(
-            f"--against names {', '.join(unknown)}, which is no baseline. Choose from "
-            f"{', '.join(BASELINES)}."
+            f"--against names {', '.join(unknown)}, which is no naive forecast. Choose from "
+            f"{', '.join(NAIVE_FORECASTS)}."
         )
     with open_context() as context:
         last_day_on = counting.default_origin(context.engine)

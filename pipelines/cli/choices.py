@@ -7,5 +7,5 @@ a help text may. A test compares the two.
 BACKFILL_STEPS = ("train", "forecast", "score")
 DEFAULT_BACKFILL_STEPS = ("forecast", "score")
 BACKFILL_SLOTS = ("missing", "all")
-BACKTEST_BASELINES = ("seasonal_naive", "median4")
+BACKTEST_NAIVE_FORECASTS = ("seasonal_naive", "median4")
 SCORE_SEGMENTS = ("depot", "city", "horizon", "model")

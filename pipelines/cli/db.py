@@ -19,8 +19,8 @@ from pipelines.cli.context import (
 if TYPE_CHECKING:
     from pipelines.database import roles
     from pipelines.database.schema_version import SchemaStatus
-    from pipelines.demand.retention import DroppedOrders
-    from pipelines.forecasting.retention import ExportedForecasts
+    from pipelines.demand.order_pruning import DroppedOrders
+    from pipelines.forecasting.forecast_export import ExportedForecasts
     from pipelines.settings import Settings
 
 MIB = 2**20
@@ -140,8 +140,8 @@ def prune(as_json: AsJson = False) -> None:
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
-    from pipelines.demand.retention import drop_old_orders
-    from pipelines.forecasting.retention import export_old_forecasts
+    from pipelines.demand.order_pruning import drop_old_orders
+    from pipelines.forecasting.forecast_export import export_old_forecasts
     from pipelines.runs.ledger import recorded
     from pipelines.training.artefact_pruning import prune_artefacts
 

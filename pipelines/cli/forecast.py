@@ -29,7 +29,7 @@ def forecast(
     """
     from pipelines.database.engine import snapshot
     from pipelines.demand import counting
-    from pipelines.forecasting import forecast as forecasting
+    from pipelines.forecasting import forecast as forecast_module
     from pipelines.runs.ledger import recorded
     from pipelines.store.forecasts import read_forecasts, read_totals
 
@@ -39,7 +39,7 @@ def forecast(
         engine, settings = context.engine, context.settings
         day = past_day(context, origin, "--origin") or counting.default_origin(engine)
         with recorded(engine, "forecast", day) as run:
-            version = forecasting.forecast_from(
+            version = forecast_module.forecast_from(
                 engine,
                 settings.artefacts,
                 day,

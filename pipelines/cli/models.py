@@ -99,7 +99,7 @@ def live(
     ] = 28,
     as_json: AsJson = False,
 ) -> None:
-    """Shows how accurate the live forecasts have been, beside both baselines.
+    """Shows how accurate the live forecasts have been, beside both naive forecasts.
 
     Hindcasts do not count. A depot on which the seasonal naive was better is marked, and
     gets the baseline forecast from the next night on.

@@ -66,19 +66,19 @@ def train(
     from pipelines.demand import counting
     from pipelines.runs.ledger import recorded
     from pipelines.training import promotion
-    from pipelines.training import train as training
+    from pipelines.training import train as train_module
 
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         engine, settings = context.engine, context.settings
         day = past_day(context, through, "--through") or counting.default_origin(engine)
-        recipe = training.build_recipe(settings, seed, epochs, bfloat16)
+        recipe = train_module.build_recipe(settings, seed, epochs, bfloat16)
         if warm_up:
             with fit_progress() as report:
-                metrics = training.precompile(engine, settings, day, recipe, report)
+                metrics = train_module.precompile(engine, settings, day, recipe, report)
             _show_compilation(day, metrics, as_json)
         elif settings.process > 0:
             with fit_progress() as report:
-                training.train_as_worker(engine, settings, day, recipe, report)
+                train_module.train_as_worker(engine, settings, day, recipe, report)
             _show_share(day, settings.process, as_json)
         else:
             with (
@@ -86,7 +86,7 @@ def train(
                 fit_progress() as report,
                 _profiled(report, profile) as profiled_report,
             ):
-                model = training.train(
+                model = train_module.train(
                     engine, settings, day, recipe, profiled_report, run
                 )
                 decision = promotion.promote_if_better(

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from forecaster.errors import shortened_list
 from pipelines.database.engine import snapshot
 from pipelines.ingest.inbox import DONE
-from pipelines.store import feed_freshness, runs
+from pipelines.store import late_depots, runs
 
 RERUN_WINDOW = timedelta(hours=24)
 
@@ -54,9 +54,9 @@ class Lateness:
 
 
 def read_lateness(engine: sa.Engine, origin: date) -> Lateness:
-    """Reads which depots are late on the origin's day; see `schema.feed_freshness`."""
+    """Reads which depots are late on the origin's day; see `schema.depot_freshness`."""
     with engine.connect() as connection:
-        cities = feed_freshness.late_depots_by_city(connection, origin)
+        cities = late_depots.by_city(connection, origin)
     return Lateness(
         origin,
         expected=sum(city.expected for city in cities),

@@ -21,7 +21,7 @@ from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
-from pipelines.store import feed_freshness, models
+from pipelines.store import late_depots, models
 from pipelines.store.models import Model
 
 log = structlog.get_logger()
@@ -86,7 +86,7 @@ def forecast_from(
 def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:
     return LiveConditions(
         fallback_depots=live_accuracy.depots_worse_than_naive(connection),
-        missing_days=feed_freshness.missing_days(connection, origin),
+        missing_days=late_depots.missing_days(connection, origin),
     )
 
 

@@ -62,7 +62,7 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
 
 
 def scores_by(engine: sa.Engine, segment: str, days: int) -> list[dict[str, Any]]:
-    """Live scores by depot, city, horizon day or model, with both baselines.
+    """Live scores by depot, city, horizon day or model, with both naive forecasts.
 
     Args:
       engine: Database the pipelines own.

@@ -1,4 +1,4 @@
-"""Scores forecasts whose actuals are now known, with both baselines."""
+"""Scores forecasts whose actuals are now known, with both naive forecasts."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from forecaster.baselines import median4, seasonal_naive
 from forecaster.data.panel import Panel
+from forecaster.naive_forecasts import median4, seasonal_naive
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels
 from pipelines.store import forecasts as store
@@ -27,7 +27,7 @@ def score_known_days(
     Args:
       engine: Database the pipelines own.
       zone: The fleet's time zone; decides what was known at an origin.
-      read_panels: Returns the panels for the baselines; they are read anew without.
+      read_panels: Returns the panels for the naive forecasts; they are read anew without.
 
     Returns:
       Number of depot-days scored.
@@ -60,21 +60,21 @@ def _score_origins(
 
 def _score(engine: sa.Engine, panel: Panel, horizon: int) -> int:
     with engine.begin() as connection:
-        baselines = _baselines(panel, horizon)
-        return store.score_origin(connection, panel.origin, horizon, baselines)
+        naive = _naive_forecasts(panel, horizon)
+        return store.score_origin(connection, panel.origin, horizon, naive)
 
 
-def _baselines(panel: Panel, horizon: int) -> pa.Table:
-    """Both baselines by depot and day ahead, with `store.BASELINE_COLUMNS`."""
+def _naive_forecasts(panel: Panel, horizon: int) -> pa.Table:
+    """Both naive forecasts by depot and day ahead, with `store.NAIVE_COLUMNS`."""
     demand_dt = panel.demand_dt.astype(float)
     targets = [panel.origin + timedelta(days=step) for step in range(1, horizon + 1)]
-    baselines = (
-        baseline(demand_dt, panel.n_steps, horizon).ravel()
-        for baseline in (seasonal_naive, median4)
+    naive = (
+        compute(demand_dt, panel.n_steps, horizon).ravel()
+        for compute in (seasonal_naive, median4)
     )
     columns = (
         np.repeat(np.array(panel.depot_ids, object), horizon),
         pa.array(targets * panel.n_depots),
-        *(pa.array(values, from_pandas=True) for values in baselines),
+        *(pa.array(values, from_pandas=True) for values in naive),
     )
-    return pa.table(dict(zip(store.BASELINE_COLUMNS, columns, strict=True)))
+    return pa.table(dict(zip(store.NAIVE_COLUMNS, columns, strict=True)))

@@ -37,7 +37,7 @@ class FileReport:
     Args:
       path: Path or URL as given.
       kind: Kind of the file; None if it could not be detected.
-      state: `unchanged` where the same bytes, read alike, are in the ledger already;
+      state: `unchanged` where the same bytes, read alike, are in `files` already;
         `waiting` where the file is still being written.
       counts: Counts of its rows that are not blank.
       notes: Sentences on what was ignored, assumed or created.

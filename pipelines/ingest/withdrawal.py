@@ -13,9 +13,14 @@ from forecaster.errors import (
 )
 from pipelines.ingest.file_schemas import DAILY, ORDERS
 from pipelines.store import commit_order, signals, withdrawal
-from pipelines.store import files as ledger
 from pipelines.store import ingest as store
-from pipelines.store.files import LoadedFile, Repeat
+from pipelines.store.files import (
+    LoadedFile,
+    Repeat,
+    files_of,
+    repeats_of,
+    set_withdrawn,
+)
 
 WITHDRAWABLE_KINDS = ("orders", "daily", "signals")
 INSTEAD = {
@@ -55,9 +60,9 @@ def withdraw(
     with engine.connect() as connection, connection.begin() as transaction:
         for kind in store.LOCKS:
             store.lock(connection, kind)
-        files = ledger.files_of(connection, file_ids)
+        files = files_of(connection, file_ids)
         _require_withdrawable(files, file_ids)
-        _require_not_repeated(ledger.repeats_of(connection, file_ids))
+        _require_not_repeated(repeats_of(connection, file_ids))
         outcome = _withdraw_rows(connection, files)
         if dry_run:
             transaction.rollback()
@@ -83,7 +88,7 @@ def _withdraw_rows(
     removed += n_values
     restored += n_restored
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
-    ledger.set_withdrawn(connection, [file.file_id for file in files])
+    set_withdrawn(connection, [file.file_id for file in files])
     return Withdrawal(tuple(files), removed, restored, depots)
 
 

@@ -15,7 +15,7 @@ from pipelines.monitoring.due_night import newest_due_night
 from pipelines.runs.locks import is_free
 from pipelines.scheduling.schedule import LEADER_LOCK
 from pipelines.settings import Settings
-from pipelines.store import accuracy, demand, feed_freshness
+from pipelines.store import accuracy, demand, late_depots
 from pipelines.store import monitoring as store
 from pipelines.store.monitoring import Sample, sample
 
@@ -140,11 +140,9 @@ def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
     Depots are late that lack `due_on`, the newest day whose orders should be there by now.
     """
     yield from store.read_samples(connection, store.ROWS)
-    late = sum(
-        city.late for city in feed_freshness.late_depots_by_city(connection, due_on)
-    )
+    late = sum(city.late for city in late_depots.by_city(connection, due_on))
     yield sample("depots_late", late)
-    oldest_on = feed_freshness.oldest_day(connection, due_on)
+    oldest_on = late_depots.oldest_day(connection, due_on)
     lag = max(due_on - oldest_on, timedelta(0))
     yield sample("data_oldest_depot_lag_seconds", lag.total_seconds())
     yield from _live_accuracy(connection)

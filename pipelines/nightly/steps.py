@@ -8,17 +8,16 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError
-from pipelines.demand import counting, feed_freshness, retention
+from pipelines.demand import counting, feed_freshness, order_pruning
 from pipelines.demand.panels import PanelsAsKnown
-from pipelines.forecasting import forecast as forecasting
-from pipelines.forecasting import live_accuracy, scoring
-from pipelines.forecasting import retention as forecast_retention
+from pipelines.forecasting import forecast as forecast_module
+from pipelines.forecasting import forecast_export, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import runs
 from pipelines.training import artefact_pruning, cleanup, promotion
-from pipelines.training import train as training
+from pipelines.training import train as train_module
 from pipelines.training.train import FitReporter
 
 log = structlog.get_logger()
@@ -91,11 +90,11 @@ def prune(context: NightlyContext, run: Run) -> None:
     if not pruned.is_nothing:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
     if context.settings.keep_forecasts_days is not None:
-        exported = forecast_retention.export_old_forecasts(run.engine, context.settings)
+        exported = forecast_export.export_old_forecasts(run.engine, context.settings)
         run.metrics["exported"] = exported.rows
     if context.settings.keep_orders_days is None:
         return
-    dropped = retention.drop_old_orders(run.engine, context.settings, context.now)
+    dropped = order_pruning.drop_old_orders(run.engine, context.settings, context.now)
     run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
 
 
@@ -118,8 +117,8 @@ def train(context: NightlyContext, run: Run) -> None:
         }
         return
     cleanup.clean_up(run.engine, context.settings)
-    recipe = training.build_recipe(context.settings)
-    training.train(
+    recipe = train_module.build_recipe(context.settings)
+    train_module.train(
         run.engine,
         context.settings,
         context.day,
@@ -147,7 +146,7 @@ def promote(context: NightlyContext, run: Run) -> None:
 def forecast(context: NightlyContext, run: Run) -> None:
     """Forecasts from the origin with the champion, and records late feeds."""
     late = feed_freshness.read_lateness(run.engine, context.day)
-    forecasting.forecast_from(
+    forecast_module.forecast_from(
         run.engine,
         context.settings.artefacts,
         context.day,

@@ -1,4 +1,4 @@
-"""SQLAlchemy tables, and SQL conditions over them that every room takes from here.
+"""SQLAlchemy tables, and SQL conditions over them that every package takes from here.
 
 Dates end in `_on` and are a depot's local service day; moments end in `_at` and carry a
 zone, except `ordered_local`, the wall-clock time as the file had it.

@@ -54,7 +54,7 @@ forecasts = sa.Table(
     # model: from the depot's own history; cold_start: from depots of its city;
     # closed: known to be shut.
     sa.Column("basis", sa.Text, nullable=False),
-    # False for a hindcast: see `forecasting.is_live`.
+    # False for a hindcast: see `pipelines.forecasting.forecast.is_live`.
     sa.Column("is_live", sa.Boolean, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),

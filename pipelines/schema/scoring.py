@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.base import NOW, Timestamp, metadata
 
-# A forecast whose actual is known, beside the baselines from the same origin.
+# A forecast whose actual is known, beside the naive forecasts from the same origin.
 scores = sa.Table(
     "scores",
     metadata,
@@ -61,7 +61,7 @@ score_totals = sa.Table(
     sa.Column(
         "model_version", sa.Text, sa.ForeignKey("models.version"), nullable=False
     ),
-    # Whether the baselines forecast these days as well.
+    # Whether the naive forecasts cover these days as well.
     sa.Column("has_baselines", sa.Boolean, nullable=False),
     # Whether the actuals are above 0, so that a percentage error is defined.
     sa.Column("is_nonzero", sa.Boolean, nullable=False),
@@ -75,7 +75,7 @@ score_totals = sa.Table(
     sa.Column("error_sum", sa.Double, nullable=False),
     sa.Column("abs_error_sum", sa.Double, nullable=False),
     sa.Column("ape_sum", sa.Double, nullable=False),
-    # The same of the seasonal naive, and of the median of four; 0 without baselines.
+    # The same of the seasonal naive, and of the median of four; 0 without them.
     sa.Column("naive_error_sum", sa.Double, nullable=False),
     sa.Column("naive_abs_error_sum", sa.Double, nullable=False),
     sa.Column("naive_ape_sum", sa.Double, nullable=False),

@@ -52,7 +52,7 @@ group by depot_id
 having sum(n) >= :min_forecasts and sum(abs_error_sum) > :margin * sum(naive_abs_error_sum)
 order by depot_id
 """
-# Only depot-days that the baselines forecast as well.
+# Only depot-days that the naive forecasts cover as well.
 FLEET_SCORES = f"""
 {BY_CITY}
 select m.model, sum(n)::bigint as n,
@@ -82,7 +82,7 @@ class SegmentScores(Generic[Segment]):
       segment: A target day, a depot, a city, a number of days ahead or a model version.
       n: Forecasts scored.
       n_in_interval: Of these, actuals between p10 and p90.
-      n_comparable: Of these, with an actual above 0 and both baselines.
+      n_comparable: Of these, with an actual above 0 and both naive forecasts.
       ape_sum: Sum of |forecast - actual| / actual over those comparable.
       naive_ape_sum: The same of the seasonal naive.
       median_ape_sum: The same of the median of the last four same weekdays.
@@ -109,7 +109,7 @@ class FleetScores:
 
     Args:
       model: 'shown' for the published forecasts, 'seasonal_naive' or 'median4'.
-      n: Forecasts scored that both baselines forecast as well.
+      n: Forecasts scored that both naive forecasts cover as well.
       mape: Mean of |forecast - actual| / actual where the actual is above 0.
       wape: Sum of |forecast - actual| / sum of actuals.
       bias: Sum of forecast - actual / sum of actuals.
@@ -160,6 +160,6 @@ def depots_worse_than_naive(
 
 
 def fleet_scores(connection: sa.Connection, days: int) -> list[FleetScores]:
-    """Accuracy of the published forecasts and of both baselines over the fleet."""
+    """Accuracy of the published forecasts and of both naive forecasts over the fleet."""
     rows = connection.execute(sa.text(FLEET_SCORES), {"live": True, "days": days})
     return [FleetScores(**row) for row in rows.mappings()]

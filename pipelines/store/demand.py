@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
 from pipelines.store import commit_order, observed_zeros, order_counts
-from pipelines.store.retention import frozen_before
+from pipelines.store.order_retention import frozen_before
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"

@@ -1,24 +1,25 @@
-"""Statements for forecasts, their totals and their scores."""
+"""Statements for forecasts, their totals and their scores.
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+Forecasts and totals are written by COPY: `replace_forecasts` and `replace_totals`. Scores are
+written by `score_origin`, with `insert into scores`.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, LiteralString
+from typing import Any
 
-import psycopg
 import pyarrow as pa
 import sqlalchemy as sa
-from psycopg import sql
-from pyarrow import csv as arrow_csv
 
 from pipelines.schema import forecast_totals, forecasts, scores, scores_due
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.store import score_totals
+from pipelines.store.copying import copy_rows, copy_table
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
-BASELINE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
+NAIVE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
 WRITE_LOCK = 0x464F_5245  # "FORE"; beside it the origin
 
 
@@ -63,6 +64,7 @@ def replace_forecasts(
     if connection.scalar(sa.select(sa.exists().where(*replaced, *is_kept))):
         return False
     connection.execute(sa.delete(forecasts).where(*replaced))
+    # copy forecasts (...) from stdin
     copy_table(connection, forecasts.name, FORECAST_COLUMNS, table)
     score_totals.renew_if_scored(connection, origin)
     return True
@@ -85,6 +87,7 @@ def replace_totals(
     table = forecast_totals
     same = (table.c.origin_on == origin) & (table.c.model_version == model_version)
     connection.execute(sa.delete(table).where(same))
+    # copy forecast_totals (...) from stdin
     copy_rows(connection, table.name, [column.name for column in table.columns], rows)
 
 
@@ -168,7 +171,7 @@ def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, in
 
 
 def score_origin(
-    connection: sa.Connection, origin: date, days_ahead: int, baselines: pa.Table
+    connection: sa.Connection, origin: date, days_ahead: int, naive: pa.Table
 ) -> int:
     """Scores the forecasts of an origin whose score is missing or differs.
 
@@ -178,16 +181,16 @@ def score_origin(
     Args:
       connection: Inside a transaction.
       origin: Origin of the forecasts.
-      days_ahead: Forecasts of no later day are touched, as their baselines are not given.
-      baselines: `BASELINE_COLUMNS` (null where there is none) from the same origin, of
+      days_ahead: Forecasts of no later day are touched, as their naive forecasts are not given.
+      naive: `NAIVE_COLUMNS` (null where there is none) from the same origin, of
         every depot and day ahead.
 
     Returns:
       Number of depot-days scored.
     """
     score_totals.lock(connection)
-    connection.execute(sa.text(BASELINES_TABLE))
-    copy_table(connection, "baselines_now", BASELINE_COLUMNS, baselines)
+    connection.execute(sa.text(NAIVE_TABLE))
+    copy_table(connection, "naive_now", NAIVE_COLUMNS, naive)
     parameters = {
         "origin": origin,
         "until": origin + timedelta(days=days_ahead),
@@ -196,7 +199,7 @@ def score_origin(
     connection.execute(sa.text(TO_SCORE), parameters)
     connection.execute(sa.text(DROP_STALE_SCORES), parameters)
     scored = connection.execute(sa.text(SCORE_MISSING))
-    connection.execute(sa.text("drop table baselines_now, to_score"))
+    connection.execute(sa.text("drop table naive_now, to_score"))
     score_totals.renew(connection, origin)
     return scored.rowcount
 
@@ -213,46 +216,6 @@ def _span(
 def has_scores(connection: sa.Connection) -> bool:
     """Whether any forecast has been scored."""
     return bool(connection.scalar(sa.select(sa.exists(sa.select(scores)))))
-
-
-def copy_rows(
-    connection: sa.Connection,
-    table: str,
-    columns: Iterable[str],
-    rows: Iterable[tuple[Any, ...]],
-) -> None:
-    """Streams rows into a table by COPY, within the connection's transaction."""
-    with _copy(connection, table, columns) as copy:
-        for row in rows:
-            copy.write_row(row)
-
-
-def copy_table(
-    connection: sa.Connection, table: str, columns: Iterable[str], rows: pa.Table
-) -> None:
-    """Streams rows in columns into a table by COPY, as CSV, in the order of `columns`."""
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
-    with _copy(connection, table, columns, "(format csv)") as copy:
-        copy.write(memoryview(sink.getvalue()))
-
-
-@contextmanager
-def _copy(
-    connection: sa.Connection,
-    table: str,
-    columns: Iterable[str],
-    options: LiteralString = "",
-) -> Iterator[psycopg.Copy]:
-    driver = connection.connection.driver_connection
-    assert driver is not None, "a connection in use has a driver"
-    statement = sql.SQL("copy {} ({}) from stdin {}").format(
-        sql.Identifier(table),
-        sql.SQL(", ").join(map(sql.Identifier, columns)),
-        sql.SQL(options),
-    )
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        yield copy
 
 
 READ_FORECASTS = f"""
@@ -306,8 +269,8 @@ CHANGED_SCORES = "where s.origin_on = any(:origins) or s.target_on = any(:target
 CHANGED_ORIGINS_TO_SCORE = COMPARE_SCORES.format(
     of_forecasts=CHANGED_FORECASTS, of_scores=CHANGED_SCORES
 )
-BASELINES_TABLE = """
-create temporary table baselines_now (
+NAIVE_TABLE = """
+create temporary table naive_now (
     depot_id text, target_on date, seasonal_naive double precision,
     median4 double precision, primary key (depot_id, target_on)
 ) on commit drop
@@ -333,7 +296,7 @@ insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, 
 select f.depot_id, f.origin_on, f.target_on, f.model_version, f.actual, f.p10, f.p50,
        f.p90, f.point, b.seasonal_naive, b.median4, f.is_live
 from to_score f
-left join baselines_now b using (depot_id, target_on)
+left join naive_now b using (depot_id, target_on)
 where not exists (
     select from scores s
     where (s.depot_id, s.origin_on, s.target_on, s.model_version)

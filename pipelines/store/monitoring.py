@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from pipelines.schema import runs
 from pipelines.schema.ledger import RUN_STATE
-from pipelines.store import runs as ledger
+from pipelines.store import runs as runs_store
 
 Value = float | Decimal | datetime | date
 
@@ -183,7 +183,7 @@ def run_samples(connection: sa.Connection) -> Iterator[Sample]:
 
 def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
     """The newest nightly run in a final state: `done` or `failed`."""
-    row = ledger.newest_night(connection, [state])
+    row = runs_store.newest_night(connection, [state])
     if row is None:
         return None
     return EndedNight(

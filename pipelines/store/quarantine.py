@@ -40,7 +40,7 @@ class WholeQuarantinedRow(QuarantinedRow):
 
 @dataclass(frozen=True)
 class FileWithRejected:
-    """A file with rows in quarantine, as the ledger has it."""
+    """A file with rows in quarantine, as `files` has it."""
 
     file_id: int
     path: str

@@ -1,4 +1,4 @@
-"""Backtests: forecasts past days from the data known then, scored with the baselines."""
+"""Backtests: forecasts past days from the data known then, scored with the naive forecasts."""
 
 from collections.abc import Callable
 from datetime import date
@@ -15,7 +15,7 @@ from pipelines.training import jax_runtime
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
 
-BASELINES = ("seasonal_naive", "median4")
+NAIVE_FORECASTS = ("seasonal_naive", "median4")
 PanelAsKnown = Callable[[date], Panel]
 """Returns the panel of an origin as known then: `PanelsAsKnown.at`."""
 
@@ -36,7 +36,7 @@ def run_backtest(
       known: Returns the panel as known at an origin.
       split: From `backtest.split_holdout`.
       recipe: Task and training settings.
-      against: Names of the baselines to compare with.
+      against: Names of the naive forecasts to compare with.
       report: Given the name of a fit, returns the callback for its epochs.
       point: What the points that are scored are made for.
 
@@ -44,17 +44,15 @@ def run_backtest(
       Scores by model, `gru` first, and the training time in seconds.
 
     Raises:
-      ConfigError: a baseline is unknown.
+      ConfigError: a naive forecast is unknown.
       NoDataError: the history is too short.
     """
     from forecaster.model.two_stage_fit import train_model
 
     jax_runtime.configure_jax(recipe)
-    baselines = {
-        name: backtest.baseline_forecaster(name, split.horizon) for name in against
-    }
+    naive = {name: backtest.naive_forecaster(name, split.horizon) for name in against}
     result = train_model(known(split.trained_through), recipe, report=report)
-    forecasters = {"gru": as_forecaster(result.production, point), **baselines}
+    forecasters = {"gru": as_forecaster(result.production, point), **naive}
     return _scores(panel, split, forecasters, known), result.seconds
 
 
@@ -65,7 +63,9 @@ def evaluation_scores(
     known: PanelAsKnown | None = None,
     point: PointFor = DEFAULT_POINT,
 ) -> dict[str, Any]:
-    """Scores the evaluation model on its holdout, with the baselines.
+    """Scores the evaluation model on its holdout, with the naive forecasts.
+
+    Under `models`, `gru` is the evaluation model, as in the answer of `harbor backtest`.
 
     Args:
       panel: Panel with the holdout's actuals.
@@ -81,8 +81,8 @@ def evaluation_scores(
     if champion is not None and _is_comparable(champion, evaluation):
         forecasters["champion"] = as_forecaster(champion, point)
     forecasters |= {
-        name: backtest.baseline_forecaster(name, evaluation.horizon)
-        for name in BASELINES
+        name: backtest.naive_forecaster(name, evaluation.horizon)
+        for name in NAIVE_FORECASTS
     }
     scores = _scores(panel, split, forecasters, known)
     return {

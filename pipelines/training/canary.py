@@ -88,9 +88,9 @@ def run_canary(
     origin = panel.origin
     loaded = _load_if_usable(artefacts, champion)
     limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
-    baseline = None
+    champion_forecast = None
     if loaded is not None:
-        baseline, took_s = _forecast(loaded, panel, timer)
+        champion_forecast, took_s = _forecast(loaded, panel, timer)
         limit_s = max(limit_s, MAX_SLOWDOWN * took_s)
     try:
         forecast, took_s = _forecast(candidate, panel, timer)
@@ -101,7 +101,9 @@ def run_canary(
         took_s = min(took_s, _forecast(candidate, panel, timer)[1])
     message = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
     checks = (
-        *forecast_checks.run_checks(forecast, baseline, panel, candidate.parity_error),
+        *forecast_checks.run_checks(
+            forecast, champion_forecast, panel, candidate.parity_error
+        ),
         Check("latency", took_s <= limit_s, message),
     )
     beside = None if loaded is None else loaded.version

@@ -124,6 +124,7 @@ def _decide(challenger: Model, champion: Model | None) -> PromotionDecision:
 
 def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDecision:
     """Decides promotion from the percentages of `backtesting.evaluation_scores`; no I/O."""
+    # "gru" is the challenger: the key is stored, and fixed in answers.
     challenger, naive, champion = (
         _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
     )

@@ -24,7 +24,7 @@ from pipelines.runs.metrics import measure_training, step_metrics
 from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import jax_runtime
-from pipelines.training.backtesting import BASELINES, evaluation_scores
+from pipelines.training.backtesting import NAIVE_FORECASTS, evaluation_scores
 
 if TYPE_CHECKING:
     from forecaster.model.checkpoint import Checkpoints
@@ -82,7 +82,7 @@ def train(
     )
     scores["network_share"] = result.production.postprocessing.network_share
     # Reproducible from the data alone, so without the champion's scores.
-    table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
+    table = {name: scores["models"][name] for name in ("gru", *NAIVE_FORECASTS)}
     evaluation = replace(result.evaluation, backtest=table)
     production = replace(result.production, backtest=table)
     with engine.begin() as connection:

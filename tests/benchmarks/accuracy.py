@@ -38,10 +38,10 @@ PEERS = {
     "prophet": "prophet_peer:prophet",
     "neural_gru": "neural:neural_gru",
 }
-BASELINES = ("seasonal_naive", "median4")
+NAIVE_FORECASTS = ("seasonal_naive", "median4")
 TARGETS = {
     "Prophet": (("prophet",), 0.70),
-    "the best statistical model": (("auto_ets", "theta", *BASELINES), 0.85),
+    "the best statistical model": (("auto_ets", "theta", *NAIVE_FORECASTS), 0.85),
     "LightGBM": (("light_gbm",), 0.97),
 }
 
@@ -141,7 +141,7 @@ def table_of(result: dict[str, dict[str, Any]]) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
-    every = ",".join((*PEERS, *BASELINES))
+    every = ",".join((*PEERS, *NAIVE_FORECASTS))
     parser.add_argument("--models", default=every, help=f"of {every}")
     parser.add_argument(
         "--keep", type=Path, default=Path("var/benchmarks"), help="for the forecasts"
@@ -175,7 +175,7 @@ def _run(
 
 
 def _peer(name: str) -> Peer:
-    if name in BASELINES:
+    if name in NAIVE_FORECASTS:
         return naive.baseline(name)
     module, function = PEERS[name].split(":")
     return getattr(

@@ -4,7 +4,7 @@
 
 Part of a release. Runs the benchmarks, holds their ratios against `kept.json`, and runs a
 benchmark once more before it calls one of its ratios worse. With folders of data, accuracy
-is held against its baselines too; other peers only where their libraries are installed.
+is held against its naive forecasts too; other peers only where their libraries are installed.
 """
 
 import argparse

@@ -89,9 +89,9 @@ def main() -> None:
                 for name, path in PAGES.items():
                     row, ratio = _row(chromium, name, address + path, asked.visits)
                     print(row)
-                    found[f"{path.strip('/').split('?')[0] or 'fleet'}.of_frame"] = (
-                        ratio
-                    )
+                    found[
+                        f"{path.strip('/').split('?')[0] or 'days_ahead'}.of_frame"
+                    ] = ratio
                 chromium.close()
     ratios.write(asked.json, "dashboard", found)
 

@@ -27,7 +27,7 @@ from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast
 from pipelines.schema import depots
 from pipelines.store import models
-from pipelines.store.forecasts import copy_rows
+from pipelines.store.copying import copy_rows
 from tests.benchmarks import ratios
 from tests.benchmarks.invented import (
     CITIES,

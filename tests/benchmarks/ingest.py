@@ -28,7 +28,7 @@ from pyarrow import parquet as pq
 from pipelines.cli.context import CommandContext, open_context
 from pipelines.database.engine import open_engine
 from pipelines.demand import counting
-from pipelines.demand.retention import drop_old_orders
+from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest import FileOptions, ingest
 from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp

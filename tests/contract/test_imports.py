@@ -1,4 +1,4 @@
-"""Which room may import which, and what runs without JAX."""
+"""Which package may import which, and what runs without JAX."""
 
 import ast
 import subprocess
@@ -7,12 +7,12 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("forecaster", "pipelines", "dashboard", "migrations")
+PACKAGES = ("forecaster", "pipelines", "dashboard", "migrations")
 JAX = {"jax", "jaxlib", "flax", "optax", "orbax"}
-OTHER_ROOMS = {"pipelines", "dashboard", "migrations"}
+OTHER_PACKAGES = {"pipelines", "dashboard", "migrations"}
 
 FORBIDDEN = {
-    "forecaster": OTHER_ROOMS | {"sqlalchemy", "streamlit", "os.environ", "psycopg"},
+    "forecaster": OTHER_PACKAGES | {"sqlalchemy", "streamlit", "os.environ", "psycopg"},
     "forecaster/data": JAX | {"forecaster.model", "forecaster.inference"},
     "forecaster/inference": JAX | {"forecaster.model"},
     "dashboard": JAX | {"migrations", "forecaster.model"},
@@ -44,9 +44,9 @@ def imported(source: str) -> set[str]:
 
 
 def test_a_room_keeps_to_itself():
-    for room, forbidden in FORBIDDEN.items():
-        paths = sorted((ROOT / room).rglob("*.py"))
-        assert paths, f"{room} is empty"
+    for package, forbidden in FORBIDDEN.items():
+        paths = sorted((ROOT / package).rglob("*.py"))
+        assert paths, f"{package} is empty"
         for path in paths:
             trespass = imported(path.read_text()) & forbidden
             assert not trespass, f"{path} imports {', '.join(sorted(trespass))}"
@@ -59,20 +59,20 @@ def test_only_the_model_folder_of_the_forecaster_imports_jax():
 
 
 def folder_of(module):
-    """`pipelines.store` of `pipelines.store.runs`; a module of a room stands for itself."""
+    """`pipelines.store` of `pipelines.store.runs`; a module of a package stands for itself."""
     return ".".join(module.split(".")[:2])
 
 
 def test_no_two_folders_import_each_other():
     """Nor do several in a circle: taken away one by one, the leaves leave nothing."""
     arrows = defaultdict(set)
-    for room in ROOMS:
-        for path in (ROOT / room).rglob("*.py"):
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             arrows[folder_of(module)] |= {
                 folder_of(name)
                 for name in imported(path.read_text())
-                if name.split(".")[0] in ROOMS and "." in name
+                if name.split(".")[0] in PACKAGES and "." in name
             } - {folder_of(module)}
     assert len(arrows) > 20
     while leaves := [name for name in arrows if not arrows[name] & arrows.keys()]:
@@ -91,7 +91,7 @@ def test_the_migrations_take_the_schema_only_from_the_pipelines():
 def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
     """One page calls the function of `harbor models promote`, on its own connection."""
     allowed = {"pipelines", "pipelines.settings", "pipelines.schema"}
-    promoting = ROOT / "dashboard" / "planning" / "promotion.py"
+    promoting = ROOT / "dashboard" / "models" / "promotion.py"
     assert "pipelines.training.manual_promotion" in imported(promoting.read_text())
     for path in {*(ROOT / "dashboard").rglob("*.py")} - {promoting}:
         modules = {
@@ -117,8 +117,8 @@ def test_only_the_command_line_of_the_pipelines_knows_the_dashboard():
 def test_only_the_console_prints_with_rich():
     """It escapes what it is given; another door would have to think of that, too."""
     console = ROOT / "pipelines" / "cli" / "console.py"
-    for room in ("forecaster", "pipelines", "dashboard"):
-        for path in (ROOT / room).rglob("*.py"):
+    for package in ("forecaster", "pipelines", "dashboard"):
+        for path in (ROOT / package).rglob("*.py"):
             prints = "rich" in imported(path.read_text())
             assert prints == (path == console), path
 
@@ -129,8 +129,8 @@ def test_only_settings_reads_the_environment():
     # compiler is told by its own that no TPU is here.
     names = ("settings/__init__.py", "cli/dashboard.py", "cli/tpu.py")
     allowed = {ROOT / "pipelines" / name for name in names}
-    for room in ("forecaster", "pipelines", "dashboard"):
-        for path in (ROOT / room).rglob("*.py"):
+    for package in ("forecaster", "pipelines", "dashboard"):
+        for path in (ROOT / package).rglob("*.py"):
             names = {
                 node.attr for node in ast.walk(ast.parse(path.read_text()))
                 if isinstance(node, ast.Attribute)

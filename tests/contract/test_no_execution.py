@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("forecaster", "pipelines", "dashboard", "migrations", "deploy")
+PACKAGES = ("forecaster", "pipelines", "dashboard", "migrations", "deploy")
 SOURCES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for room in ROOMS
-    for path in sorted((ROOT / room).rglob("*.py"))
+    for package in PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
 }
 # English sentences begin with one capital letter.
 VERBS = (

@@ -69,12 +69,12 @@ def seeded(dashboard: Path, clean_engine: sa.Engine, yesterday: date) -> Seeded:
 def open_page() -> Open:
     """Opens a page as a browser would, with query parameters."""
 
-    def opened(view: str = "fleet", **query_params: str) -> AppTest:
+    def opened(view: str = "days_ahead", **query_params: str) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=SECONDS)
         for name, value in query_params.items():
             app.query_params[name] = value
-        # What a visitor without a page in the address gets is the list of the fleet.
-        if view != "fleet":
+        # A visitor without a page in the address gets "Days ahead".
+        if view != "days_ahead":
             app.switch_page(f"views/{view}.py")
         return app.run()
 

@@ -14,7 +14,7 @@ from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines import schema
 from pipelines.store import score_totals
-from pipelines.store.forecasts import copy_rows
+from pipelines.store.copying import copy_rows
 from tests.make import make_artefact
 
 N_DAYS = 120
@@ -245,7 +245,7 @@ def make_forecasts(
 
 
 def make_scores(made: pd.DataFrame, demand: pd.DataFrame) -> pd.DataFrame:
-    """Scores of every forecast whose day is observed and open, with both baselines."""
+    """Scores of every forecast whose day is observed and open, with both naive forecasts."""
     observed = demand.set_index(["depot_id", "service_on"])["orders"]
     rows = []
     for row in made[made["basis"] != "closed"].to_dict("records"):

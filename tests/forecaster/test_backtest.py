@@ -67,7 +67,7 @@ def test_each_origin_s_panel_is_built_once_for_all_models():
         built.append(origin)
         return panel.as_of(origin)
 
-    naive = backtest.baseline_forecaster("seasonal_naive", 7)
+    naive = backtest.naive_forecaster("seasonal_naive", 7)
     backtest.run(panel, split, {"one": naive, "other": naive}, panel_at)
     assert built == list(split.origins)
 
@@ -85,7 +85,7 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
         point = np.nan_to_num(perfect[:, first : first + 7])
         return ScoredForecast(point - 1, point, point + 1)
 
-    naive = backtest.baseline_forecaster("seasonal_naive", 7)
+    naive = backtest.naive_forecaster("seasonal_naive", 7)
     outcomes = backtest.run(panel, split, {"oracle": oracle, "naive": naive})
     scores = backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
     assert scores["oracle"].days == scores["naive"].days < 24 * 7 * 4
@@ -98,7 +98,7 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
 def test_the_json_has_the_shape_scripts_read():
     panel = make_panel(n_days=120)
     split = backtest.split_holdout(panel, 30, 7, stride=10)
-    naive = backtest.baseline_forecaster("seasonal_naive", 7)
+    naive = backtest.naive_forecaster("seasonal_naive", 7)
     outcomes = backtest.run(panel, split, {"seasonal_naive": naive})
     scores = backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
     result = backtest.as_json(split, scores, 4, 1.26)

@@ -1,4 +1,4 @@
-"""The two baselines that `harbor backtest` prints as well."""
+"""The two naive forecasts that `harbor backtest` prints as well."""
 
 import time
 
@@ -13,7 +13,7 @@ def baseline(name: str) -> Peer:
 
     def run(panel: Panel, split: HoldoutSplit) -> PeerRun:
         started = time.perf_counter()
-        forecasters = {name: backtest.baseline_forecaster(name, split.horizon)}
+        forecasters = {name: backtest.naive_forecaster(name, split.horizon)}
         made = backtest.run(panel, split, forecasters)[name]
         seconds = time.perf_counter() - started
         forecasts = Forecasts(made.p10_odh, made.point_odh, made.p90_odh)

@@ -208,7 +208,7 @@ def guarded(dashboard, seeded):
 
 @pytest.mark.db
 def test_nothing_is_shown_before_the_login(guarded, open_page):
-    for view in ("fleet", "depot", "plan"):
+    for view in ("days_ahead", "depot", "plan"):
         app = open_page(view, depot="LON-01")
         assert_no_traceback(app)
         assert "Log in to see them" in app.info[0].value
@@ -222,7 +222,7 @@ def test_nothing_is_shown_to_a_refused_user(guarded, open_page, monkeypatch):
     expires_at = datetime.now(UTC).timestamp() + 3600
     stranger = {"email": "eve@example.com", "exp": expires_at}
     monkeypatch.setattr("dashboard.auth.session.claims", lambda: stranger)
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert_no_traceback(app)
     assert "not among those" in app.error[0].value
     assert "Greenwich" not in page_text(app)
@@ -244,7 +244,7 @@ def test_an_override_bears_the_name_from_the_login(guarded, open_page, monkeypat
 @pytest.mark.db
 def test_a_broken_login_file_admits_nobody(dashboard, seeded, open_page):
     write(dashboard.parent, "[auth")
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert_no_traceback(app)
     assert "nobody is let in" in app.error[0].value
     assert "Greenwich" not in page_text(app)

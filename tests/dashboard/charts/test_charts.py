@@ -249,7 +249,7 @@ def test_every_series_has_a_colour_in_both_themes_and_a_dash():
     assert len(encodings.DASHES) == len(encodings.SERIES)
 
 
-def test_baselines_differ_without_colour():
+def test_naive_forecasts_differ_without_colour():
     dash = dict(zip(encodings.SERIES, map(tuple, encodings.DASHES), strict=True))
     shown = [dash[name] for name in ("forecast", "seasonal naive", "median of 4")]
     assert len(set(shown)) == 3

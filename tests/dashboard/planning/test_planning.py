@@ -50,7 +50,7 @@ def test_too_few_vans_are_all_allocated(week):
     assert plan["allocated"].tolist() == [2, 3, 0, 2]
     days = planning.by_city(plan, london(5), NO_BANDS)
     assert days["allocated"].tolist() == [2, 5]
-    assert days["short"].tolist() == [0, days["needed"].iloc[1] - 5]
+    assert days["short"].tolist() == [0, days["needed_pooled"].iloc[1] - 5]
     assert days["short"].iloc[1] >= 1
 
 
@@ -124,7 +124,7 @@ def test_vans_are_planned_from_the_quantiles_whatever_the_point(week, vans):
     plan, same = (
         planning.make_plan(each, london(vans)) for each in (week, week.assign(**lower))
     )
-    planned = ["needed", "allocated", "drivers", "undelivered", "service_level"]
+    planned = ["needed", "allocated", "drivers", "undelivered", "delivery_probability"]
     pd.testing.assert_frame_equal(plan[planned], same[planned])
     bands = pd.DataFrame(
         {
@@ -137,7 +137,7 @@ def test_vans_are_planned_from_the_quantiles_whatever_the_point(week, vans):
     days, same_days = (
         planning.by_city(each, london(vans), bands) for each in (plan, same)
     )
-    columns = ["needed", "short", "delivery_probability"]
+    columns = ["needed_pooled", "short", "delivery_probability"]
     pd.testing.assert_frame_equal(days[columns], same_days[columns])
     np.testing.assert_allclose(same_days["point"], 0.9 * days["point"])
 

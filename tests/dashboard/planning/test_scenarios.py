@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dashboard.planning import scenarios, staffing
+from dashboard.planning import depot_vans, scenarios
 
 FIVE = np.full(5, 200.0)
 
@@ -67,4 +67,4 @@ def test_a_closed_city_needs_no_vans():
     nothing = np.zeros(2)
     case_rs = scenarios.sample_orders(nothing, nothing, nothing, (0.0, 0.0))
     assert scenarios.vans_needed(case_rs, 25.0, 0.99) == 0
-    assert staffing.vans_for(case_rs, 25.0).sum() == 0
+    assert depot_vans.vans_for(case_rs, 25.0).sum() == 0

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components.score_filter import PERIODS
 from dashboard.queries import ScoreFilter
-from pipelines.forecasting.retention import export_old_forecasts
+from pipelines.forecasting.forecast_export import export_old_forecasts
 from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
 from pipelines.store import score_totals

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from dashboard.planning import shortage
+from dashboard.planning import fleet_plan
 from dashboard.planning.overrides import LOCK, UNLOCK, WITHDRAW
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
@@ -58,8 +58,8 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
     total = before["point"] - model + 4200
     assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["point"] == 4200
     assert row_of(queries.depot_days(DEPOT, now), tomorrow)["point"] == 4200
-    assert row_of(shortage.plan(now), tomorrow, depot_id=DEPOT)["point"] == 4200
-    for table in (queries.daily_totals(CITY, now), shortage.totals(now)):
+    assert row_of(fleet_plan.plan(now), tomorrow, depot_id=DEPOT)["point"] == 4200
+    for table in (queries.daily_totals(CITY, now), fleet_plan.totals(now)):
         of_city = table[table["city"] == CITY] if "city" in table else table
         assert row_of(of_city, tomorrow)["point"] == pytest.approx(total)
     after = city_total(engine, seeded, tomorrow)

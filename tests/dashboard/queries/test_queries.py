@@ -273,11 +273,11 @@ def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engin
         )
     )
     week = queries.fleet_week(queries.freshness()).drop_duplicates("depot_id")
-    ledger = feed_freshness.read_lateness(clean_engine, seeded.through)
+    lateness = feed_freshness.read_lateness(clean_engine, seeded.through)
     late = week[week["is_late"]]
-    assert dict(late.groupby("city").size()) == ledger.late_depots == {"London": 1}
+    assert dict(late.groupby("city").size()) == lateness.late_depots == {"London": 1}
     assert set(week.loc[week["is_silent"], "depot_id"]) == {"LON-01", "RTM-03"}
-    assert ledger.expected == len(week) - 2
+    assert lateness.expected == len(week) - 2
 
 
 def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):

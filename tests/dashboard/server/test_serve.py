@@ -24,10 +24,10 @@ class NoJax:
 sys.meta_path.insert(0, NoJax())
 from streamlit.testing.v1 import AppTest
 
-for view in ("fleet", "depot", "plan", "accuracy", "models", "pipeline"):
+for view in ("days_ahead", "depot", "plan", "accuracy", "models", "pipeline"):
     app = AppTest.from_file("dashboard/app.py", default_timeout=60)
     app.query_params["depot"] = "LON-01"
-    if view != "fleet":
+    if view != "days_ahead":
         app.switch_page(f"views/{{view}}.py")
     app.run()
     if view == "depot":

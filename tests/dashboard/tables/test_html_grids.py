@@ -40,7 +40,7 @@ def two_cities():
 
 
 def test_a_week_has_totals_cities_and_depots(two_cities):
-    assert Cells(html_grids.week(two_cities)).text == [
+    assert Cells(html_grids.fleet_grid(two_cities)).text == [
         ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs last week"],
         ["All cities", "1,010", "500", "1,510", "+11 %"],
         ["London", "1,000", "500", "1,500", "+11 %"],
@@ -59,7 +59,7 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
         made_by=set_day.map({True: "Anna", False: None}),
         override_reason=set_day.map({True: "<b>strike", False: None}),
     )
-    html = html_grids.week(week)
+    html = html_grids.fleet_grid(week)
     rows = Cells(html).text
     assert rows[1][:3] == ["All cities", "1,410", "500"]
     assert rows[2][:3] == ["London", "1,400", "500"]
@@ -86,31 +86,34 @@ def test_a_closed_day_that_was_set_says_which_number_counts(
         override_reason=closed.map({True: "A fair" if is_set else None, False: None}),
         overruled_by=closed.map({True: None if is_set else "Anna", False: None}),
     )
-    html = html_grids.week(week)
+    html = html_grids.fleet_grid(week)
     assert Cells(html).text[-1][2] == cell
     assert title in html
 
 
 def test_a_day_with_an_event_is_marked_in_the_head(two_cities):
     day = two_cities["target_on"].min()
-    html = html_grids.week(two_cities, {day: "Black Friday <x>"})
-    plain, marked = Cells(html_grids.week(two_cities)).text[0], Cells(html).text[0]
+    html = html_grids.fleet_grid(two_cities, {day: "Black Friday <x>"})
+    plain, marked = (
+        Cells(html_grids.fleet_grid(two_cities)).text[0],
+        Cells(html).text[0],
+    )
     assert marked[1] == f"▲ Black Friday <x> {plain[1]}"
     assert marked[2:] == plain[2:]
     assert '<abbr class="event" title="Black Friday &lt;x&gt;">' in html
 
 
 def test_one_city_has_no_totals_of_all_cities(two_cities):
-    rows = Cells(html_grids.week(two_cities[two_cities["city"] == "London"])).text
+    rows = Cells(html_grids.fleet_grid(two_cities[two_cities["city"] == "London"])).text
     assert [row[0] for row in rows] == ["Depot", "London", "Wapping"]
 
 
 def test_long_sums_are_abbreviated_on_phones():
     large = fleet(("A", "Loop", "Chicago", DAYS[0], 370_901.4, "model", 9.0))
-    html = html_grids.week(large)
+    html = html_grids.fleet_grid(large)
     assert '<span class="desk">370,901</span><span class="phone">371k</span>' in html
     small = fleet(("A", "Loop", "Chicago", DAYS[0], 99_999.0, "model", 9.0))
-    assert 'class="phone"' not in html_grids.week(small)
+    assert 'class="phone"' not in html_grids.fleet_grid(small)
 
 
 def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
@@ -119,7 +122,7 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
         for city in ("London", "Rotterdam")
         for n in range(5)
     ]
-    text = Cells(html_grids.week(fleet(*rows), max_depots=4)).text
+    text = Cells(html_grids.fleet_grid(fleet(*rows), max_depots=4)).text
     assert [row[0] for row in text] == [
         "Depot", "All cities", "London", "Depot 0", "Depot 1",
         "and 3 more: choose the city, or open “View data”", "Rotterdam",
@@ -131,13 +134,15 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
 def test_a_name_links_to_its_depot_whatever_its_id(two_cities):
     odd = two_cities.assign(depot_id='A&B "1"/é')
     links = [
-        attrs["href"] for tag, attrs in Cells(html_grids.week(odd)).tags if tag == "a"
+        attrs["href"]
+        for tag, attrs in Cells(html_grids.fleet_grid(odd)).tags
+        if tag == "a"
     ]
     assert set(links) == {"depot?depot=A%26B+%221%22%2F%C3%A9"}
 
 
 def test_the_busiest_day_is_the_darkest_cell(two_cities):
-    html = html_grids.week(two_cities[two_cities["city"] == "London"])
+    html = html_grids.fleet_grid(two_cities[two_cities["city"] == "London"])
     shades = [int(n) for n in re.findall(r'class="day s(\d+)"', html)]
     assert shades == [html_grids.SHADES, round(html_grids.SHADES / 8)]
 
@@ -152,16 +157,16 @@ def test_every_shade_has_a_css_rule_and_busier_is_darker():
 
 def test_missing_data_is_stated_under_the_name(two_cities):
     late = two_cities.assign(is_late=True)
-    assert "missing data after Fri 21 Nov" in html_grids.week(late)
+    assert "missing data after Fri 21 Nov" in html_grids.fleet_grid(late)
     silent = two_cities.assign(is_silent=True)
-    assert "no data since Fri 21 Nov" in html_grids.week(silent)
-    assert "no data yet" in html_grids.week(silent.assign(last_on=pd.NaT))
+    assert "no data since Fri 21 Nov" in html_grids.fleet_grid(silent)
+    assert "no data yet" in html_grids.fleet_grid(silent.assign(last_on=pd.NaT))
 
 
 def test_the_reason_is_under_the_name_unless_data_is_missing(two_cities):
     ranked = two_cities.assign(reason="+9 % <since>")
-    assert "+9 % &lt;since&gt;" in html_grids.week(ranked)
-    assert "+9 %" not in html_grids.week(ranked.assign(is_late=True))
+    assert "+9 % &lt;since&gt;" in html_grids.fleet_grid(ranked)
+    assert "+9 %" not in html_grids.fleet_grid(ranked.assign(is_late=True))
 
 
 def test_one_city_may_be_longer_than_several():
@@ -169,12 +174,14 @@ def test_one_city_may_be_longer_than_several():
         (f"{n}", f"Depot {n}", "London", DAYS[0], 10.0, "model", 10.0)
         for n in range(html_grids.MAX_DEPOTS + 1)
     ]
-    assert "more: choose" not in html_grids.week(fleet(*rows))
+    assert "more: choose" not in html_grids.fleet_grid(fleet(*rows))
 
 
 def test_text_from_the_database_never_becomes_html(two_cities):
     nasty = "<img src=x onerror=alert(1)>&'\""
-    html = html_grids.week(two_cities.assign(name=nasty, city=nasty, depot_id=nasty))
+    html = html_grids.fleet_grid(
+        two_cities.assign(name=nasty, city=nasty, depot_id=nasty)
+    )
     read = Cells(html)
     assert not [tag for tag, _ in read.tags if tag == "img"]
     assert [row[0] for row in read.text][2] == nasty
@@ -247,11 +254,13 @@ SET_BY_ANNA = {
     ],
 )
 def test_a_day_ahead_has_orders_band_and_events(days, expected):
-    assert Cells(html_grids.days_ahead(days)).text[1] == ["Fri 21 Nov", *expected]
+    assert Cells(html_grids.depot_days(days)).text[1] == ["Fri 21 Nov", *expected]
 
 
 def test_a_week_without_orders_is_drawn(two_cities):
-    rows = Cells(html_grids.week(two_cities.assign(point=0.0, change=math.nan))).text
+    rows = Cells(
+        html_grids.fleet_grid(two_cities.assign(point=0.0, change=math.nan))
+    ).text
     assert rows[3] == ["Wapping", "0", "0", "0", "–"]
 
 

@@ -60,7 +60,7 @@ def test_cities_have_vans_needed_short_and_the_chance(planned):
     _, days = planned
     settings = {"London": CitySettings("London", 5, 50.0)}
     chances = days.assign(
-        delivery_probability=[0.995, 0.004], needed=[3, 9], short=[0, 4]
+        delivery_probability=[0.995, 0.004], needed_pooled=[3, 9], short=[0, 4]
     )
     html = plan_grids.cities(chances, settings)
     assert Cells(html).text == [

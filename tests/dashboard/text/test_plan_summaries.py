@@ -18,7 +18,7 @@ def totals(*rows):
     columns = [
         "city",
         "target_on",
-        "needed",
+        "needed_pooled",
         "vans",
         "short",
         "spare",
@@ -58,12 +58,12 @@ def test_a_citys_sentence_has_days_and_chances():
         "Vans short on Fri 28 Nov (9; chance of full delivery < 1 %). They are "
         "assigned to deliver as many orders as possible."
     )
-    assigned_more = london[:1].assign(needed=[33], spare=[4.0])
+    assigned_more = london[:1].assign(needed_pooled=[33], spare=[4.0])
     assert plan_summaries.city_sentence(assigned_more, "London") == (
         "London has enough vans every day: at least 7 vans more than needed, if vans are "
         "moved between its depots."
     )
-    just_enough = london[:1].assign(needed=[40], spare=[0.0])
+    just_enough = london[:1].assign(needed_pooled=[40], spare=[0.0])
     assert plan_summaries.city_sentence(just_enough, "London") == (
         "London has enough vans every day: none to spare on the busiest day, if vans are "
         "moved between its depots."

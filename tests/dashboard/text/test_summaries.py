@@ -39,17 +39,17 @@ def test_key_figures_of_the_week_ahead():
             "before_on": DAYS[5],
         }
     )
-    assert summaries.week_figures(week) == {
+    assert summaries.fleet_figures(week) == {
         "Orders in the next 2 days": ("550", "+11.1 % vs last week"),
         "Busiest day": ("Fri 21 Nov", "300 orders"),
         "Depots with missing data": ("1", "of 2 depots"),
         "Largest change overnight": ("−4 %", "Beta"),
     }
-    late = summaries.week_figures(week.assign(is_late=True))
+    late = summaries.fleet_figures(week.assign(is_late=True))
     assert late["Depots with missing data"] == ("2", "of 2 depots")
-    older = summaries.week_figures(week.assign(before_on=DAYS[4]))
+    older = summaries.fleet_figures(week.assign(before_on=DAYS[4]))
     assert older["Largest change since Tue 18 Nov"] == ("−4 %", "Beta")
-    first = summaries.week_figures(week.assign(revised=np.nan))
+    first = summaries.fleet_figures(week.assign(revised=np.nan))
     assert not [label for label in first if label.startswith("Largest change")]
 
 
@@ -94,7 +94,7 @@ def scores(*rows):
     return table.assign(all_mape=0.09, all_counted=table["counted"])
 
 
-def test_accuracy_is_stated_beside_both_baselines():
+def test_accuracy_is_stated_beside_both_naive_forecasts():
     table = scores(
         ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
         ("median of 4", 0.11, 0.1, 0.0, np.nan, 684),
@@ -114,7 +114,7 @@ def test_days_without_a_baseline_are_counted():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
     figures = summaries.accuracy_figures(table.assign(all_counted=700))
     assert figures["Days scored"] == (
-        "684", "16 more have no baseline; with them MAPE 9.0 %",
+        "684", "16 more have no naive forecast; with them MAPE 9.0 %",
     )  # fmt: skip
 
 

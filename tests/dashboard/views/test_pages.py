@@ -18,7 +18,7 @@ from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = pytest.mark.db
 
-VIEWS = ("fleet", "depot", "plan", "accuracy", "models", "pipeline")
+VIEWS = ("days_ahead", "depot", "plan", "accuracy", "models", "pipeline")
 
 
 def page_text(app):
@@ -100,11 +100,11 @@ def test_a_page_runs_at_most_eight_queries(seeded, open_page, view):
     )
     app = AppTest.from_file(str(APP), default_timeout=30)
     app.query_params["depot"] = "LON-01"
-    if view != "fleet":
+    if view != "days_ahead":
         app.switch_page(f"views/{view}.py")
     app.run()
     assert_no_traceback(app)
-    assert app.title[0].value != ("Days ahead" if view != "fleet" else "")
+    assert app.title[0].value != ("Days ahead" if view != "days_ahead" else "")
     assert 0 < len(statements) <= 8, "\n".join(statements)
 
 
@@ -132,7 +132,7 @@ def test_every_page_states_that_data_was_missing_at_forecast_time(
 
 
 def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert_no_traceback(app)
     text = page_text(app)
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
@@ -143,21 +143,21 @@ def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
 
 
 def test_a_city_in_the_url_is_the_only_one_shown(seeded, open_page):
-    app = open_page("fleet", city="London")
+    app = open_page("days_ahead", city="London")
     assert app.pills(key="city").value == "London"
     assert "Greenwich" in grid_of(app)
     assert "Waalhaven" not in grid_of(app)
 
 
 def test_a_chosen_city_is_the_only_one_shown(seeded, open_page):
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     app.pills(key="city").select("Rotterdam").run()
     assert "Waalhaven" in grid_of(app)
     assert "Greenwich" not in grid_of(app)
 
 
 def test_an_unknown_city_is_explained_until_another_is_chosen(seeded, open_page):
-    app = open_page("fleet", city="Atlantis")
+    app = open_page("days_ahead", city="Atlantis")
     explained = "There is no city “Atlantis”. Shown instead: All cities."
     assert explained in page_text(app)
     assert "Greenwich" in page_text(app)
@@ -169,7 +169,7 @@ def test_an_unknown_city_is_explained_until_another_is_chosen(seeded, open_page)
 def test_an_unknown_city_is_no_longer_explained_when_the_url_names_another(
     seeded, open_page
 ):
-    app = open_page("fleet", city="Atlantis")
+    app = open_page("days_ahead", city="Atlantis")
     app.query_params["city"] = "London"
     assert "Atlantis" not in page_text(app.run())
 
@@ -187,7 +187,7 @@ def first_of(app, city):
 
 
 def test_depots_are_sorted_as_chosen(seeded, open_page):
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert first_of(app, "London").startswith("Poplar")
     assert "missing data after" in first_of(app, "London")
     app.pills(key="first").select("Name").run()
@@ -197,7 +197,7 @@ def test_depots_are_sorted_as_chosen(seeded, open_page):
 
 
 def test_a_sort_order_in_the_url_is_applied(seeded, open_page):
-    app = open_page("fleet", first="Widest band")
+    app = open_page("days_ahead", first="Widest band")
     assert app.pills(key="first").value == "Widest band"
     assert re.search(
         r"Greenwich\D*[\d,]+ – [\d,]+ on \w{3} \d+", first_of(app, "London")
@@ -205,7 +205,7 @@ def test_a_sort_order_in_the_url_is_applied(seeded, open_page):
 
 
 def test_the_data_table_is_built_when_it_is_opened(seeded, open_page):
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert not app.dataframe
     app.session_state["data days-ahead"] = True
     app.run()
@@ -216,7 +216,7 @@ def test_the_data_table_is_built_when_it_is_opened(seeded, open_page):
 
 def test_without_a_forecast_the_fleet_says_how_to_make_one(seeded, write, open_page):
     clear(write, schema.scores, schema.forecasts)
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert_no_traceback(app)
     assert "No forecast has been made yet" in app.info[0].value
 
@@ -233,7 +233,7 @@ def test_without_a_champion_or_forecast_every_page_has_a_message(
 
 def test_a_fleet_without_open_depots_has_a_message(seeded, write, open_page):
     write(sa.update(schema.depots).values(closed_on=seeded.through))
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert_no_traceback(app)
     assert "no open depots" in app.info[0].value
 
@@ -383,10 +383,10 @@ def test_an_unknown_choice_in_the_url_is_explained(
 
 
 def test_the_first_page_says_once_what_the_demo_simulates(seeded, write, open_page):
-    assert "simulated clock" not in page_text(open_page("fleet"))
+    assert "simulated clock" not in page_text(open_page("days_ahead"))
     write(sa.insert(schema.demo_fleet).values(seed=0, n_depots=6, n_days=70))
     st.cache_data.clear()
-    assert page_text(open_page("fleet")).count("simulated clock") == 1
+    assert page_text(open_page("days_ahead")).count("simulated clock") == 1
 
 
 def test_drivers_are_shown_on_demand(seeded, open_page):
@@ -401,7 +401,7 @@ def test_drivers_are_shown_on_demand(seeded, open_page):
 def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
     # Else, on some weekdays, the promotion's day is short of vans, and named with that.
     write(sa.update(schema.depots).values(vans=1000))
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert_no_traceback(app)
     text = page_text(app)
     brief, _, rest = text.partition("</section>")
@@ -414,7 +414,7 @@ def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
 
 
 def test_marked_days_are_named_below_the_grid(seeded, open_page):
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     day = formatting.day(seeded.through + timedelta(days=3))
     assert f"▲ {day}\\: Promotion" in page_text(app)
 
@@ -424,7 +424,7 @@ def test_a_fleet_that_needs_nothing_says_so(seeded, write, open_page):
     closed = sa.update(schema.depots).where(schema.depots.c.depot_id == "LON-03")
     write(closed.values(closed_on=seeded.through))
     write(sa.update(schema.depots).values(vans=1000))
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     assert "<h2>Nothing needs you today</h2>" in page_text(app)
 
 
@@ -517,7 +517,7 @@ def test_a_city_with_markdown_in_its_name_can_be_chosen(seeded, write, open_page
         .where(schema.depots.c.city == "London")
         .values(city="*Lon* [don]")
     )
-    app = open_page("fleet")
+    app = open_page("days_ahead")
     app.pills(key="city").select("*Lon* [don]").run()
     assert_no_traceback(app)
     assert "Greenwich" in grid_of(app)

@@ -115,7 +115,7 @@ def test_help_names_the_choices_that_the_work_has():
     assert choices.BACKFILL_STEPS == request.STEPS
     assert choices.DEFAULT_BACKFILL_STEPS == request.DEFAULT_STEPS
     assert choices.BACKFILL_SLOTS == request.ONLY
-    assert choices.BACKTEST_BASELINES == backtesting.BASELINES
+    assert choices.BACKTEST_NAIVE_FORECASTS == backtesting.NAIVE_FORECASTS
     assert tuple(accuracy.SEGMENTS) == choices.SCORE_SEGMENTS
 
 

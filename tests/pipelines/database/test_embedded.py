@@ -282,8 +282,8 @@ def test_who_leaves_a_home_that_was_moved_meanwhile_stops_no_other_server(home):
 
 def test_a_checkout_that_was_renamed_finds_its_data(home):
     checkout = home.with_name("checkout")
-    for room in ("forecaster", "pipelines", "migrations"):
-        shutil.copytree(Path(__file__).parents[3] / room, checkout / room)
+    for folder in ("forecaster", "pipelines", "migrations"):
+        shutil.copytree(Path(__file__).parents[3] / folder, checkout / folder)
     (checkout / "pyproject.toml").touch()
     assert harbor(checkout, "db", "upgrade").returncode == 0
     renamed = checkout.rename(home.with_name("renamed"))

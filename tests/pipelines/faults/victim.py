@@ -42,9 +42,11 @@ def pause() -> None:
 class At:
     """Stops at the nth call of a function, before or after it."""
 
-    def __init__(self, room: Any, name: str, nth: int, *, before: bool = False) -> None:
-        self.whole, self.nth, self.before = getattr(room, name), nth, before
-        setattr(room, name, self)
+    def __init__(
+        self, module: Any, name: str, nth: int, *, before: bool = False
+    ) -> None:
+        self.whole, self.nth, self.before = getattr(module, name), nth, before
+        setattr(module, name, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.nth -= 1

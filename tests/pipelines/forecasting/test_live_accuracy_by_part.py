@@ -58,7 +58,7 @@ def row_of(depot, target, step, version="v", live=True, **values):
     }  # fmt: skip
 
 
-def test_every_part_is_scored_beside_both_baselines(clean_engine):
+def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
     """Against a plain loop over what was written."""
     rng = np.random.default_rng(5)
     rows = []

@@ -170,7 +170,7 @@ def scored_rows(engine):
 
 
 def test_scores_that_are_right_stay_as_they_were_written(fleet):
-    """A corrected count is scored anew, with its baselines; nothing else is touched."""
+    """A corrected count is scored anew, with its naive forecasts; nothing else is touched."""
     scoring.score_known_days(fleet, UTC_ZONE)
     before = scored_rows(fleet)
     with fleet.begin() as connection:
@@ -191,7 +191,7 @@ def test_scores_that_are_right_stay_as_they_were_written(fleet):
     assert again["seasonal_naive"] == first["seasonal_naive"]
 
 
-def test_the_baselines_are_those_of_a_loop_over_the_days(fleet):
+def test_the_naive_forecasts_are_those_of_a_loop_over_the_days(fleet):
     with fleet.connect() as connection:
         counts = {
             (row.depot_id, row.service_on): row.orders

@@ -51,9 +51,9 @@ def test_orders_go_in_as_they_came(clean_engine, tmp_path):
         ("1", "A", datetime(2024, 3, 31, 2, 30), None),
         ("2", "A", datetime(2024, 3, 31, 23, 30), -300),
     ]
-    ledger = file_row(clean_engine)
-    assert (ledger["path"], ledger["accepted"]) == (str(path), 2)
-    assert (ledger["ignored_columns"], ledger["size_bytes"]) == (
+    row = file_row(clean_engine)
+    assert (row["path"], row["accepted"]) == (str(path), 2)
+    assert (row["ignored_columns"], row["size_bytes"]) == (
         ["weather"],
         path.stat().st_size,
     )

@@ -32,7 +32,7 @@ def load(engine, *paths, sources, **asked):
 
 
 def files(engine):
-    """Name and source of every file in the ledger."""
+    """Name and source of every loaded file."""
     with engine.connect() as connection:
         found = connection.execute(sa.text("select path, source from files"))
         return {path.rsplit("/", 1)[-1]: source for path, source in found}

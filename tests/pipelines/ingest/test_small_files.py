@@ -26,16 +26,16 @@ def write_all(folder, texts):
 def both_ways(engine, folder):
     """The same folder loaded together, and each file by itself."""
     together = load(engine, folder)
-    found = data(engine), ledger(engine)
+    found = data(engine), recorded(engine)
     empty_tables(engine)
     with mock.patch.object(service, "MAX_FILES_ONE_BY_ONE", 10**6):
         alone = load(engine, folder)
-    assert (data(engine), ledger(engine)) == found
+    assert (data(engine), recorded(engine)) == found
     assert together == alone
     return together
 
 
-def ledger(engine):
+def recorded(engine):
     with engine.connect() as connection:
         found = connection.execute(
             sa.text(

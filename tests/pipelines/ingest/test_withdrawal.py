@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.cli import app
-from pipelines.demand import counting, retention
+from pipelines.demand import counting, order_pruning
 from pipelines.ingest import FileOptions, replay
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.settings import Settings
-from pipelines.store import files as ledger
+from pipelines.store import files as files_store
 from tests.conftest import empty_tables
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, load_one, rows, write
 
@@ -28,7 +28,7 @@ NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 
 def file_id_of(engine, name):
     with engine.connect() as connection:
-        (found,) = ledger.newest_files(connection, 9, f"/{name}")
+        (found,) = files_store.newest_files(connection, 9, f"/{name}")
     return found.file_id
 
 
@@ -187,7 +187,7 @@ def test_frozen_days_stay_and_nothing_dropped_comes_back(clean_engine, tmp_path)
     load_all(clean_engine, tmp_path, texts)
     before = counted(clean_engine)
     kept = Settings(keep_orders_days=60, timezone="Europe/Brussels")
-    retention.drop_old_orders(clean_engine, kept, NOW)
+    order_pruning.drop_old_orders(clean_engine, kept, NOW)
     withdraw(clean_engine, [file_id_of(clean_engine, "b.csv")])
     assert [row[0] for row in rows(clean_engine, "orders")] == ["2"]
     after = counted(clean_engine)
@@ -222,7 +222,7 @@ def test_withdrawing_is_as_if_the_file_had_never_come(
     ids = {file_id_of(clean_engine, name): name for name in texts}
     gone = {data.draw(st.sampled_from(sorted(ids)))}
     with clean_engine.connect() as connection:
-        while more := ledger.repeats_of(connection, sorted(gone)):
+        while more := files_store.repeats_of(connection, sorted(gone)):
             gone |= {each.file_id for each in more}
     withdraw(clean_engine, sorted(gone))
     found = rows(clean_engine, "daily_counts")

@@ -14,7 +14,7 @@ import structlog
 from forecaster.errors import NoModelError, NothingToDoError, TrainingError
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.night_findings import check_nights
-from pipelines.demand import counting, feed_freshness, retention
+from pipelines.demand import counting, feed_freshness, order_pruning
 from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import due_notification
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
@@ -24,7 +24,7 @@ from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import monitoring
 from pipelines.training import artefact_pruning, canary, promotion
-from pipelines.training import train as training
+from pipelines.training import train as train_module
 from pipelines.training.canary import CanaryResult
 from tests.pipelines.make import START, add_depot, add_fleet, add_orders
 
@@ -60,7 +60,7 @@ def light(monkeypatch):
             )  # fmt: skip
         run.metrics["model"] = version
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(train_module, "train", train)
     passed = CanaryResult("v", None, None, ())
     monkeypatch.setattr(canary, "run_canary", lambda *_, **__: passed)
     monkeypatch.setattr(forecast, "forecast_from", lambda *_: calls.append("forecast"))
@@ -140,7 +140,7 @@ def test_a_failed_step_says_what_it_was_and_how_to_go_on(
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(training, "train", full)
+    monkeypatch.setattr(train_module, "train", full)
     with pytest.raises(NightlyError, match="No space"):
         run_nightly(night())
     with fleet.connect() as connection:
@@ -215,7 +215,7 @@ import sys, time
 from datetime import datetime, date, UTC
 import sqlalchemy as sa
 import structlog
-from pipelines.training import train as training
+from pipelines.training import train as train_module
 from pipelines.nightly.steps import NightlyContext
 from pipelines.nightly.run import run_nightly
 from pipelines.settings import Settings
@@ -224,7 +224,7 @@ def train(*_):
     print("training", flush=True)
     time.sleep(600)
 
-training.train = train
+train_module.train = train
 url, home, origin = sys.argv[1:]
 day = date.fromisoformat(origin)
 settings = Settings(home=home)
@@ -422,7 +422,7 @@ def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(
     def broken(*_):
         raise RuntimeError("nothing gives way")
 
-    monkeypatch.setattr(retention, "drop_old_orders", broken)
+    monkeypatch.setattr(order_pruning, "drop_old_orders", broken)
     context = night()
     context.settings = context.settings.model_copy(update={"keep_orders_days": 20})
     with pytest.raises(NightlyError, match="nothing gives way"):

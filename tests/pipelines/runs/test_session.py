@@ -15,7 +15,8 @@ from pipelines.runs.locks import LostRunError, own_session, try_lock
 from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
-from pipelines.store.forecasts import copy_rows, replace_forecasts
+from pipelines.store.copying import copy_rows
+from pipelines.store.forecasts import replace_forecasts
 from tests.pipelines.make import START, add_depot, forecast_table
 
 pytestmark = pytest.mark.db

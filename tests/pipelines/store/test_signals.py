@@ -18,7 +18,7 @@ from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, ReplayResult, replay
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.schema import signal_versions
-from pipelines.store import files as ledger
+from pipelines.store import files as files_store
 from pipelines.store.signal_summaries import SignalSummary, summaries
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
@@ -269,7 +269,9 @@ def test_a_file_without_a_column_of_places_is_refused(fleet, tmp_path):
 
 def file_ids(engine):
     with engine.connect() as connection:
-        return [file.file_id for file in reversed(ledger.newest_files(connection, 99))]
+        return [
+            file.file_id for file in reversed(files_store.newest_files(connection, 99))
+        ]
 
 
 def test_a_file_taken_back_gives_way_to_the_one_that_it_corrected(

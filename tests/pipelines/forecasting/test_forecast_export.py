@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from forecaster.errors import BadInputError, NothingToDoError
 from pipelines.cli import app
 from pipelines.demand import counting
-from pipelines.forecasting import month_files, retention, scoring
-from pipelines.forecasting.retention import export_old_forecasts
+from pipelines.forecasting import forecast_export, month_files, scoring
+from pipelines.forecasting.forecast_export import export_old_forecasts
 from pipelines.schema import forecast_totals, forecasts, score_totals, scores
 from pipelines.settings import Settings
 from pipelines.store import forecasts as forecast_store
@@ -134,7 +134,7 @@ def test_months_that_are_older_are_exported_and_deleted_and_others_kept(
     before = stored(fleet)
     assert [len(rows) for rows in before.values()] == [98, 49, 98]
     outcome = export_old_forecasts(fleet, settings)
-    assert outcome == retention.ExportedForecasts(
+    assert outcome == forecast_export.ExportedForecasts(
         rows=4 * (14 + 7 + 14), files=6, before=date(2024, 3, 8)
     )
     assert exported(settings) == older(before, MARCH)

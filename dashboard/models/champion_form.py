@@ -5,7 +5,8 @@ import streamlit as st
 
 from dashboard.components import widgets
 from dashboard.components.name_field import planner_name
-from dashboard.planning import overrides, promotion
+from dashboard.models import promotion
+from dashboard.planning import overrides
 from dashboard.tables import models as model_tables
 from dashboard.text import formatting
 from forecaster.errors import HarborError

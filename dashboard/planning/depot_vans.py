@@ -92,7 +92,7 @@ def undelivered(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.
     return np.maximum(case_rs - capacity * vans_r[:, None], 0.0).mean(axis=1)
 
 
-def service_level(
+def delivery_probability(
     case_rs: np.ndarray, capacity: float, vans_r: np.ndarray
 ) -> np.ndarray:
     """Probability that the vans of each row carry all of its orders."""

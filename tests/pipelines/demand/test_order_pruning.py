@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
 from pipelines.demand import counting
-from pipelines.demand.retention import drop_old_orders
+from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.schema import orders
 from pipelines.settings import Settings

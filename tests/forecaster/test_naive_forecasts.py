@@ -1,22 +1,22 @@
-"""Baselines look back by whole weeks, past gaps, and never ahead."""
+"""Naive forecasts look back by whole weeks, past gaps, and never ahead."""
 
 import numpy as np
 import pytest
 
-from forecaster.baselines import (
-    get_baseline,
+from forecaster.errors import ConfigError, CutoffError
+from forecaster.naive_forecasts import (
+    get_naive_forecast,
     median4,
     seasonal_naive,
     seasonal_naive_scale,
 )
-from forecaster.errors import ConfigError, CutoffError
 
 
 @pytest.mark.parametrize("horizon", [1, 7, 8, 21])
 @pytest.mark.parametrize("name", ["seasonal_naive", "median4"])
 def test_a_perfect_week_repeats_itself(name, horizon):
     demand = np.tile(np.arange(7.0), (2, 10))
-    result = get_baseline(name)(demand, 63, horizon)
+    result = get_naive_forecast(name)(demand, 63, horizon)
     np.testing.assert_array_equal(result, np.tile(np.arange(horizon) % 7, (2, 1)))
 
 
@@ -46,7 +46,7 @@ def test_nothing_after_the_cutoff_is_seen(name, rng):
     demand = rng.gamma(2, 5, (4, 60))
     tampered = demand.copy()
     tampered[:, 40:] = 1e9
-    one, other = (get_baseline(name)(each, 40, 14) for each in (demand, tampered))
+    one, other = (get_naive_forecast(name)(each, 40, 14) for each in (demand, tampered))
     np.testing.assert_array_equal(one, other)
 
 
@@ -55,9 +55,9 @@ def test_a_cutoff_past_the_end_says_what_to_change():
         seasonal_naive(np.ones((1, 30)), cutoff=31, horizon=1)
 
 
-def test_an_unknown_baseline_lists_those_there_are():
+def test_an_unknown_naive_forecast_lists_those_there_are():
     with pytest.raises(ConfigError, match=r"'prophet'.*seasonal_naive, median4"):
-        get_baseline("prophet")
+        get_naive_forecast("prophet")
 
 
 def test_the_scale_of_mase_is_the_mean_weekly_change():

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import week, widgets
+from dashboard.components import days_ahead, widgets
 from dashboard.tables import tables
 from dashboard.text import formatting, ranking
 
@@ -24,11 +24,11 @@ if freshness.origin_on is None:
         "`harbor forecast`; `harbor nightly` does both."
     )
 
-cities = week.cities(freshness)
+cities = days_ahead.cities(freshness)
 if not cities:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
-st.html(week.brief_html(freshness, datetime.now(queries.zone()).date()))
+st.html(days_ahead.brief_html(freshness, datetime.now(queries.zone()).date()))
 if freshness.is_demo:
     st.caption(DEMO)
 figures_place = st.container()
@@ -46,12 +46,12 @@ with order_column:
         bind="query-params",
         wrap=True,
     )
-figures, grid = week.figures_and_grid(city, order, freshness)
+figures, grid = days_ahead.figures_and_grid(city, order, freshness)
 with figures_place:
     widgets.key_figures(figures)
 st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-events = week.events_sentence(city, freshness)
+events = days_ahead.events_sentence(city, freshness)
 if events:
     st.caption(formatting.escape_markdown(events))
 st.caption(
@@ -60,11 +60,11 @@ st.caption(
     "Click a name for details."
 )
 widgets.data_expander(
-    lambda: tables.fleet_week(week.ranked(city, order, freshness)), "days-ahead"
+    lambda: tables.fleet_week(days_ahead.ranked(city, order, freshness)), "days-ahead"
 )
 
 st.header("By day")
-totals = week.daily_totals(city, freshness)
+totals = days_ahead.daily_totals(city, freshness)
 widgets.chart(
     charts.daily_totals,
     totals,

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.schema import demand_versions
-from pipelines.store import feed_freshness
+from pipelines.store import late_depots
 from tests.pipelines.make import add_depot
 
 pytestmark = pytest.mark.db
@@ -54,13 +54,11 @@ def test_a_depot_is_late_that_lacks_the_last_day_it_was_open(
 ):
     add_depot(connection, "A", **columns)
     count_through(connection, "A", SUNDAY - behind * A_DAY)
-    found = feed_freshness.missing_days(connection, SUNDAY)
+    found = late_depots.missing_days(connection, SUNDAY)
     assert found == ({} if missing is None else {"A": missing})
-    late = sum(
-        city.late for city in feed_freshness.late_depots_by_city(connection, SUNDAY)
-    )
+    late = sum(city.late for city in late_depots.by_city(connection, SUNDAY))
     assert late == len(found)
-    oldest = feed_freshness.oldest_day(connection, SUNDAY)
+    oldest = late_depots.oldest_day(connection, SUNDAY)
     assert oldest == (SUNDAY - behind * A_DAY if found else SUNDAY)
 
 
@@ -70,4 +68,4 @@ def test_a_day_that_is_not_over_at_a_depot_is_not_missing_there(connection):
         sa.text("select (now() at time zone 'Europe/Amsterdam')::date")
     )
     count_through(connection, "A", today - A_DAY)
-    assert feed_freshness.missing_days(connection, today) == {}
+    assert late_depots.missing_days(connection, today) == {}

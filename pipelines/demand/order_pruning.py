@@ -10,7 +10,7 @@ from pipelines.demand import counting
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import ingest as ingest_store
-from pipelines.store import retention as store
+from pipelines.store import order_retention as store
 
 
 @dataclass(frozen=True)

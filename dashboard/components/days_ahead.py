@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import city_settings, shortage
+from dashboard.planning import city_settings, fleet_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, ranking, summaries
@@ -27,7 +27,7 @@ def cities(freshness: Freshness) -> list[str]:
 def brief_html(freshness: Freshness, today: date) -> str:
     """The morning brief as HTML; requires a forecast."""
     assert freshness.last_on is not None, "requires known demand"
-    days = shortage.totals(freshness)
+    days = fleet_plan.totals(freshness)
     decisions = brief.decisions(
         days,
         queries.fleet_week(freshness),
@@ -51,7 +51,7 @@ def figures_and_grid(
     """Key figures and grid of a city, or of all (''), in a sort order."""
     depots = ranked(city, order, freshness)
     names = day_names(city, freshness)
-    return summaries.week_figures(depots), html_grids.week(depots, names)
+    return summaries.fleet_figures(depots), html_grids.fleet_grid(depots, names)
 
 
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:

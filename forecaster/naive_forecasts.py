@@ -1,4 +1,8 @@
-"""Forecasts a trained model must beat before it may become champion."""
+"""The seasonal naive and the median of four: every model is scored beside them.
+
+Promotion compares a challenger with the seasonal naive. They are no part of a model: what the
+network corrects is the baseline of `data.baseline`.
+"""
 
 from collections.abc import Callable
 
@@ -8,7 +12,7 @@ from jaxtyping import Float
 from forecaster.data.windows import weekday_lag
 from forecaster.errors import ConfigError, CutoffError
 
-Baseline = Callable[
+NaiveForecast = Callable[
     [Float[np.ndarray, "depot time"], int, int], Float[np.ndarray, "depot horizon"]
 ]
 SEASON = 7
@@ -59,22 +63,25 @@ def median4(
     return np.where(observed_dhl.any(axis=-1), median_dh, naive_dh)
 
 
-BASELINES: dict[str, Baseline] = {"seasonal_naive": seasonal_naive, "median4": median4}
-"""Baselines by the names that `harbor backtest --against` accepts."""
+NAIVE_FORECASTS: dict[str, NaiveForecast] = {
+    "seasonal_naive": seasonal_naive,
+    "median4": median4,
+}
+"""By the names that `harbor backtest --against` accepts."""
 
 
-def get_baseline(name: str) -> Baseline:
-    """Returns a baseline by name.
+def get_naive_forecast(name: str) -> NaiveForecast:
+    """Returns a naive forecast by name.
 
     Raises:
       ConfigError: there is none.
     """
-    if name not in BASELINES:
+    if name not in NAIVE_FORECASTS:
         raise ConfigError(
-            f"{name!r} is no baseline; there are {', '.join(BASELINES)}. Choose one "
+            f"{name!r} is no naive forecast; there are {', '.join(NAIVE_FORECASTS)}. Choose one "
             "of these."
         )
-    return BASELINES[name]
+    return NAIVE_FORECASTS[name]
 
 
 def seasonal_naive_scale(

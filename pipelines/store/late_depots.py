@@ -1,4 +1,4 @@
-"""Sums of `schema.feed_freshness`: late depots by city, as of a day."""
+"""Sums of `schema.depot_freshness`: late depots by city, as of a day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -6,9 +6,9 @@ from datetime import date
 import sqlalchemy as sa
 
 from pipelines.schema.closures import CLOSURES
-from pipelines.schema.feed_freshness import FEED_FRESHNESS
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 
-FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({FEED_FRESHNESS})"
+FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({DEPOT_FRESHNESS})"
 BY_CITY = f"""{FRESHNESS}
 select city, count(*) as expected, count(*) filter (where is_late) as late
 from fresh where due_on is not null and not is_silent
@@ -28,7 +28,7 @@ class CityFreshness:
     late: int
 
 
-def late_depots_by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
+def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
     """Every city with depots that should have reported a day, in order of their names."""
     rows = connection.execute(sa.text(BY_CITY), {"as_of": day})
     return [CityFreshness(*row) for row in rows]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from dashboard.planning import promotion
+from dashboard.models import promotion
 from dashboard.server import serve
 from forecaster.data.panel_builder import build_panel
 from forecaster.errors import BadInputError

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from dashboard.planning import staffing
+from dashboard.planning import depot_vans
 
 CAPACITY = 30.0
 
@@ -18,8 +18,8 @@ def forecasts(rng):
 
 
 def needed_by_level(quantiles, capacity, level):
-    orders = staffing.quantile_orders(*quantiles, level)
-    return staffing.vans_for(orders, capacity)
+    orders = depot_vans.quantile_orders(*quantiles, level)
+    return depot_vans.vans_for(orders, capacity)
 
 
 def undelivered(cases, vans):
@@ -31,28 +31,28 @@ def undelivered(cases, vans):
 @pytest.mark.parametrize(("share", "which"), [(0.1, 0), (0.5, 1), (0.9, 2)])
 def test_the_distribution_holds_the_three_quantiles(forecasts, share, which):
     np.testing.assert_allclose(
-        staffing.quantile_orders(*forecasts, share), forecasts[which]
+        depot_vans.quantile_orders(*forecasts, share), forecasts[which]
     )
 
 
 def test_orders_within_a_share_rise_with_it_and_never_fall_below_nothing(forecasts):
     shares = [0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999]
     by_share = np.stack(
-        [staffing.quantile_orders(*forecasts, share) for share in shares]
+        [depot_vans.quantile_orders(*forecasts, share) for share in shares]
     )
     assert (np.diff(by_share, axis=0) > 0).all()
     assert (
-        staffing.quantile_orders(np.zeros(1), np.ones(1), np.ones(1), 0.001) >= 0
+        depot_vans.quantile_orders(np.zeros(1), np.ones(1), np.ones(1), 0.001) >= 0
     ).all()
 
 
 def test_cases_are_equally_likely_draws_of_the_distribution(forecasts):
-    drawn = staffing.cases(*forecasts)
+    drawn = depot_vans.cases(*forecasts)
     for share in (0.1, 0.25, 0.5, 0.9):
-        below = (drawn <= staffing.quantile_orders(*forecasts, share)[:, None]).mean(
+        below = (drawn <= depot_vans.quantile_orders(*forecasts, share)[:, None]).mean(
             axis=1
         )
-        np.testing.assert_allclose(below, share, atol=0.5 / staffing.N_CASES + 1e-9)
+        np.testing.assert_allclose(below, share, atol=0.5 / depot_vans.N_CASES + 1e-9)
 
 
 def test_a_closed_day_needs_no_vans():
@@ -75,8 +75,8 @@ def test_a_service_level_needs_the_fewest_vans_that_reach_it(p50, level, expecte
 
 
 def test_marginal_orders_are_the_difference_of_undelivered_orders(forecasts):
-    drawn = staffing.cases(*forecasts)
-    marginal = staffing.marginal_orders(drawn, CAPACITY, 12)[:, :12]
+    drawn = depot_vans.cases(*forecasts)
+    marginal = depot_vans.marginal_orders(drawn, CAPACITY, 12)[:, :12]
     for row, van in product(range(4), range(12)):
         without, with_it = (
             undelivered(drawn[row], van),
@@ -90,11 +90,11 @@ def test_marginal_orders_are_the_difference_of_undelivered_orders(forecasts):
 def test_no_allocation_delivers_more_orders(seed):
     rng = np.random.default_rng(seed)
     p50 = rng.uniform(0, 120, 3)
-    drawn = staffing.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
-    marginal = staffing.marginal_orders(drawn, CAPACITY, 6)
+    drawn = depot_vans.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
+    marginal = depot_vans.marginal_orders(drawn, CAPACITY, 6)
     needed = rng.integers(0, 7, 3)
     for vans in range(13):
-        allocated = staffing.allocate(marginal, needed, vans)
+        allocated = depot_vans.allocate(marginal, needed, vans)
         assert allocated.sum() == min(vans, needed.sum())
         assert (allocated <= needed).all()
         mine = sum(undelivered(drawn[row], allocated[row]) for row in range(3))
@@ -108,19 +108,19 @@ def test_no_allocation_delivers_more_orders(seed):
 
 def test_equal_depots_get_equal_vans():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
-    marginal = staffing.marginal_orders(staffing.cases(*rows), CAPACITY, 4)
-    allocated = staffing.allocate(marginal, np.full(3, 4), 7)
+    marginal = depot_vans.marginal_orders(depot_vans.cases(*rows), CAPACITY, 4)
+    allocated = depot_vans.allocate(marginal, np.full(3, 4), 7)
     assert sorted(allocated.tolist()) == [2, 2, 3]
 
 
-def test_the_service_level_is_the_probability_of_enough_vans():
+def test_the_delivery_probability_is_that_of_enough_vans():
     rows = [np.array([90.0]), np.array([100.0]), np.array([111.0])]
-    drawn = staffing.cases(*rows)
-    chance = staffing.service_level(drawn, 111.0, np.array([1]))
+    drawn = depot_vans.cases(*rows)
+    chance = depot_vans.delivery_probability(drawn, 111.0, np.array([1]))
     assert chance[0] == pytest.approx(0.9, abs=0.01)
     log = np.log1p([100.0, 111.0])
     sigma = (log[1] - log[0]) / NormalDist().inv_cdf(0.9)
     expected = NormalDist(log[0], sigma).cdf(np.log1p(105.0))
-    some = staffing.service_level(drawn, 105.0, np.array([1]))
+    some = depot_vans.delivery_probability(drawn, 105.0, np.array([1]))
     assert some[0] == pytest.approx(expected, abs=0.01)
-    assert staffing.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]
+    assert depot_vans.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]

@@ -10,7 +10,7 @@ WAITED_FOR_DAYS = 14
 
 LAST_DAY = WAITED_FOR_DAYS - 1
 
-FEED_FRESHNESS = f"""
+DEPOT_FRESHNESS = f"""
     select d.depot_id, d.city, seen.last_on, due.due_on, due.missing,
            coalesce(seen.last_on < due.due_on
                     and seen.last_on >= cast(:as_of as date) - {WAITED_FOR_DAYS}, false)
