@@ -70,7 +70,7 @@ def backtest(
             scores, seconds = backtesting.run_backtest(
                 panel, panel_at, split, recipe, names, report, settings.point
             )
-    result = backtests.as_json(split, scores, panel.n_depots, seconds)
+    result = backtests.summarise(split, scores, panel.n_depots, seconds)
     if as_json:
         show_json(result)
         return

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from forecaster import backtest, metrics
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.model.two_stage_fit import watermark
 from tests.benchmarks import ratios
@@ -101,7 +101,7 @@ def measured(
     return result
 
 
-def poisson_floor(outcome: Outcome) -> float:
+def poisson_floor(outcome: BacktestForecasts) -> float:
     """MAPE of one who knows each day's mean, were counts drawn by chance alone.
 
     The means are taken to be the forecasts; 100 draws with a fixed seed.
@@ -187,14 +187,14 @@ def _ratio(own: float, peer: float) -> float:
     return round(own / peer, 4)
 
 
-def _coverage_by_day(outcome: Outcome) -> dict[str, float]:
+def _coverage_by_day(outcome: BacktestForecasts) -> dict[str, float]:
     shares = {}
     for day in range(outcome.point_odh.shape[2]):
         shares[str(day + 1)] = _coverage(outcome, np.s_[:, :, day])
     return shares
 
 
-def _coverage_by_city(outcome: Outcome, panel: Panel) -> dict[str, float]:
+def _coverage_by_city(outcome: BacktestForecasts, panel: Panel) -> dict[str, float]:
     city_d = np.array(panel.cities)
     return {
         city: _coverage(outcome, np.s_[:, city_d == city])
@@ -202,7 +202,7 @@ def _coverage_by_city(outcome: Outcome, panel: Panel) -> dict[str, float]:
     }
 
 
-def _coverage(outcome: Outcome, where: Any) -> float:
+def _coverage(outcome: BacktestForecasts, where: Any) -> float:
     actual, p10, p90 = (
         getattr(outcome, name)[where] for name in ("actual_odh", "p10_odh", "p90_odh")
     )

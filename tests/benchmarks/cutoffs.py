@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from forecaster import backtest
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.inference.predict import predict
 from tests.benchmarks.known_fleets import known_fleets
@@ -232,7 +232,9 @@ def measure(
     return rows
 
 
-def total_coverage(panel: Panel, outcome: Outcome, made: Made) -> dict[str, float]:
+def total_coverage(
+    panel: Panel, outcome: BacktestForecasts, made: Made
+) -> dict[str, float]:
     """Share of the totals of cities, and of the fleet, within their bands."""
     if made.total_onqh is None:
         return {}

@@ -108,19 +108,19 @@ def training(n_depots: int) -> Told:
     return _fit(n_depots, REFERENCE_DAYS, epochs=-(-TIMED_STEPS * 64 // windows))
 
 
-def serving(n_depots: int, n_days: int, reading_days: int = READ_DAYS) -> Told:
+def serving(n_depots: int, n_days: int, context_days: int = READ_DAYS) -> Told:
     """One forecast of every depot by NumPy, from panel to orders, without JAX.
 
     Args:
       n_depots: D.
       n_days: T.
-      reading_days: Days the network reads: 128 in training; what it remembers, measured
+      context_days: Days the network reads: 128 in training; what it remembers, measured
         at export, is fewer.
     """
     from forecaster.inference import infer
 
     panel = invented_panel(n_depots, n_days)
-    artefact = invented_artefact(panel, reading_days)
+    artefact = invented_artefact(panel, context_days)
     times = max(3, 6_000 // n_depots)
     work = partial(infer.forecast, artefact, panel)
     taken, of_cores = zip(*(_timed_twice(work) for _ in range(times)), strict=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from forecaster import backtest
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.config import ModelConfig
 from forecaster.data.panel import Panel
 from forecaster.model.cpu_devices import use_all_cores
@@ -78,7 +78,7 @@ def _ours(panel: Panel, split: HoldoutSplit, epochs: int) -> tuple[float, float]
     return _mape(panel, split, outcome), learnt.seconds
 
 
-def _mape(panel: Panel, split: HoldoutSplit, outcome: Outcome) -> float:
+def _mape(panel: Panel, split: HoldoutSplit, outcome: BacktestForecasts) -> float:
     scale_d = backtest.mase_scale(panel, split.trained_through)
     return float(backtest.score({"it": outcome}, scale_d)["it"].in_percent()["mape"])
 
