@@ -114,7 +114,8 @@ def backfills(result: pd.DataFrame) -> pd.DataFrame:
         {
             "Plan": result["backfill_id"].astype(str),
             "Days": [
-                f"{formatting.iso_day(a)} – {formatting.iso_day(b)}" for a, b in days
+                f"{formatting.format_iso_day(a)} – {formatting.format_iso_day(b)}"
+                for a, b in days
             ],
             "State": result["state"],
             "Progress": [_progress(row) for row in result.to_dict("records")],

@@ -87,7 +87,9 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
 
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
     forecasts = backtest.run(panel, split, {"oracle": oracle, "naive": naive})
-    scores = backtest.score(forecasts, backtest.mase_scale(panel, split.trained_through))
+    scores = backtest.score(
+        forecasts, backtest.mase_scale(panel, split.trained_through)
+    )
     assert scores["oracle"].days == scores["naive"].days < 24 * 7 * 4
     assert scores["oracle"].mape == 0
     assert scores["oracle"].coverage80 == 1
@@ -100,7 +102,9 @@ def test_the_json_has_the_shape_scripts_read():
     split = backtest.split_holdout(panel, 30, 7, stride=10)
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
     forecasts = backtest.run(panel, split, {"seasonal_naive": naive})
-    scores = backtest.score(forecasts, backtest.mase_scale(panel, split.trained_through))
+    scores = backtest.score(
+        forecasts, backtest.mase_scale(panel, split.trained_through)
+    )
     result = backtest.summarise(split, scores, 4, 1.26)
     assert list(result) == [
         "horizon", "holdout_days", "stride", "origins", "trained_through", "depots",

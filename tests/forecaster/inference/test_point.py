@@ -41,7 +41,9 @@ def fleet(seed, level, scatter, missing):
     scatter=st.sampled_from([0.0, 0.1, 1.0, 3.0]),
     missing=st.sampled_from([0.0, 0.3]),
 )
-def test_a_point_lies_in_its_interval_and_no_higher_the_more_it_is_made_for_mape(**drawn):
+def test_a_point_lies_in_its_interval_and_no_higher_the_more_it_is_made_for_mape(
+    **drawn,
+):
     made = by_point(fleet(**drawn))
     for each in made.values():
         assert ((each.p10_dh <= each.point_dh) & (each.point_dh <= each.p90_dh)).all()
