@@ -173,7 +173,7 @@ def _backfill_details(row: Mapping[Any, Any]) -> str:
     if row["failed"]:
         parts.append(f"{row['failed']:,} failed: {row['error']}")
     if row["skipped"]:
-        parts.append(f"{formatting.count(row['skipped'], 'slot')} skipped")
+        parts.append(f"{formatting.count(row['skipped'], 'task')} skipped")
     if row["waiting"] and not pd.isna(row["estimate_s"]):
         left = timedelta(seconds=row["estimate_s"]).total_seconds()
         parts.append(f"about {duration(left)} left")

@@ -147,7 +147,7 @@ def _arguments() -> argparse.Namespace:
         "--keep", type=Path, default=Path("var/benchmarks"), help="for the forecasts"
     )
     parser.add_argument(
-        "--again", default=OWN, help="models measured anew though kept (default: gru)"
+        "--again", default=OWN, help="models measured again though kept (default: gru)"
     )
     ratios.add_option(parser)
     asked = parser.parse_args()

@@ -188,7 +188,7 @@ Step = Callable[[NightlyContext, Any], object]
 
 def _measured(home: Path, name: str, step: Step, costs: dict[str, Cost]) -> Any:
     def measured(context: NightlyContext, run: Run | None) -> None:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts again
         started, before = time.perf_counter(), _processor_seconds(home)
         step(context, run)
         costs[name] = Cost(

@@ -1,7 +1,7 @@
 """Training time until as good as neuralforecast's GRU, on the same cores.
 
 The peer's time is that of its last fit; tuning its learning rate and its scaler is not
-counted. Ours, given as many units, is trained anew with twice the epochs, until its
+counted. Ours, given as many units, is trained again with twice the epochs, until its
 holdout MAPE is no worse; its time is the whole training, both fits and the calibration.
 
     make time-to-mape DATA="DATA/bayarea_bikeshare"
