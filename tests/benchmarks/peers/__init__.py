@@ -53,10 +53,10 @@ def as_orders(log_counts: np.ndarray) -> np.ndarray:
     return np.maximum(np.expm1(log_counts), 0.0)
 
 
-def outcome_of(
+def with_actuals(
     panel: Panel, split: HoldoutSplit, forecasts: Forecasts
 ) -> BacktestForecasts:
-    """Beside what happened; closed days are forecast as 0 by everyone."""
+    """Adds the actuals to forecasts; closed days are forecast as 0 by every model."""
     first_o = [panel.step(origin) + 1 for origin in split.origins]
     days = [slice(first, first + split.horizon) for first in first_o]
     actual_odh = np.stack([panel.demand_dt[:, some] for some in days]).astype(float)
