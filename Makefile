@@ -18,7 +18,7 @@ WITHOUT_GRAMMARS = --no-emit-package rfc3987-syntax --no-emit-package lark
 CODE := forecaster pipelines dashboard migrations tests deploy/spark
 
 export JAX_PLATFORMS ?= cpu
-# Where it is set, every process of the tests compiles its modules anew.
+# Where it is set, every process of the tests compiles its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -88,7 +88,7 @@ people: venv ## Measure the dashboard while 20 people read it and a night runs
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy
 
-accuracy: $(PEERS)/.installed ## Measure the forecast beside its peers: make accuracy DATA="FOLDER ..."
+accuracy: $(PEERS)/.installed ## Compare the forecast with its peers: make accuracy DATA="FOLDER ..."
 	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)
 
 lab: $(PEERS)/.installed ## Measure the forecast on many cut histories, a quarter of an hour: LAB="--whole" for hours
@@ -126,7 +126,7 @@ $(SPARK)/.installed: deploy/spark/requirements.lock
 			-r "$$lock" || exit 1; done
 	@touch "$@"
 
-lock: ## Resolve the locks anew (needs uv)
+lock: ## Resolve the locks again (needs uv)
 	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra dashboard --extra dev \

@@ -17,16 +17,28 @@ Words
   log count   log(1 + orders): the unit of the network
   baseline    forecast from the depot's own weeks, which the network corrects
   naive       the seasonal naive and the median of four weeks, which every model is scored
-              beside; `has_baselines` of the scores means these
+              next to; `has_baselines` of the scores means these
+  correction  the network's addition to the baseline, log counts
+  share       of the correction: the part of it that is added, 0 (baseline) to 1
+  fallback    a depot, or fleet, that keeps the baseline because the network was worse
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals
+  interval    80 % prediction interval, between its bounds p10 and p90; on the dashboard
+              and in tables for people, the 80 % band
+  point       the number that is shown and scored: the median, or a little below it
+              where it is made for percentage errors
+  kind        of a day: `holiday`, `holiday: NAME`, or the kind of an event
+  effect      estimated change of a day's log count by its kinds and signals
+  signal      a numeric known future covariate, such as orders already booked
   future      known future features: those of the days ahead that are known at the origin
   known at    of an event, at an origin: announced by then, and not yet replaced
   lead        days from the announcement of an event to a day of it
-  point       the number that is shown and scored: the median, or a little below it
-              where it is made for percentage errors
+  holdout     last days that a fit did not see, on which it is scored and calibrated
   evaluation  the fit without the validation days; production is the fit on all
+  artefact    a fit exported to one file, with everything that serving it needs
+  champion    the model whose forecasts are published; a challenger is a newer one
+  canary      forecast of a challenger, checked before it may become champion
   cold start  forecast of a depot without history, from its peers
 
 Shape letters, one meaning each (but g is a gate in `numpy_gru`, and c a city in `totals`)

@@ -16,7 +16,7 @@ from forecaster.naive_forecasts import get_naive_forecast, seasonal_naive_scale
 
 @dataclass(frozen=True)
 class ScoredForecast:
-    """Scored part of a forecast, orders per day; the bounds are NaN for a model without them."""
+    """Point and 80 % bounds, orders per day; the bounds are NaN for a model without them."""
 
     p10_dh: Float[np.ndarray, "depot horizon"]
     point_dh: Float[np.ndarray, "depot horizon"]
@@ -48,9 +48,15 @@ class HoldoutSplit:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of one model, as fractions; NaN where undefined.
+    """Scores of one model over all depots; NaN where undefined.
 
-    `days` is the number of depot-days with any orders, over which MAPE is the mean.
+    Attributes:
+      mape: Mean of |forecast - actual| / actual over depot-days with orders; a fraction.
+      wape: Sum of |forecast - actual| over the sum of actuals; a fraction.
+      bias: Sum of forecast - actual over the sum of actuals; a fraction, positive is too high.
+      mase: Mean absolute error in units of the seasonal naive's on the training days.
+      coverage80: Share of actuals within the 80 % interval; a fraction.
+      days: Number of depot-days with orders, over which MAPE is the mean.
     """
 
     mape: float
@@ -73,8 +79,8 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Forecasts of one model with the actuals, [O, D, H]."""
+class BacktestForecasts:
+    """Forecasts of one model with the actuals, orders per day; NaN where there is none."""
 
     actual_odh: Float[np.ndarray, "origin depot horizon"]
     p10_odh: Float[np.ndarray, "origin depot horizon"]
@@ -85,7 +91,9 @@ class Outcome:
 def split_holdout(
     panel: Panel, holdout_days: int, horizon: int, stride: int = 1
 ) -> HoldoutSplit:
-    """Holds out the last days, with an origin every `stride` days that stays inside.
+    """Holds out the last days, with an origin every `stride` days whose horizon fits inside.
+
+    With a stride above 1, days after the last origin's horizon may be left unscored.
 
     Raises:
       CutoffError: the holdout is shorter than the horizon, or leaves no training days.
@@ -112,7 +120,7 @@ def run(
     split: HoldoutSplit,
     forecasters: Mapping[str, Forecaster],
     panel_at: Callable[[date], Panel] | None = None,
-) -> dict[str, Outcome]:
+) -> dict[str, BacktestForecasts]:
     """Forecasts from every origin of a holdout, with every forecaster.
 
     Args:
@@ -132,7 +140,7 @@ def run(
             forecasts[name].append(forecaster(visible))
     actual_odh = np.stack(actual)
     return {
-        name: Outcome(
+        name: BacktestForecasts(
             actual_odh,
             np.stack([forecast.p10_dh for forecast in by_origin]),
             np.stack([forecast.point_dh for forecast in by_origin]),
@@ -160,17 +168,17 @@ def naive_forecaster(name: str, horizon: int) -> Forecaster:
 
 
 def score(
-    outcomes: Mapping[str, Outcome], scale_d: Float[np.ndarray, " depot"]
+    forecasts: Mapping[str, BacktestForecasts], scale_d: Float[np.ndarray, " depot"]
 ) -> dict[str, Scores]:
     """Scores every model over the depot-days that all of them forecast.
 
     Args:
-      outcomes: Forecasts and actuals by model.
+      forecasts: Forecasts and actuals by model.
       scale_d: From `mase_scale`, on the training days.
     """
-    scored = _common_days(outcomes)
+    scored = _common_days(forecasts)
     return {
-        name: _scores(outcome, scored, scale_d) for name, outcome in outcomes.items()
+        name: _scores(forecast, scored, scale_d) for name, forecast in forecasts.items()
     }
 
 
@@ -180,25 +188,25 @@ def mase_scale(panel: Panel, through: date) -> Float[np.ndarray, " depot"]:
 
 
 def _common_days(
-    outcomes: Mapping[str, Outcome],
+    forecasts: Mapping[str, BacktestForecasts],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
     """Depot-days that were observed and that every model forecast."""
     valid = [
-        np.isfinite(outcome.actual_odh) & np.isfinite(outcome.point_odh)
-        for outcome in outcomes.values()
+        np.isfinite(forecast.actual_odh) & np.isfinite(forecast.point_odh)
+        for forecast in forecasts.values()
     ]
     return np.logical_and.reduce(valid)
 
 
 def _scores(
-    outcome: Outcome,
+    forecast: BacktestForecasts,
     scored_odh: Bool[np.ndarray, "origin depot horizon"],
     scale_d: Float[np.ndarray, " depot"],
 ) -> Scores:
-    actual, point = outcome.actual_odh, outcome.point_odh
+    actual, point = forecast.actual_odh, forecast.point_odh
     scale_odh = np.broadcast_to(scale_d[None, :, None], actual.shape)
     has_bounds_odh = (
-        scored_odh & np.isfinite(outcome.p10_odh) & np.isfinite(outcome.p90_odh)
+        scored_odh & np.isfinite(forecast.p10_odh) & np.isfinite(forecast.p90_odh)
     )
     return Scores(
         mape=metrics.mape(actual, point, scored_odh),
@@ -206,7 +214,7 @@ def _scores(
         bias=metrics.bias(actual, point, scored_odh),
         mase=metrics.mase(actual, point, scored_odh, scale_odh),
         coverage80=metrics.coverage(
-            actual, outcome.p10_odh, outcome.p90_odh, has_bounds_odh
+            actual, forecast.p10_odh, forecast.p90_odh, has_bounds_odh
         ),
         days=metrics.mape_days(actual, scored_odh),
     )
@@ -216,13 +224,13 @@ def _rounded(value: float, digits: int) -> float | None:
     return None if np.isnan(value) else round(value, digits)
 
 
-def as_json(
+def summarise(
     split: HoldoutSplit,
     scores: Mapping[str, Scores],
     n_depots: int,
     train_seconds: float,
 ) -> dict[str, Any]:
-    """Builds the object that `harbor backtest --json` prints."""
+    """Summarises a backtest: the object that `harbor backtest --json` prints."""
     return {
         "horizon": split.horizon,
         "holdout_days": split.holdout_days,

@@ -112,7 +112,7 @@ def make_artefact(
     return Artefact(
         task=TaskConfig(horizon, context),
         model=model,
-        reading_days=context,
+        effective_context_days=context,
         weights=weights,
         postprocessing=Postprocessing(),
         intervals=uniform_table(-one, one),

@@ -50,7 +50,7 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
         ),
         "day_on",
     )
-    without = table["missing"].map(formatting.missing_depots)
+    without = table["missing"].map(formatting.without_depots)
     table["actual_text"] = (table["actual_text"] + " " + without).str.strip()
     x = days_in_order(table, "day_on", every_day=False)
     bars = [
@@ -119,12 +119,12 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
     ).properties(height=HEIGHT)
 
 
-def drivers(day: pd.DataFrame) -> Chart:
-    """A waterfall of one row of `what_if.drivers`: from a usual day to its forecast."""
+def contributions(day: pd.DataFrame) -> Chart:
+    """A waterfall of one row of `what_if.contributions`: from a usual day to its forecast."""
     table = _waterfall(day.iloc[0].to_dict())
     x = alt.X(
-        "driver:O",
-        sort=list(table["driver"]),
+        "contribution:O",
+        sort=list(table["contribution"]),
         title=None,
         axis=alt.Axis(labelAngle=0, ticks=False),
     )
@@ -136,7 +136,7 @@ def drivers(day: pd.DataFrame) -> Chart:
             y=orders_axis("low"),
             y2="high:Q",
             color=colour_only("series"),
-            tooltip=tooltips("driver", "effect"),
+            tooltip=tooltips("contribution", "effect"),
         )
     )
     labels = (
@@ -154,7 +154,7 @@ def drivers(day: pd.DataFrame) -> Chart:
 
 
 def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
-    """driver, low and high (ends of its bar, orders), effect (text), series (its colour)."""
+    """contribution, low and high (ends of its bar, orders), effect (text), series (its colour)."""
     rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
     reached = day["level"]
     names = ["weekday", "signals", "holiday", "events"]
@@ -165,7 +165,9 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
         reached += day[name]
     total = formatting.orders(day["forecast"])
     rows.append(("Forecast", 0.0, day["forecast"], total, FORECAST))
-    table = pd.DataFrame(rows, columns=["driver", "low", "high", "effect", "series"])
+    table = pd.DataFrame(
+        rows, columns=["contribution", "low", "high", "effect", "series"]
+    )
     ends = table[["low", "high"]]
     return table.assign(low=ends.min(axis=1), high=ends.max(axis=1))
 

@@ -33,7 +33,7 @@ TITLES = {
     "median_mape": "Median of 4 MAPE",
     "counted_text": "Depot-days scored",
     "series": "Series",
-    "driver": "Driver",
+    "contribution": "Driver",
     "effect": "Orders",
 }
 """Tooltip titles, by column."""

@@ -32,7 +32,7 @@ def what_if_form(
     scenario = _choose(depot, days_ahead, freshness)
     if scenario.is_empty:
         return
-    # The forecast does not depend on the vans, so it is not computed anew for them.
+    # The forecast does not depend on the vans, so it is not computed again for them.
     outcome = what_if.simulate(replace(scenario, vans_off=0), freshness)
     widgets.chart(
         charts.what_if,

@@ -1,1 +1,1 @@
-"""Scenarios and drivers of a forecast, computed on the CPU."""
+"""Scenarios of a forecast, and the contributions to it, computed on the CPU."""

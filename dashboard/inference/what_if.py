@@ -1,4 +1,4 @@
-"""What-if forecasts and drivers of one depot, computed on the CPU without JAX.
+"""What-if forecasts of one depot, and the contributions to its forecast, computed on the CPU without JAX.
 
 The model that made the forecast runs in NumPy on changed inputs. Its relative change is
 applied to the published forecast, so that data corrected since is not mistaken for an effect.
@@ -123,15 +123,15 @@ def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """Splits each day's forecast into drivers that add up to it.
+def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
+    """Splits each day's forecast into contributions that add up to it.
 
     The model is rerun without events, then also without holidays, then also without the
     signals of the days ahead; the differences are their effects.
 
     Returns:
-      target_on, level (orders of a usual day of the last four weeks), weekday (what all
-      others leave), signals (NaN where the model uses none), holiday, events, forecast
+      target_on, level (orders of a usual day of the last four weeks), weekday (the
+      remainder), signals (NaN where the model uses none), holiday, events, forecast
       (the model's); orders per day.
 
     Raises:

@@ -61,19 +61,21 @@ class CitySettings:
 def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     """The settings of every city with forecast depots; requires a forecast."""
     week = queries.fleet_week(freshness)
-    settings = estimate(week, queries.busy_days(freshness))
+    settings = estimate(week, queries.busy_day_orders(freshness))
     rows = queries.city_settings(freshness).to_dict("records")
     saved = [CitySettings(**cast(dict[str, Any], row)) for row in rows]
     return settings | {each.city: each for each in saved if each.city in settings}
 
 
-def estimate(week: pd.DataFrame, busy_days: pd.DataFrame) -> dict[str, CitySettings]:
+def estimate(
+    week: pd.DataFrame, busy_day_orders: pd.DataFrame
+) -> dict[str, CitySettings]:
     """Estimates the settings of every city.
 
     The vans are those of the depots file. A van is taken to carry what lets them suffice
     on a busy day of the last eight weeks, planned as the days ahead are.
     """
-    busy = dict(zip(busy_days["city"], busy_days["orders"], strict=True))
+    busy = dict(zip(busy_day_orders["city"], busy_day_orders["orders"], strict=True))
     return {
         str(city): CitySettings(
             str(city), total_vans(own), _orders_per_van(own, busy.get(city))

@@ -29,7 +29,7 @@ from dashboard.queries.fleet import (
     models,
 )
 from dashboard.queries.freshness import freshness, zone
-from dashboard.queries.overrides import busy_days, city_settings, override_history
+from dashboard.queries.overrides import busy_day_orders, city_settings, override_history
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
     backfills,

@@ -10,7 +10,8 @@ from dashboard.queries.freshness import Freshness
 from dashboard.sql import fleet as sql
 
 MAX_OVERRIDES = 50
-EIGHT_WEEKS = timedelta(days=55)
+BUSY_DAY_WINDOW = timedelta(weeks=8)
+"""Days whose orders show a busy day."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -25,12 +26,16 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def busy_days(freshness: Freshness) -> pd.DataFrame:
-    """Returns the 90th percentile of each city's daily orders of eight weeks: city, orders."""
+def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
+    """Orders of each city on a busy day: the 90th percentile of the last eight weeks' days.
+
+    Returns:
+      city, orders (per day).
+    """
     return read(
-        sql.BUSY_DAYS,
+        sql.BUSY_DAY_ORDERS,
         numbers=["orders"],
-        since=freshness.newest - EIGHT_WEEKS,
+        since=freshness.newest - BUSY_DAY_WINDOW + timedelta(days=1),
         until=freshness.newest,
     )
 
@@ -40,8 +45,8 @@ def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
     """The newest 50 overrides of a city, or of all (''), newest first.
 
     Returns:
-      override_id, depot_id, name, target_on, action, orders, point (of the forecast shown
-      then), reason, made_by, made_at.
+      override_id, depot_id, name, target_on, action, orders (the planner's number), point
+      (the model's forecast when it was saved), reason, made_by, made_at.
     """
     return read(
         sql.OVERRIDE_HISTORY,

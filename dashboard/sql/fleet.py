@@ -199,7 +199,7 @@ order by city, settings_id desc
 """
 
 # Orders of a city on a busy day: nine days of ten had no more.
-BUSY_DAYS = """
+BUSY_DAY_ORDERS = """
 with days as (
     select d.city, v.service_on, sum(v.orders)::float8 as orders
     from demand_versions v join depots d using (depot_id)

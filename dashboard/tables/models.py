@@ -107,7 +107,9 @@ def holdout_window(scores: Mapping[str, Any]) -> str | None:
     first, last = scores.get("first_origin"), scores.get("last_origin")
     if not (first and last):
         return None
-    return f"from {formatting.iso_day(first)} to {formatting.iso_day(last)}"
+    return (
+        f"from {formatting.format_iso_day(first)} to {formatting.format_iso_day(last)}"
+    )
 
 
 def labels(models: pd.DataFrame) -> dict[str, str]:
@@ -158,7 +160,7 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
         reason = "No reason recorded."
     if pd.isna(model["pruned_at"]):
         return reason
-    day = formatting.iso_day(f"{model['pruned_at']:%Y-%m-%d}")
+    day = formatting.format_iso_day(f"{model['pruned_at']:%Y-%m-%d}")
     return f"{reason} Artefact pruned on {day}; it can no longer forecast."
 
 

@@ -97,7 +97,7 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
 
 def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.daily_totals`."""
-    remarks = totals["missing"].map(formatting.missing_depots)
+    remarks = totals["missing"].map(formatting.without_depots)
     return display(
         totals.assign(Remark=remarks), "day_on", "actual", "point", "model_point", "p10",
         "p90", "notes", "Remark", point="Planned", notes="Events",
@@ -131,7 +131,7 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.events_ahead`."""
-    names = map(formatting.special_name, events["what"], events["is_holiday"])
+    names = map(formatting.occasion_name, events["what"], events["is_holiday"])
     return display(
         events.assign(Event=list(names)), "starts_on", "ends_on", "Event", "scope"
     )
@@ -147,8 +147,8 @@ def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def drivers(parts: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `what_if.drivers`; no column of signals where the model uses none."""
+def contributions(parts: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `what_if.contributions`; no column of signals where the model uses none."""
     columns = [
         "target_on",
         "level",

@@ -84,7 +84,7 @@ def day_names(
     names: dict[pd.Timestamp, list[str]] = {}
     for key, own in events.groupby(["day_on", "what", "is_holiday"]):
         day, what, is_holiday = cast(tuple[pd.Timestamp, str, bool], key)
-        name = formatting.special_name(what, is_holiday)
+        name = formatting.occasion_name(what, is_holiday)
         if not city and len(own) < n_cities:
             name += f" ({formatting.listed(sorted(own['city']))})"
         names.setdefault(day, []).append(name)
@@ -238,7 +238,7 @@ def _events(
             continue
         cities = list(own["city"])
         rows = week[week["city"].isin(cities) & week["target_on"].between(first, last)]
-        name = formatting.special_name(what, is_holiday)
+        name = formatting.occasion_name(what, is_holiday)
         text = f"{formatting.day_range(first, last)}, {name}{_where(own, sizes)}"
         if not _is_partial(own, sizes):
             orders = formatting.orders(rows["point"].sum())

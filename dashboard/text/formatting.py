@@ -24,9 +24,9 @@ ISO_TIME = re.compile(
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
-def day(value: date | pd.Timestamp, year_of: date | None = None) -> str:
-    """'Fri 21 Nov', with the year where it is not the year of `year_of`."""
-    year = f" {value.year}" if year_of and value.year != year_of.year else ""
+def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
+    """'Fri 21 Nov', with the year where it differs from that of `reference`."""
+    year = f" {value.year}" if reference and value.year != reference.year else ""
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
@@ -39,13 +39,14 @@ def abbreviate(value: float) -> str:
     return f"{value / 1_000_000:.3g}M"
 
 
-def since(before: date, origin: date) -> str:
-    """'overnight' if the forecast's origin is the day after, else 'since Mon 17 Nov'."""
-    return "overnight" if (origin - before).days == 1 else f"since {day(before)}"
+def since(previous_origin: date, origin: date) -> str:
+    """'overnight' if the previous origin is the day before, else 'since Mon 17 Nov'."""
+    is_overnight = (origin - previous_origin).days == 1
+    return "overnight" if is_overnight else f"since {day(previous_origin)}"
 
 
-def iso_day(value: str) -> str:
-    """'Fri 21 Nov 2025' from '2025-11-21'."""
+def format_iso_day(value: str) -> str:
+    """Formats an ISO 8601 day: '2025-11-21' gives 'Fri 21 Nov 2025'."""
     parsed = date.fromisoformat(value)
     return f"{day(parsed)} {parsed.year}"
 
@@ -69,7 +70,7 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
     except ValueError:
         return match[0]
     if len(match[1]) == len("2025-11-21"):
-        return iso_day(match[1])
+        return format_iso_day(match[1])
     local = parsed.astimezone(zone) if parsed.tzinfo else parsed
     return f"{day(local)} {local.year}, {local:%H:%M}"
 
@@ -145,7 +146,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def count_of(number: float, noun: str) -> str:
+def quantity(number: float, noun: str) -> str:
     """'1 driver', '1.5 drivers'."""
     return f"{number:g} {noun}" + ("" if number == 1 else "s")
 
@@ -168,9 +169,9 @@ def event_name(kind: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in kind.split("_"))
 
 
-def special_name(what: str, is_holiday: bool) -> str:
-    """Name of a holiday, which has one, or of a kind of event."""
-    return what if is_holiday else event_name(what)
+def occasion_name(name: str, is_holiday: bool) -> str:
+    """Display name of a holiday, or of a kind of event."""
+    return name if is_holiday else event_name(name)
 
 
 def link(page: str, **query: str) -> str:
@@ -191,7 +192,7 @@ def day_notes(days: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def missing_depots(number: int) -> str:
+def without_depots(number: int) -> str:
     """'without 2 depots'; empty if no depot is missing."""
     return "" if number == 0 else f"without {count(number, 'depot')}"
 

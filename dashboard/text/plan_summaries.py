@@ -22,7 +22,7 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
     capacity = formatting.count(round(settings.orders_per_van), "order")
-    drivers = formatting.count_of(settings.drivers_per_van, "driver")
+    drivers = formatting.quantity(settings.drivers_per_van, "driver")
     assumed = (
         f"{settings.city}: {vans}, {capacity} per van, service level "
         f"{100 * settings.service_level:.0f} %, {drivers} per van"

@@ -114,7 +114,8 @@ def backfills(result: pd.DataFrame) -> pd.DataFrame:
         {
             "Plan": result["backfill_id"].astype(str),
             "Days": [
-                f"{formatting.iso_day(a)} – {formatting.iso_day(b)}" for a, b in days
+                f"{formatting.format_iso_day(a)} – {formatting.format_iso_day(b)}"
+                for a, b in days
             ],
             "State": result["state"],
             "Progress": [_progress(row) for row in result.to_dict("records")],
@@ -172,7 +173,7 @@ def _backfill_details(row: Mapping[Any, Any]) -> str:
     if row["failed"]:
         parts.append(f"{row['failed']:,} failed: {row['error']}")
     if row["skipped"]:
-        parts.append(f"{formatting.count(row['skipped'], 'slot')} skipped")
+        parts.append(f"{formatting.count(row['skipped'], 'task')} skipped")
     if row["waiting"] and not pd.isna(row["estimate_s"]):
         left = timedelta(seconds=row["estimate_s"]).total_seconds()
         parts.append(f"about {duration(left)} left")

@@ -1,4 +1,4 @@
-"""The page "Depot": forecast, actuals, errors, drivers and scenarios of one depot."""
+"""The page "Depot": forecast, actuals, errors, contributions and scenarios of one depot."""
 
 import streamlit as st
 
@@ -36,8 +36,8 @@ with week:
         plan_parts.depot_change_form(depot, freshness)
         if status.is_fallback:
             st.caption(
-                "The model does not beat last week for this depot, so this is the "
-                "baseline forecast: recent level and weekday pattern."
+                "The model has been less accurate here than repeating last week, so this is "
+                "the baseline forecast: recent level and weekday pattern."
             )
         changes = depot_notices.forecast_changes(days, status.previous, freshness)
         if changes:
@@ -93,17 +93,17 @@ days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
 st.header("Why this forecast")
 if st.toggle("Show drivers", key="drivers", bind="query-params"):
     busiest = max(zip(ahead["point"], days_ahead, strict=True))[1]
-    explained = widgets.choose_from_url(
-        "Explained day", "why", days_ahead, busiest, width=180
+    day_to_explain = widgets.choose_from_url(
+        "Day to explain", "why", days_ahead, busiest, width=180
     )
-    drivers = what_if.drivers(depot, freshness)
-    signals = "signals, " if drivers["signals"].notna().any() else ""
+    contributions = what_if.contributions(depot, freshness)
+    signals = "signals, " if contributions["signals"].notna().any() else ""
     widgets.chart(
-        charts.drivers,
-        drivers[drivers["target_on"] == explained],
-        f"A usual day of the last four weeks, plus or minus the effects of weekday, {signals}"
-        "holidays and events in the model that made the forecast.",
-        tables.drivers(drivers),
+        charts.contributions,
+        contributions[contributions["target_on"] == day_to_explain],
+        f"A usual day of the last four weeks, plus or minus the effects of {signals}holidays "
+        "and events in the model that made the forecast, and of the weekday (the remainder).",
+        tables.contributions(contributions),
         f"drivers-{depot}",
     )
 

@@ -13,7 +13,7 @@ A new column of `build_features` takes four steps, and needs no change of the ne
      place in both.
 A calendar column needs only `calendar_features.calendar_columns`, after those of the time of
 year, and `lead_columns` if it is made of events. Artefacts trained on other columns are
-refused: train anew.
+refused: train again.
 """
 
 import math

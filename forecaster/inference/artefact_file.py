@@ -79,7 +79,7 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
     if manifest.get("schema") != SCHEMA:
         raise ArtefactError(
             f"{path.name} has schema {manifest.get('schema')}, and this program reads "
-            f"schema {SCHEMA}. Use the release that wrote it, or train anew."
+            f"schema {SCHEMA}. Use the release that wrote it, or train again."
         )
     return manifest, arrays
 
@@ -88,5 +88,5 @@ def invalid_artefact(path: Path, why: str) -> ArtefactError:
     """Returns the error on an artefact file that cannot be used, and why."""
     return ArtefactError(
         f"{path.name} {why}, so it is not used. Restore it from the backup of the "
-        "artefacts, or train anew with 'harbor train'."
+        "artefacts, or train again with 'harbor train'."
     )

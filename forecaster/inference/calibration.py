@@ -12,28 +12,28 @@ from forecaster.data.features import build_features
 from forecaster.data.panel import Panel
 from forecaster.inference import infer, intervals, predict, totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.postprocessing import HoldoutForecasts, choose
-from forecaster.inference.totals import Bands
+from forecaster.inference.postprocessing import HoldoutForecasts, fit_postprocessing
+from forecaster.inference.totals import QuantileForecasts
 
 
-def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
+def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
     """Returns the artefact with postprocessing and intervals fitted to held-out days.
 
     Args:
-      evaluation: Artefact trained through an earlier day than the panel's origin.
+      evaluation_artefact: Artefact trained through an earlier day than the panel's origin.
       panel: Demand with the held-out days; each of them but the last is an origin.
 
     Raises:
       NoDataError: a horizon day has no known actual.
     """
-    origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
-    forecasts = _forecasts(evaluation, panel, origins)
-    history_days = panel.step(evaluation.trained_through) + 1
-    postprocessing = choose(forecasts, panel.depot_ids, history_days)
+    origins = range(panel.step(evaluation_artefact.trained_through), panel.n_steps - 1)
+    forecasts = _forecasts(evaluation_artefact, panel, origins)
+    history_days = panel.step(evaluation_artefact.trained_through) + 1
+    postprocessing = fit_postprocessing(forecasts, panel.depot_ids, history_days)
     median_odh = forecasts.medians(postprocessing, panel.depot_ids)
     actual_odh = np.log1p(np.where(forecasts.valid, forecasts.actual, 0.0))
-    first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
-    weekday_oh = (first_o1 + np.arange(evaluation.horizon)) % 7
+    first_weekday_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
+    weekday_oh = (first_weekday_o1 + np.arange(evaluation_artefact.horizon)) % 7
     table = intervals.calibrate(
         (actual_odh - median_odh) / forecasts.spread[..., None],
         forecasts.valid,
@@ -41,27 +41,33 @@ def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
         panel.depot_ids,
     )
     low_high = [
-        intervals.band(table, *origin, panel.depot_ids)
+        intervals.bounds(table, *origin, panel.depot_ids)
         for origin in zip(median_odh, forecasts.spread, weekday_oh, strict=True)
     ]
     low_odh, high_odh = (np.stack(part) for part in zip(*low_high, strict=True))
-    bands = Bands(*(infer.orders(log) for log in (low_odh, median_odh, high_odh)))
-    complete_days = len(origins) - evaluation.horizon + 1
-    difficulty = _relative_difficulty(evaluation, panel, complete_days)
+    quantiles = QuantileForecasts(
+        *(infer.orders(log) for log in (low_odh, median_odh, high_odh))
+    )
+    fully_covered_days = len(origins) - evaluation_artefact.horizon + 1
+    difficulty = _relative_difficulty(evaluation_artefact, panel, fully_covered_days)
     return replace(
-        evaluation,
+        evaluation_artefact,
         postprocessing=postprocessing,
         intervals=intervals.scale_to_typical_days(table, difficulty),
-        totals=totals.calibrate(bands, forecasts.actual, forecasts.valid, panel.cities),
+        totals=totals.calibrate(
+            quantiles, forecasts.actual, forecasts.valid, panel.cities
+        ),
     )
 
 
-def _forecasts(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
+def _forecasts(artefact: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
     """Raw forecasts of an artefact from each origin, with the actuals."""
     baseline, correction, spread, actual, valid = [], [], [], [], []
     days = [panel.day(step) for step in origins]
-    for raw in predict.predict_origins(evaluation, panel, days):
-        actual.append(_ahead(panel, panel.step(raw.origin_on), evaluation.horizon))
+    for raw in predict.predict_origins(artefact, panel, days):
+        actual.append(
+            _actuals_after(panel, panel.step(raw.origin_on), artefact.horizon)
+        )
         baseline.append(raw.baseline_dh)
         correction.append(raw.correction_dh)
         spread.append(raw.spread_d)
@@ -71,24 +77,29 @@ def _forecasts(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutFor
     )
 
 
-def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot horizon"]:
+def _actuals_after(
+    panel: Panel, step: int, horizon: int
+) -> Float[np.ndarray, "depot horizon"]:
     """Orders of the days after a step, NaN where not observed."""
     orders_dh = panel.demand_dt[:, step + 1 : step + 1 + horizon].astype(float)
-    missing = ((0, 0), (0, horizon - orders_dh.shape[1]))
-    return np.pad(orders_dh, missing, constant_values=np.nan)
+    pad_width = ((0, 0), (0, horizon - orders_dh.shape[1]))
+    return np.pad(orders_dh, pad_width, constant_values=np.nan)
 
 
-def _relative_difficulty(evaluation: Artefact, panel: Panel, days: int) -> float:
-    """Ratio of the baseline's errors on the held-out days to those of a year."""
+def _relative_difficulty(artefact: Artefact, panel: Panel, days: int) -> float:
+    """80 % quantile of the baseline's scaled residuals on the held-out days over the last year's.
+
+    Clipped to 0.5 to 1: a calmer holdout widens the intervals, a harder one changes nothing.
+    """
     features = build_features(
         panel,
-        evaluation.kinds,
-        evaluation.horizon,
-        effect_dtf=evaluation.effects.of(panel, evaluation.horizon),
+        artefact.kinds,
+        artefact.horizon,
+        effect_dtf=artefact.effects.of(panel, artefact.horizon),
     )
     n_steps = panel.n_steps
     residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])
-    # The spread of the day before, which does not include the residual; mature depots only.
+    # The spread is lagged one day to avoid leakage of the residual; mature depots only.
     spread_dt = features.spread_dt[:, : n_steps - 1]
     mature_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.MATURE_DAYS)
     valid_dt = (features.observed_dt[:, 1:n_steps] > 0) & mature_dt

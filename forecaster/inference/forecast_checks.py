@@ -61,7 +61,7 @@ def _finite(candidate: Forecast) -> Check:
     if n_invalid:
         message = f"{n_invalid} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
         return Check("finite", False, message)
-    return Check("finite", True, "every number is finite and every band in order")
+    return Check("finite", True, "every number is finite and every interval in order")
 
 
 def _in_order(candidate: Forecast) -> Iterator[np.ndarray]:

@@ -15,7 +15,7 @@ from forecaster.data.panel import Panel
 from forecaster.inference import intervals, predict, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.predict import RawForecast
-from forecaster.inference.totals import Bands, Total
+from forecaster.inference.totals import QuantileForecasts, Total
 
 MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 """Basis of a forecast: the depot's own history, that of its peers (cold start), or closed."""
@@ -121,18 +121,20 @@ def _postprocess(
     live: LiveConditions,
     point: PointFor,
 ) -> Forecast:
-    """Converts a raw forecast to orders with bands and totals; 0 where closed."""
-    log_bands = _log_bands(artefact, panel, raw, live)
+    """Converts a raw forecast to orders with intervals and totals; 0 where closed."""
+    log_quantiles = _log_quantiles(artefact, panel, raw, live)
     closed_dh = raw.closed_dh
     basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
-    bands = Bands(*(np.where(closed_dh, 0.0, orders(log_dh)) for log_dh in log_bands))
-    shifted_dh = orders(log_bands.p50 - _point_shift(raw, point)[:, None])
+    quantiles = QuantileForecasts(
+        *(np.where(closed_dh, 0.0, orders(log_dh)) for log_dh in log_quantiles)
+    )
+    shifted_dh = orders(log_quantiles.p50 - _point_shift(raw, point)[:, None])
     return Forecast(
-        *bands,
-        # A closed day has the band 0 to 0.
-        point_dh=np.clip(shifted_dh, bands.p10, bands.p90),
+        *quantiles,
+        # A closed day has the interval 0 to 0.
+        point_dh=np.clip(shifted_dh, quantiles.p10, quantiles.p90),
         basis_dh=np.where(closed_dh, CLOSED, basis_dh),
-        totals=totals.total_forecasts(artefact.totals, bands, panel.cities),
+        totals=totals.total_forecasts(artefact.totals, quantiles, panel.cities),
     )
 
 
@@ -145,9 +147,9 @@ def _point_shift(raw: RawForecast, point: PointFor) -> Float[np.ndarray, " depot
     return np.where(raw.cold_start_d, np.float32(0), shift_d)
 
 
-def _log_bands(
+def _log_quantiles(
     artefact: Artefact, panel: Panel, raw: RawForecast, live: LiveConditions
-) -> Bands:
+) -> QuantileForecasts:
     median_dh = artefact.postprocessing.medians(
         panel.depot_ids,
         raw.baseline_dh,
@@ -156,7 +158,7 @@ def _log_bands(
     )
     missing_d = np.array([live.missing_days.get(depot, 0) for depot in panel.depot_ids])
     weekday_h = (raw.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
-    low_dh, high_dh = intervals.band(
+    low_dh, high_dh = intervals.bounds(
         artefact.intervals,
         median_dh,
         raw.spread_d,
@@ -164,4 +166,4 @@ def _log_bands(
         panel.depot_ids,
         missing_d,
     )
-    return Bands(low_dh, median_dh, high_dh)
+    return QuantileForecasts(low_dh, median_dh, high_dh)

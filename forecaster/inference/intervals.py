@@ -149,7 +149,7 @@ def relative_difficulty(
     return float(np.clip(of_recent / of_year, MIN_RELATIVE_DIFFICULTY, 1.0))
 
 
-def band(
+def bounds(
     table: IntervalTable,
     median_dh: Float[np.ndarray, "depot horizon"],
     spread_d: Float[np.ndarray, " depot"],
@@ -157,7 +157,7 @@ def band(
     depot_ids: Sequence[str],
     missing_d: Int[np.ndarray, " depot"] | None = None,
 ) -> tuple[Float[np.ndarray, "depot horizon"], Float[np.ndarray, "depot horizon"]]:
-    """Returns low and high log counts around the median.
+    """Returns the bounds of the 80 % interval around the median, log counts.
 
     Args:
       table: From `calibrate`.
@@ -197,7 +197,7 @@ def _forecast_at_every_horizon(
     """Keeps targets that were forecast at every horizon from H days to one.
 
     The first days after a fit are the targets of short horizons only: a holiday among
-    them would widen those bands and no others. Keeps all where a horizon would be left
+    them would widen those intervals and no others. Keeps all where a horizon would be left
     without any.
     """
     origins, _, horizon = valid_odh.shape

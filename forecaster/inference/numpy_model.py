@@ -59,7 +59,7 @@ def require_same_inputs(artefact: Artefact, features: Features) -> None:
         raise ArtefactError(
             f"The model was trained with other inputs: {len(trained)} columns, and this "
             f"program makes {len(built)}. They differ in {', '.join(other[:5]) or 'order'}. "
-            "Train anew."
+            "Train again."
         )
 
 

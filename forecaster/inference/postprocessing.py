@@ -1,9 +1,9 @@
 """Turns the network's raw forecast into the median forecast, tuned on held-out days.
 
-The median is the baseline forecast plus a share of the network's correction: the one that
-lowers MAPE and WAPE on the holdout, shrunk towards what usually pays, for a month of a young
-fleet says little. A depot whose errors the network made larger keeps the baseline forecast
-(the fallback).
+The median is the baseline forecast plus a share of the network's correction: the one with the
+lowest MAPE and WAPE on the holdout, regularised towards a prior share, because one month of a
+short history is little evidence. A depot whose errors the network made larger keeps the
+baseline forecast (the fallback).
 """
 
 from collections.abc import Collection, Sequence
@@ -15,15 +15,15 @@ from jaxtyping import Bool, Float
 
 from forecaster import metrics
 
-SHARES = tuple(round(0.1 * number, 1) for number in range(11))
+SHARE_GRID = tuple(round(0.1 * number, 1) for number in range(11))
 SHORT_HISTORY_SHARE, SHORT_HISTORY_DAYS, LONG_HISTORY_DAYS = 0.3, 730, 1460
-"""Share that pays on average over fleets of less than two years; with four, the network has
-seen each season several times and is trusted whole, in between in part."""
+"""Prior share: the best on average over fleets of less than two years of history; 1 from four
+years, interpolated from two."""
 MIN_NETWORK_DAYS = 28
-"""Days that a network must have been trained on for any of it to be delivered."""
-MAX_PENALTY, CONFIDENCE_DAYS = 0.4, 600
-"""Cost, in relative error, of a share that differs from the expected one by 1, times the
-square of the difference: so much without history, and half of it at so many days."""
+"""Days that a network must have been trained on for its correction to be used."""
+PRIOR_PENALTY, PRIOR_PENALTY_HALVING_DAYS = 0.4, 600
+"""Weight of the quadratic penalty (share - prior share)²: 0.4 without history, half that at
+600 days, a third at 1,200."""
 MIN_ERROR = 1e-6
 FALLBACK_MARGIN = 1.1
 """Ratio of the errors with and without the network above which a depot falls back."""
@@ -48,7 +48,7 @@ class Postprocessing:
         depot_ids: Sequence[str],
         baseline_dh: Float[np.ndarray, "depot horizon"],
         correction_dh: Float[np.ndarray, "depot horizon"],
-        more_fallbacks: Collection[str] = (),
+        extra_fallback_depots: Collection[str] = (),
     ) -> Float[np.ndarray, "depot horizon"]:
         """Median forecasts in log counts.
 
@@ -56,10 +56,10 @@ class Postprocessing:
           depot_ids: Depots, in the order of the rows.
           baseline_dh: Baseline forecast, log counts.
           correction_dh: The network's correction to it, log counts.
-          more_fallbacks: Further depots that keep the baseline forecast.
+          extra_fallback_depots: Further depots that keep the baseline forecast.
         """
         median_dh = baseline_dh + self.network_share * correction_dh
-        fallbacks = (*self.fallback_depots, *more_fallbacks)
+        fallbacks = (*self.fallback_depots, *extra_fallback_depots)
         fallback_d = np.isin(depot_ids, fallbacks)
         return np.where(fallback_d[:, None], baseline_dh, median_dh).astype(np.float32)
 
@@ -90,14 +90,20 @@ def describe_share(share: float | None) -> str:
 
 
 class HoldoutForecasts(NamedTuple):
-    """Raw forecasts of held-out days, [O, D, H], with their actuals; log counts but for `actual`."""
+    """Raw forecasts of held-out days, with their actuals.
+
+    Attributes:
+      baseline: Baseline forecast, log counts.
+      correction: The network's correction to it, log counts.
+      spread: Spread of each depot at the origin, log counts.
+      actual: Orders per day, NaN where not observed.
+      valid: Whether the day counts: it is observed, and the depot has a history of its own.
+    """
 
     baseline: Float[np.ndarray, "origin depot horizon"]
     correction: Float[np.ndarray, "origin depot horizon"]
     spread: Float[np.ndarray, "origin depot"]
-    # Orders per day, NaN where not observed.
     actual: Float[np.ndarray, "origin depot horizon"]
-    # Whether the day counts: it is observed, and the depot has a history of its own.
     valid: Bool[np.ndarray, "origin depot horizon"]
 
     def medians(
@@ -108,10 +114,10 @@ class HoldoutForecasts(NamedTuple):
         return np.stack([postprocessing.medians(depot_ids, *row) for row in rows])
 
 
-def choose(
+def fit_postprocessing(
     holdout: HoldoutForecasts, depot_ids: Sequence[str], history_days: int
 ) -> Postprocessing:
-    """Chooses the share of the correction, and the depots that fall back.
+    """Fits the share of the correction, and the depots that fall back, to a holdout.
 
     Args:
       holdout: Forecasts of a fit for the days after its training.
@@ -129,21 +135,21 @@ def choose(
 def _network_share(
     holdout: HoldoutForecasts, depot_ids: Sequence[str], history_days: int
 ) -> float:
-    """Share of least relative error, shrunk to the expected one for young fleets."""
-    penalty = MAX_PENALTY / (1 + history_days / CONFIDENCE_DAYS)
-    years = np.clip(
+    """Share on the grid that minimises log(MAPE · WAPE) plus the penalty."""
+    penalty = PRIOR_PENALTY / (1 + history_days / PRIOR_PENALTY_HALVING_DAYS)
+    maturity = np.clip(
         (history_days - SHORT_HISTORY_DAYS) / (LONG_HISTORY_DAYS - SHORT_HISTORY_DAYS),
         0.0,
         1.0,
     )
-    expected = SHORT_HISTORY_SHARE + (1 - SHORT_HISTORY_SHARE) * years
+    prior_share = SHORT_HISTORY_SHARE + (1 - SHORT_HISTORY_SHARE) * maturity
     costs = [
         _relative_error(holdout, holdout.medians(Postprocessing(share), depot_ids))
-        + penalty * (share - expected) ** 2
-        for share in SHARES
+        + penalty * (share - prior_share) ** 2
+        for share in SHARE_GRID
     ]
     # Without a day that counts, the costs are NaN.
-    return SHARES[int(np.nanargmin(costs))] if np.isfinite(costs).any() else 0.0
+    return SHARE_GRID[int(np.nanargmin(costs))] if np.isfinite(costs).any() else 0.0
 
 
 def _relative_error(
@@ -151,8 +157,10 @@ def _relative_error(
 ) -> float:
     """Log of the product of MAPE and WAPE; differences are relative changes of both."""
     forecast_odh = np.maximum(np.expm1(median_odh), 0.0)
-    scores = (metrics.mape, metrics.wape)
-    errors = [each(holdout.actual, forecast_odh, holdout.valid) for each in scores]
+    errors = [
+        metric(holdout.actual, forecast_odh, holdout.valid)
+        for metric in (metrics.mape, metrics.wape)
+    ]
     return float(np.log(np.maximum(errors, MIN_ERROR)).sum())
 
 

@@ -172,7 +172,7 @@ class _Predictor:
         self._artefact, self._n_origins = artefact, n_origins
         self._network = Network(artefact)
         self._embedding_row_of = embedding_rows(artefact.depot_ids)
-        context = artefact.reading_days + n_origins - 1
+        context = artefact.effective_context_days + n_origins - 1
         self._task = replace(artefact.task, context=context)
         self.last_days = LastDays(
             context + windows.lookback(artefact.horizon), n_origins
@@ -229,10 +229,14 @@ def _of_new_depots(
 
 
 def receptive_field_days(artefact: Artefact) -> int:
-    """Number of days up to the origin that can influence a forecast."""
+    """Number of a panel's days up to the origin that can influence a forecast.
+
+    The network's effective context, and before it the days that its lags, spreads and
+    effects are computed from.
+    """
     horizon = artefact.horizon
     lags = windows.lookback(horizon) + horizon + LONGEST_LAG
-    return artefact.reading_days + lags + SPREAD_DAYS + EFFECT_DAYS
+    return artefact.effective_context_days + lags + SPREAD_DAYS + EFFECT_DAYS
 
 
 def _require_calendar(panel: Panel, horizon: int) -> None:

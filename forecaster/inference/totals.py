@@ -26,8 +26,8 @@ NORMAL_HIGH = 1.2816
 """Quantile of the normal distribution at `HIGH`."""
 
 
-class Bands(NamedTuple):
-    """Quantiles of depots, orders per day; the last two axes are depot and horizon."""
+class QuantileForecasts(NamedTuple):
+    """Quantile forecasts of depots, orders per day; the last two axes are depot and horizon."""
 
     p10: Float[np.ndarray, "*origin depot horizon"]
     p50: Float[np.ndarray, "*origin depot horizon"]
@@ -79,7 +79,7 @@ def additive_table() -> TotalsTable:
 
 
 def calibrate(
-    bands: Bands,
+    forecasts: QuantileForecasts,
     actual_odh: Float[np.ndarray, "origin depot horizon"],
     valid_odh: Bool[np.ndarray, "origin depot horizon"],
     cities: Sequence[str],
@@ -87,7 +87,7 @@ def calibrate(
     """Fits the quantiles of totals on held-out days.
 
     Args:
-      bands: Forecasts of those days, from origins a day apart.
+      forecasts: Forecasts of those days, from origins a day apart.
       actual_odh: Orders per day.
       valid_odh: Whether the depot-day counts: the actual is observed, and the depot has a
         history of its own. A total is over those depots only.
@@ -95,9 +95,9 @@ def calibrate(
     """
     city_d = np.array(cities)
     names = tuple(sorted(set(cities)))
-    fleet_r = _scores(bands, actual_odh, valid_odh)
+    fleet_r = _scores(forecasts, actual_odh, valid_odh)
     by_city = [
-        _scores(bands, actual_odh, valid_odh & (city_d == name)[:, None])
+        _scores(forecasts, actual_odh, valid_odh & (city_d == name)[:, None])
         for name in names
     ]
     freedom = len(actual_odh) / DAYS_PER_DEGREE
@@ -111,39 +111,47 @@ def calibrate(
 
 
 def total_forecasts(
-    table: TotalsTable, bands: Bands, cities: Sequence[str]
+    table: TotalsTable, forecasts: QuantileForecasts, cities: Sequence[str]
 ) -> tuple[Total, ...]:
     """Forecasts the fleet's total, then each city's in the order of names.
 
     Args:
       table: From `calibrate`.
-      bands: Without an origin axis.
+      forecasts: Without an origin axis.
       cities: City of each depot.
     """
     city_d = np.array(cities)
-    forecasts = [Total(FLEET, *total(bands, table.fleet_q))]
+    totals = [Total(FLEET, *total(forecasts, table.fleet_q))]
     for city in sorted(set(cities)):
-        city_bands = Bands(*(part[city_d == city] for part in bands))
-        forecasts.append(Total(city, *total(city_bands, table.quantiles_of(city))))
-    return tuple(forecasts)
+        city_quantiles = QuantileForecasts(
+            *(part[city_d == city] for part in forecasts)
+        )
+        totals.append(Total(city, *total(city_quantiles, table.quantiles_of(city))))
+    return tuple(totals)
 
 
 def total(
-    bands: Bands, score_q: Float32[np.ndarray, " 3"]
+    forecasts: QuantileForecasts, score_q: Float32[np.ndarray, " 3"]
 ) -> Float[np.ndarray, "3 horizon"]:
     """P10, P50 and P90 of the sum of these depots' orders per day.
 
-    The bands are of one city or of the fleet, without an origin axis; the quantiles are
+    The forecasts are of one city or of the fleet, without an origin axis; the quantiles are
     from a `TotalsTable`.
     """
-    median_h, below_h, above_h = _sums(bands, np.ones(bands.p50.shape, bool))
+    median_h, below_h, above_h = _sums(forecasts, np.ones(forecasts.p50.shape, bool))
     half_qh = np.where(score_q[:, None] < 0, below_h, above_h)
     return np.maximum(median_h + score_q[:, None] * half_qh, 0.0)
 
 
-def _sums(bands: Bands, included: Bool[np.ndarray, "..."]) -> tuple[np.ndarray, ...]:
+def _sums(
+    forecasts: QuantileForecasts, included: Bool[np.ndarray, "..."]
+) -> tuple[np.ndarray, ...]:
     """Sums over depots of the median and of the half widths below and above it."""
-    parts = (bands.p50, bands.p50 - bands.p10, bands.p90 - bands.p50)
+    parts = (
+        forecasts.p50,
+        forecasts.p50 - forecasts.p10,
+        forecasts.p90 - forecasts.p50,
+    )
     median, below, above = (
         np.where(included, part, 0.0).sum(axis=-2) for part in parts
     )
@@ -151,12 +159,12 @@ def _sums(bands: Bands, included: Bool[np.ndarray, "..."]) -> tuple[np.ndarray, 
 
 
 def _scores(
-    bands: Bands,
+    forecasts: QuantileForecasts,
     actual_odh: Float[np.ndarray, "origin depot horizon"],
     included_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " row"]:
     """Residuals of the included depots' total, divided by the sum of their half widths."""
-    median_oh, below_oh, above_oh = _sums(bands, included_odh)
+    median_oh, below_oh, above_oh = _sums(forecasts, included_odh)
     residual_oh = np.where(included_odh, actual_odh, 0.0).sum(axis=-2) - median_oh
     half_oh = np.where(residual_oh < 0, below_oh, above_oh)
     has_width_oh = half_oh > 0

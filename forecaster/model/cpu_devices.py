@@ -52,7 +52,7 @@ def cpu_devices(batch_size: int, cores: int) -> int:
 def keep_memory() -> None:
     """Configures glibc to keep freed memory for the next step.
 
-    Otherwise every step's buffers are mapped anew page by page, a third of its time. Does
+    Otherwise every step's buffers are mapped again page by page, a third of its time. Does
     nothing without glibc.
     """
     mallopt = (

@@ -23,9 +23,9 @@ from forecaster.model.train_step import FLOAT32, Params
 
 EMBEDDINGS = "depots/embedding"
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
-MAX_DIFFERENCE, SHARE = 0.01, 0.99
-"""Largest difference of a forecast over fewer context days, log counts (0.01 is a percent of
-the orders), and the share of forecasts that must stay within it."""
+CONTEXT_TOLERANCE, CONTEXT_QUANTILE = 0.01, 0.99
+"""Tolerance of the effective context: this quantile of the absolute differences to the
+forecasts of the whole context must not exceed it; log counts, 0.01 is 1 % of the orders."""
 STEP_DAYS = 8
 """Step, in days, of the search for the effective context."""
 
@@ -36,20 +36,27 @@ def flat_weights(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return {path: np.asarray(value, np.float32) for path, value in flat.items()}
 
 
-def without_columns(params: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
-    """Returns the parameters without influence of the calendar's leading columns.
+def zero_unidentified_rows(
+    params: Mapping[str, Any], n_unidentified: int
+) -> dict[str, Any]:
+    """Zeroes the kernel rows of the calendar's leading inputs that were not identified.
 
-    They were 0 in training, so that the kernels' rows are still those of the first step.
+    These inputs were 0 throughout training, so their rows never moved from initialisation.
+
+    Args:
+      params: Flax's parameters, with a leading member axis.
+      n_unidentified: Number of leading calendar inputs that were held at 0.
     """
-    season = min(n_columns, SEASON_COLUMNS)
+    n_season = min(n_unidentified, SEASON_COLUMNS)
     return dict(params) | {
-        "calendar": _without_rows(params["calendar"], n_columns),
-        # An embedding's answer does not read the season.
-        "answer": _without_rows(params["answer"], n_columns - season),
+        "calendar": _zero_rows(params["calendar"], n_unidentified),
+        # The embedding's response does not read the season.
+        "answer": _zero_rows(params["answer"], n_unidentified - n_season),
     }
 
 
-def _without_rows(layer: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+def _zero_rows(layer: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Zeroes the leading rows of a layer's kernel, [member, feature, unit]."""
     kernel_mfu = np.array(layer["kernel"])
     kernel_mfu[:, :n_rows] = 0.0
     return dict(layer) | {"kernel": kernel_mfu}
@@ -59,6 +66,7 @@ def trim_padding(
     weights: dict[str, np.ndarray], n_depots: int
 ) -> dict[str, np.ndarray]:
     """Returns the weights without the padding rows of the embedding table."""
+    # Row 0 is for depots without an embedding.
     rows = {EMBEDDINGS: weights[EMBEDDINGS][:, : n_depots + 1]}
     return weights | rows
 
@@ -68,10 +76,10 @@ def library_versions() -> dict[str, str]:
     return {name: version(name) for name in LIBRARIES}
 
 
-def with_parity(
+def measure_parity(
     artefact: Artefact, params: Mapping[str, Any], slices: Slices
 ) -> Artefact:
-    """Measures the parity error, and returns the artefact with it.
+    """Measures the parity error of NumPy and Flax, and records it in the artefact.
 
     Args:
       artefact: Artefact exported from `params`.
@@ -86,17 +94,17 @@ def with_parity(
     if not error <= PARITY_LIMIT:
         raise ArtefactError(
             f"NumPy and Flax differ by {error:.1e} log counts, but at most "
-            f"{PARITY_LIMIT:.0e} is allowed: the model is not published. Train anew, and "
+            f"{PARITY_LIMIT:.0e} is allowed: the model is not published. Train again, and "
             "report this with the versions 'harbor doctor' shows."
         )
     return replace(artefact, parity_error=float(f"{error:.1e}"))
 
 
-def effective_context_days(artefact: Artefact, slices: Slices) -> int:
+def measure_effective_context(artefact: Artefact, slices: Slices) -> int:
     """Returns the fewest context days that give the forecasts of the whole context.
 
-    The influence of the earliest days is measured once, so that serving computes only
-    those that matter.
+    The 99 % quantile of the absolute differences must be at most 0.01 log counts. Measured
+    once, so that serving computes only the days that matter.
 
     Args:
       artefact: Weights and task of the network.
@@ -106,7 +114,7 @@ def effective_context_days(artefact: Artefact, slices: Slices) -> int:
     for days in range(2 * STEP_DAYS, artefact.task.context, STEP_DAYS):
         short = inputs.shorten_context(slices, artefact.horizon, days)
         difference_bh = np.abs(_numpy_forecast(artefact, short) - full_bh)
-        if np.quantile(difference_bh, SHARE) <= MAX_DIFFERENCE:
+        if np.quantile(difference_bh, CONTEXT_QUANTILE) <= CONTEXT_TOLERANCE:
             return days
     return artefact.task.context
 
@@ -125,17 +133,17 @@ def flax_forecast(
     """Flax's forecast from the last context day of each window, mean of the members."""
     capacity = params["depots"]["embedding"].shape[1]
     module = DepotForecaster(artefact.horizon, artefact.model, capacity)
-    return np.asarray(_newest(module, params, slices)).mean(axis=0)
+    return np.asarray(_forecast_members(module, params, slices)).mean(axis=0)
 
 
 # At module level, so that the next export reuses the compiled function.
 @functools.partial(jax.jit, static_argnums=0)
-def _newest(module: DepotForecaster, params: Params, slices: Slices) -> Array:
+def _forecast_members(module: DepotForecaster, params: Params, slices: Slices) -> Array:
     """Forecast of each member from the last context day of each window, [member, B, H]."""
 
-    def of_window(member: Params, one: Slices) -> Array:
+    def forecast_window(member: Params, window: Slices) -> Array:
         with jax.default_matmul_precision(FLOAT32):
-            return jax.numpy.asarray(module.apply({"params": member}, one))[-1]
+            return jax.numpy.asarray(module.apply({"params": member}, window))[-1]
 
-    of_windows = jax.vmap(of_window, in_axes=(None, 0))
-    return jax.vmap(of_windows, in_axes=(0, None))(params, slices)
+    forecast_windows = jax.vmap(forecast_window, in_axes=(None, 0))
+    return jax.vmap(forecast_windows, in_axes=(0, None))(params, slices)

@@ -41,7 +41,7 @@ class TrainState:
 
     Flax's own `TrainState` has neither members nor an average, and its `apply_gradients`
     takes no learning rate: an optax schedule lies inside of the compiled step, and would
-    compile it anew for every night's number of steps.
+    compile it again for every night's number of steps.
     """
 
     step: Any  # scalar

@@ -226,7 +226,7 @@ class _Trainer:
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
         """The artefact of a fit, not calibrated; parity is measured on the newest windows."""
         features = self._features(panel)
-        params = export.without_columns(fitted.params, self.n_unidentified)
+        params = export.zero_unidentified_rows(fitted.params, self.n_unidentified)
         # A fixed number, so that one more depot does not recompile the comparison.
         window_d = np.arange(PARITY_WINDOWS) % panel.n_depots
         newest_d = np.full(len(window_d), features.n_steps - 1)
@@ -234,7 +234,7 @@ class _Trainer:
         artefact = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
-            reading_days=self.recipe.task.context,
+            effective_context_days=self.recipe.task.context,
             weights=export.trim_padding(export.flat_weights(params), panel.n_depots),
             postprocessing=Postprocessing(),
             intervals=intervals.uniform_table(zero_h, zero_h),
@@ -255,9 +255,10 @@ class _Trainer:
         # Nothing in the panel is announced after its newest origin.
         windows = windows._replace(lead=None)
         artefact = replace(
-            artefact, reading_days=export.effective_context_days(artefact, windows)
+            artefact,
+            effective_context_days=export.measure_effective_context(artefact, windows),
         )
-        return export.with_parity(artefact, params, windows)
+        return export.measure_parity(artefact, params, windows)
 
     def _features(
         self,

@@ -84,7 +84,7 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
     with engine.begin() as connection:
         store.update_plan(connection, backfill_id, requested_action="pause")
     return (
-        f"Plan {backfill_id} pauses after its current slot; a training stops at once. "
+        f"Plan {backfill_id} pauses after its current task; a training stops at once. "
         f"'harbor backfill resume {backfill_id}' continues it, unless data or models have "
         "changed by then."
     )
@@ -104,13 +104,13 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
         with engine.begin() as connection:
             store.update_plan(connection, backfill_id, requested_action="cancel")
         return (
-            f"Plan {backfill_id} is cancelled after its current slot; a training stops "
+            f"Plan {backfill_id} is cancelled after its current task; a training stops "
             "at once."
         )
     with engine.begin() as connection:
         store.set_state(connection, backfill_id, "cancelled")
     n_done, n_left = plan.count("done"), plan.count("waiting")
-    return f"Plan {backfill_id} is cancelled: {n_done} slots stay done, {n_left} are dropped."
+    return f"Plan {backfill_id} is cancelled: {n_done} tasks stay done, {n_left} are dropped."
 
 
 def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
@@ -124,5 +124,5 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     with engine.begin() as connection:
         n_slots = store.requeue_failed(connection, backfill_id)
     if not n_slots:
-        raise NothingToDoError(f"Plan {backfill_id} has no failed slots.")
+        raise NothingToDoError(f"Plan {backfill_id} has no failed tasks.")
     return n_slots

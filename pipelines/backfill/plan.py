@@ -182,7 +182,7 @@ def require_work(plan: BackfillPlan) -> None:
             "backfill plan'."
         )
     if not plan.waiting:
-        message = f"Plan {plan.backfill_id} has no slots left to do."
+        message = f"Plan {plan.backfill_id} has no tasks left to do."
         if plan.failed:
             retry = f"'harbor backfill retry {plan.backfill_id} --failed'"
             message += f" {len(plan.failed)} failed; {retry} tries them again."
@@ -201,7 +201,7 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
         origins = store.origins_changed_since(connection, plan.backfill_id, depots)
     changes = list(_differences(plan, current))
     if origins:
-        changes.append(f"forecasts from {shortened_list(origins)} were made anew")
+        changes.append(f"forecasts from {shortened_list(origins)} were made again")
     if changes:
         raise BadInputError(
             f"Data or models have changed since plan {plan.backfill_id} was made: "

@@ -15,7 +15,7 @@ from pipelines.cli.choices import (
     DEFAULT_BACKFILL_STEPS,
 )
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, progress, show_answer, show_json, show_table
+from pipelines.cli.console import echo, progress, show_json, show_result, show_table
 from pipelines.cli.context import AsJson, CommandContext, as_date, open_context
 from pipelines.cli.stopping import report_interruption
 
@@ -33,8 +33,8 @@ app = CommandGroup(
     no_args_is_help=True,
 )
 
-First = Annotated[str, typer.Option("--from", help="First day to forecast from.")]
-Last = Annotated[str, typer.Option("--to", help="Last day to forecast from.")]
+First = Annotated[str, typer.Option("--from", help="First origin.")]
+Last = Annotated[str, typer.Option("--to", help="Last origin.")]
 PlanId = Annotated[
     int,
     typer.Argument(
@@ -64,12 +64,12 @@ def plan(
     only: Annotated[
         str,
         typer.Option(
-            metavar="SLOTS", help=f"Which days to plan: {', '.join(BACKFILL_SLOTS)}."
+            metavar="TASKS", help=f"Which tasks to plan: {', '.join(BACKFILL_SLOTS)}."
         ),
     ] = "missing",
     as_json: AsJson = False,
 ) -> None:
-    """Shows slot by slot what a backfill would do and why; changes nothing yet.
+    """Shows task by task what a backfill would do and why; changes nothing yet.
 
     Example: `harbor backfill plan --from 2026-03-01 --to 2026-03-31 --city Delft`
     """
@@ -101,7 +101,7 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
         show_progress(context, applied, as_json)
     if applied.failed:
         raise HarborError(
-            f"{len(applied.failed)} of {len(applied.slots)} slots failed. 'harbor "
+            f"{len(applied.failed)} of {len(applied.slots)} tasks failed. 'harbor "
             f"backfill retry {backfill_id} --failed' tries them again."
         )
 
@@ -119,18 +119,18 @@ def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
 def retry(
     backfill_id: PlanId,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Try the failed slots again.")
+        bool, typer.Option("--failed", help="Try the failed tasks again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tries the failed slots of a plan again.
+    """Tries the failed tasks of a plan again.
 
     Example: `harbor backfill retry 3 --failed`
     """
     from pipelines.backfill import control
 
     if not failed:
-        raise typer.BadParameter("Add --failed: only failed slots can be tried again.")
+        raise typer.BadParameter("Add --failed: only failed tasks can be tried again.")
     with open_context() as context:
         control.queue_failed(context.engine, backfill_id)
     apply(backfill_id, as_json)
@@ -138,7 +138,7 @@ def retry(
 
 @app.command("pause")
 def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Pauses a plan that is being applied, after its current slot.
+    """Pauses a plan that is being applied, after its current task.
 
     Example: `harbor backfill pause 3`
     """
@@ -146,7 +146,7 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     with open_context() as context:
         message = control.pause(context.engine, backfill_id)
-    show_answer({"message": message}, message, as_json)
+    show_result({"message": message}, message, as_json)
 
 
 @app.command("cancel")
@@ -159,7 +159,7 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     with open_context() as context:
         message = control.cancel(context.engine, backfill_id)
-    show_answer({"message": message}, message, as_json)
+    show_result({"message": message}, message, as_json)
 
 
 @app.command("status")

@@ -11,8 +11,8 @@ from pipelines.cli.context import CommandContext
 from pipelines.store import backfill as store
 
 POLL_INTERVAL_S = 1.0
-MAX_FAILURES = 3
-MAX_PLANS = 20
+MAX_FAILURES_SHOWN = 3
+MAX_PLANS_SHOWN = 20
 
 
 def watch_plan(context: CommandContext, backfill_id: int) -> None:
@@ -45,7 +45,7 @@ def describe(context: CommandContext, plan: BackfillPlan) -> str:
 
 def show_plans(context: CommandContext, as_json: bool) -> None:
     with context.engine.connect() as connection:
-        plans = store.plans(connection, MAX_PLANS)
+        plans = store.plans(connection, MAX_PLANS_SHOWN)
     if as_json:
         show_json(plans)
         return
@@ -66,7 +66,7 @@ def show_plans(context: CommandContext, as_json: bool) -> None:
 
 
 def show_plan(plan: BackfillPlan) -> None:
-    columns = ("slot", "origin", "action", "rows", "replaces", "estimate", "reason")
+    columns = ("task", "origin", "action", "rows", "replaces", "estimate", "reason")
     rows = [
         (
             str(slot.position),
@@ -93,7 +93,7 @@ def show_plan(plan: BackfillPlan) -> None:
         else f"about {approximate_duration(seconds)} judging by past runs"
     )
     echo(
-        f"{len(plan.waiting)} of {len(plan.slots)} slots to do, {estimate}. Apply the "
+        f"{len(plan.waiting)} of {len(plan.slots)} tasks to do, {estimate}. Apply the "
         f"plan with 'harbor backfill apply {plan.backfill_id}'."
     )
 
@@ -103,11 +103,11 @@ def show_progress(context: CommandContext, plan: BackfillPlan, as_json: bool) ->
         show_json(plan_as_json(plan))
         return
     echo(describe(context, plan))
-    for slot in plan.failed[:MAX_FAILURES]:
+    for slot in plan.failed[:MAX_FAILURES_SHOWN]:
         day = f" {slot.origin_on}" if slot.origin_on else ""
         echo(f"Failed: {slot.step}{day}: {slot.error}")
-    if len(plan.failed) > MAX_FAILURES:
-        echo(f"And {len(plan.failed) - MAX_FAILURES} more.")
+    if len(plan.failed) > MAX_FAILURES_SHOWN:
+        echo(f"And {len(plan.failed) - MAX_FAILURES_SHOWN} more.")
 
 
 def plan_as_json(plan: BackfillPlan) -> dict[str, Any]:

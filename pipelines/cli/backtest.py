@@ -26,17 +26,17 @@ def backtest(
         str | None,
         typer.Option(
             metavar="DAY",
-            help="Backtest as in the night after this day, without later data.",
+            help="Backtest using only data known on the night after this day.",
         ),
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trains on everything before the held-out days, then forecasts them day by day.
+    """Trains on everything before the held-out days, then forecasts them from every origin.
 
-    Each forecast sees what was known in the night after its origin, not what was corrected
-    later. With --as-of, the actuals are those known then, too.
+    Each forecast sees what was known on the night after its origin, not later corrections.
+    With --as-of, the actuals are those known then, too.
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
@@ -70,7 +70,7 @@ def backtest(
             scores, seconds = backtesting.run_backtest(
                 panel, panel_at, split, recipe, names, report, settings.point
             )
-    result = backtests.as_json(split, scores, panel.n_depots, seconds)
+    result = backtests.summarise(split, scores, panel.n_depots, seconds)
     if as_json:
         show_json(result)
         return

@@ -24,7 +24,8 @@ def create(
     keep: Annotated[
         int | None,
         typer.Option(
-            help="Complete backups to keep there; older ones go. [default: all]", min=1
+            help="Complete backups to keep there; older ones are deleted. [default: all]",
+            min=1,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -62,13 +63,13 @@ def restore(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="A backup, or a folder of backups: then the newest of them."
+            help="A backup, or a folder of backups, of which the newest is used."
         ),
     ],
     replace: Annotated[
         bool,
         typer.Option(
-            "--replace", help="Replace what the database holds now; that is lost."
+            "--replace", help="Replace what the database holds now; it is deleted."
         ),
     ] = False,
     as_json: AsJson = False,

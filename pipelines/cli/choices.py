@@ -1,4 +1,4 @@
-"""Values that help texts name.
+"""Choices and defaults of options, as help texts list them.
 
 The modules that define them import the database or NumPy, which takes longer than showing
 a help text may. A test compares the two.

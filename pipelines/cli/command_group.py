@@ -1,4 +1,4 @@
-"""The Typer that every group of commands is made with."""
+"""Base class of the command groups: sets up logging and NumPy before a command runs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +12,12 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
-        from pipelines.cli.logs import configure_logs, take_library_logs
+        from pipelines.cli.logs import capture_library_logs, configure_logs
         from pipelines.settings import use_one_blas_thread
 
         use_one_blas_thread()
         configure_logs()
-        take_library_logs()
+        capture_library_logs()
         return super().invoke(ctx)
 
 

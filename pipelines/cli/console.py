@@ -69,10 +69,10 @@ def show_json(value: object) -> None:
     sys.stdout.flush()
 
 
-def show_answer(answer: object, sentence: str, as_json: bool) -> None:
-    """Prints an answer as JSON on stdout, or as a sentence on stderr."""
+def show_result(result: object, sentence: str, as_json: bool) -> None:
+    """Prints a result as JSON on stdout, or as a sentence on stderr."""
     if as_json:
-        show_json(answer)
+        show_json(result)
     else:
         echo(sentence)
 

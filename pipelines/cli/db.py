@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forecaster.errors import NothingToDoError
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, show_answer, show_json, show_line, show_table
+from pipelines.cli.console import echo, show_json, show_line, show_result, show_table
 from pipelines.cli.context import (
     AsJson,
     make_inbox,
@@ -65,8 +65,8 @@ def show_roles(as_json: AsJson = False) -> None:
             (role.role, role.is_there, role.has_login, role.reads, role.writes)
             for role in grants
         ]
-        columns = ("role", "there", "connects", "tables read", "tables written")
-        show_table("Roles beside the owner of the tables", columns, rows)
+        columns = ("role", "exists", "can log in", "tables read", "tables written")
+        show_table("Roles other than the owner of the tables", columns, rows)
     _warn_of_incomplete_roles(grants)
 
 
@@ -108,7 +108,7 @@ def _show_status(schema: SchemaStatus, as_json: bool) -> None:
     if schema.is_current:
         sentence = f"The database is at schema {revision}, as this program needs."
     answer = {"found": revision, "wanted": head, "current": schema.is_current}
-    show_answer(answer, sentence, as_json)
+    show_result(answer, sentence, as_json)
 
 
 @app.command("check")
@@ -125,18 +125,18 @@ def check(as_json: AsJson = False) -> None:
         schema_version.require_current(context.engine)
         migrate.check(context.engine)
     sentence = "The migrations lead to the tables of pipelines/schema."
-    show_answer({"same": True}, sentence, as_json)
+    show_result({"same": True}, sentence, as_json)
 
 
 @app.command("prune")
 def prune(as_json: AsJson = False) -> None:
-    """Removes old artefacts, and old orders and forecasts where a setting says so.
+    """Deletes old artefacts, and old orders and forecasts if a setting limits their age.
 
-    Artefacts of models that nothing needs go after HARBOR_KEEP_ARTEFACTS_DAYS, orders
-    after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
-    are gone are frozen, so that no later file changes their count. Forecasts and scores of
-    whole months go after HARBOR_KEEP_FORECASTS_DAYS, into Parquet files in
-    HARBOR_HOME/exports. Each night does the same.
+    Artefacts of models that nothing needs are deleted after HARBOR_KEEP_ARTEFACTS_DAYS,
+    orders after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
+    are deleted are frozen: no later file changes their count. Forecasts and scores of whole
+    months are moved to Parquet files in HARBOR_HOME/exports after
+    HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """

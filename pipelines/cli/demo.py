@@ -36,7 +36,7 @@ def demo(
     port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """Invents a fleet, loads its files, trains, lives its last nights and serves the dashboard.
+    """Invents a fleet, trains, simulates its last ten nightly runs and serves the dashboard.
 
     Run again, it continues where it stopped.
 
@@ -45,7 +45,7 @@ def demo(
     from pipelines.cli.logs import configure_logs
     from pipelines.demo.stages import DemoContext
 
-    # What happens to its nights is part of the story, and on its pages.
+    # The simulated runs warn of what was simulated; the pages show it.
     configure_logs(logging.ERROR)
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         demo_context = DemoContext(
@@ -68,7 +68,7 @@ def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
         "Loading its files": stages.load_files,
         "Training": stages.train_model,
         "Hindcasting and scoring": stages.hindcast,
-        "Living its last nights": nights.run_nights,
+        "Simulating its last nightly runs": nights.run_nights,
     }
     results = []
     for label, stage in stages_by_label.items():

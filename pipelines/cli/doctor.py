@@ -19,10 +19,10 @@ def doctor(as_json: AsJson = False) -> None:
         show_json([vars(finding) for finding in findings])
     else:
         rows = [
-            ("ok" if finding.ok else "LOOK", finding.check, finding.message)
+            ("ok" if finding.ok else "WARN", finding.check, finding.message)
             for finding in findings
         ]
         show_table("", ("", "check", "finding"), rows)
     if not all(finding.ok for finding in findings):
-        echo("Lines marked LOOK need attention.")
+        echo("Lines marked WARN need attention.")
         raise typer.Exit(1)

@@ -57,15 +57,15 @@ def _accelerators() -> list[Finding]:
         return []
     wheels = Finding("wheels", True, "match jax")
     if wrong := accelerators.mismatches():
-        says = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
-        wheels = Finding("wheels", False, says)
+        message = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
+        wheels = Finding("wheels", False, message)
     try:
         devices = accelerators.probe()
     except DeviceError as error:
         # A TPU belongs to one process: while a night trains, to that one.
         is_busy = "already in use" in str(error)
-        says = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
-        return [wheels, Finding("devices", is_busy, str(error) if is_busy else says)]
+        message = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
+        return [wheels, Finding("devices", is_busy, str(error) if is_busy else message)]
     return [wheels, device_finding(devices)]
 
 
@@ -80,23 +80,25 @@ def device_finding(devices: accelerators.Devices) -> Finding:
     tpus, gpus = accelerators.tpu_files(), accelerators.gpu_files()
     if not (tpus or gpus):
         return Finding("devices", True, "JAX trains on the CPU")
-    says = f"JAX trains on the CPU, but {[*tpus, *gpus][0]} is here; "
+    message = f"JAX trains on the CPU, but {[*tpus, *gpus][0]} is here; "
     if any(map(accelerators.installed, accelerators.PACKAGES)):
-        says += f"see 'driver or wheel mismatch' in deploy/RUNBOOK.md {devices.log}"
-        return Finding("devices", False, says.strip())
+        message += f"see 'driver or wheel mismatch' in deploy/RUNBOOK.md {devices.log}"
+        return Finding("devices", False, message.strip())
     if tpus:
-        return Finding("devices", False, f"{says}install the extra 'tpu'")
+        return Finding("devices", False, f"{message}install the extra 'tpu'")
     # A GPU may be there for other work.
-    return Finding("devices", True, f"{says}the extra 'gpu' would use it")
+    return Finding("devices", True, f"{message}the extra 'gpu' would use it")
 
 
 def _disk(settings: Settings) -> Finding:
     settings.home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(settings.home).free
-    says = f"{free / 2**30:.1f} GiB free under {settings.home}"
+    message = f"{free / 2**30:.1f} GiB free under {settings.home}"
     if free < MIN_FREE_BYTES:
-        return Finding("disk", False, f"{says}; make room, a full disk stops Postgres")
-    return Finding("disk", True, says)
+        return Finding(
+            "disk", False, f"{message}; make room, a full disk stops Postgres"
+        )
+    return Finding("disk", True, message)
 
 
 def _inbox(settings: Settings) -> Finding:
@@ -104,10 +106,10 @@ def _inbox(settings: Settings) -> Finding:
     try:
         n_files = sum(path.is_file() for path in settings.inbox.iterdir())
     except OSError as error:
-        says = (
+        message = (
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
-        return Finding("inbox", False, says)
+        return Finding("inbox", False, message)
     files = "1 file" if n_files == 1 else f"{n_files} files"
     content = f"holds {files}" if n_files else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
@@ -117,8 +119,8 @@ def _port() -> Finding:
     """Reports whether the port is free; the dashboard itself may use it, so never a failure."""
     if ports.is_free(ADDRESS, PORT):
         return Finding("port", True, f"{PORT} is free for the dashboard")
-    says = f"{PORT} is in use; if not by the dashboard, give it another with --port"
-    return Finding("port", True, says)
+    message = f"{PORT} is in use; if not by the dashboard, give it another with --port"
+    return Finding("port", True, message)
 
 
 def _database(settings: Settings) -> list[Finding]:
@@ -183,11 +185,11 @@ def zone_finding(odd: list[OddZone]) -> Finding:
         f"{depot.depot_id} ({depot.timezone}; {depot.city} is in {depot.usual})"
         for depot in odd
     )
-    says = (
+    message = (
         f"hours apart from another depot of the same city: {depots}; correct the "
         "timezone that is wrong in a depots file, and load it with 'harbor ingest'"
     )
-    return Finding("time zones", False, says)
+    return Finding("time zones", False, message)
 
 
 def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
@@ -201,11 +203,11 @@ def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
     ]
     if not lacking:
         return [Finding("signals", True, "have a value for each of the days ahead")]
-    says = (
+    message = (
         f"values missing in the days ahead: {shortened_list(lacking)}; they "
         "are not guessed. If they are known, load them with 'harbor ingest'"
     )
-    return [Finding("signals", True, says)]
+    return [Finding("signals", True, message)]
 
 
 def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:
@@ -215,10 +217,10 @@ def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:
         closed = demand_store.on_closed_days(connection, since)
     if closed.last_on is None:
         return Finding("closed days", True, f"no orders on them since {since}")
-    says = (
+    message = (
         f"{closed.orders:,} orders came on {closed.days:,} closed depot-days since "
         f"{since}, the last on {closed.last_on}; kept, not scored. If the depots were "
         "open, correct closed_weekdays, opened_on, closed_on or the events of kind "
         "'closed'"
     )
-    return Finding("closed days", True, says)
+    return Finding("closed days", True, message)

@@ -9,7 +9,7 @@ import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import show_answer, show_list
+from pipelines.cli.console import show_list, show_result
 from pipelines.cli.context import AsJson, as_date, open_context
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def list_events(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(metavar="DATE", help="Only events that end then or later."),
+        typer.Option(metavar="DATE", help="Only events that end on this day or later."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show withdrawn events, too.")
@@ -39,7 +39,7 @@ def list_events(
     limit: Annotated[int, typer.Option(help="Events to show.", min=1)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Lists events as they stand, with the ids that files and `withdraw` name them by.
+    """Lists the current events, with the ids by which files and `withdraw` refer to them.
 
     Example: `harbor events list --kind closed --since 2026-08-01`
     """
@@ -65,10 +65,10 @@ def withdraw_event(
     reason: Annotated[str, typer.Option(help="Reason, stored with the event.")],
     as_json: AsJson = False,
 ) -> None:
-    """Withdraws an event: from now on it does not take place.
+    """Withdraws an event: later forecasts do not see it.
 
-    What was forecast while it was announced stays as it was forecast. To bring it back,
-    load a file that has it with `withdrawn` no.
+    Forecasts made before are not changed. To restore the event, load a file that has it
+    with `withdrawn` no.
 
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
@@ -82,9 +82,9 @@ def withdraw_event(
         run.metrics |= {"event_id": withdrawn.event_id}
     sentence = (
         f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to "
-        f"{withdrawn.ends_on}, {_where(withdrawn)}. 'harbor forecast' forecasts its days anew."
+        f"{withdrawn.ends_on}, {_where(withdrawn)}. 'harbor forecast' forecasts its days again."
     )
-    show_answer(asdict(withdrawn), sentence, as_json)
+    show_result(asdict(withdrawn), sentence, as_json)
 
 
 def _event_to_withdraw(connection: sa.Connection, event_id: str) -> Event:

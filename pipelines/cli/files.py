@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipelines.store.files import LoadedFile
 
 app = CommandGroup(
-    name="files", help="Loaded files, and taking them back.", no_args_is_help=True
+    name="files", help="Loaded files, and withdrawing them.", no_args_is_help=True
 )
 
 
@@ -47,11 +47,11 @@ def withdraw_files(
         ),
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Takes loaded files of orders, daily counts or signals back; counts demand again.
+    """Withdraws loaded files of orders, daily counts or signals; counts demand again.
 
     Where the file had replaced rows of an earlier file, those rows count again. The file
     may be loaded once more; it then counts as the newest.
@@ -91,11 +91,11 @@ def _counts(withdrawal: Withdrawal) -> dict[str, int]:
 def _show(withdrawal: Withdrawal) -> None:
     names = ", ".join(f"{each.file_id} ({_name(each)})" for each in withdrawal.files)
     echo(
-        f"Withdrawn: {names}. Rows taken back: {withdrawal.removed:,}; of these an earlier "
-        f"file's row counts again: {withdrawal.restored:,}."
+        f"Withdrawn: {names}. Rows removed: {withdrawal.removed:,}; of these replaced by "
+        f"an earlier file's row: {withdrawal.restored:,}."
     )
     if withdrawal.depots:
-        echo(f"Depots removed, which nothing names any more: {withdrawal.depots:,}.")
+        echo(f"Depots removed, which no file names any more: {withdrawal.depots:,}.")
 
 
 def _row(each: LoadedFile) -> dict[str, object]:

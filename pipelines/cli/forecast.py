@@ -15,7 +15,7 @@ def forecast(
     origin: Annotated[
         str | None,
         typer.Option(
-            help="Last day the forecast may see. [default: the last day of data]"
+            help="Forecast origin: last day of actuals used. [default: the last day of data]"
         ),
     ] = None,
     as_csv: Annotated[
@@ -87,7 +87,7 @@ def _planned(row: dict[str, Any]) -> str:
     return planned if planned == model else f"{planned} (model {model})"
 
 
-def _band(row: dict[str, Any]) -> str:
+def _interval(row: dict[str, Any]) -> str:
     """'(390–450)': the model's interval, moved with the planned number as on the pages."""
     ratio = row["planned"] / row["point"] if row["point"] > 0 else 1.0
     return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
@@ -102,7 +102,7 @@ def show_totals(totals: list[dict[str, Any]]) -> None:
             (
                 row["city"] or "all depots",
                 row["target_on"],
-                f"{_planned(row)} {_band(row)}",
+                f"{_planned(row)} {_interval(row)}",
             )
             for row in totals
         ),

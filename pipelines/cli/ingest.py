@@ -28,7 +28,8 @@ INTERRUPTION_MESSAGE = (
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=THEIRS", help="The file's own name of a column; may be repeated."
+        metavar="NAME=FILE_COLUMN",
+        help="Map a column of the file to a name of ours; may be repeated.",
     ),
 ]
 DateFormat = Annotated[
@@ -37,7 +38,7 @@ DateFormat = Annotated[
 ]
 Decimal = Annotated[
     str | None,
-    typer.Option(help="Mark before decimals, . or ,; the other sets thousands apart."),
+    typer.Option(help="Decimal separator, . or ,; the other one groups thousands."),
 ]
 
 
@@ -70,7 +71,9 @@ def ingest_files(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Load also what moves many orders or repeats most ids."
+            "--force",
+            help="Skip the plausibility check of order ids (many orders changing depot or day, "
+            "or most ids repeated).",
         ),
     ] = False,
     query: Annotated[
@@ -123,7 +126,7 @@ def ingest_files(
             with recorded(context.engine, "ingest") as run:
                 report = load(run.engine)
                 run.metrics |= {"files": len(report.files)} | _totals(report)
-                # Also where nothing is new: the load before may have died at this point.
+                # Even if nothing is new: the previous load may have died before this step.
                 counting.rebuild_in(run, context.now)
     if as_json:
         show_json(report.as_json())
@@ -142,13 +145,13 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
 
     mapping = {}
     for pair in columns or []:
-        name, equals, theirs = pair.partition("=")
-        if not (name.strip() and equals and theirs.strip()):
+        name, equals, file_column = pair.partition("=")
+        if not (name.strip() and equals and file_column.strip()):
             raise typer.BadParameter(
-                f"--column is {pair!r}, but reads NAME=THEIRS, as in "
+                f"--column is {pair!r}, but must be NAME=FILE_COLUMN, as in "
                 '--column depot_id="Base Number".'
             )
-        mapping[name.strip()] = theirs.strip()
+        mapping[name.strip()] = file_column.strip()
     try:
         return FileOptions(columns=mapping, **options)
     except BadInputError as error:
@@ -264,5 +267,5 @@ def _other_files(report: IngestReport, dry_run: bool) -> str:
     new = others.count("loaded")
     if not new:
         return UNCHANGED
-    went = "would go in" if dry_run else "went in"
-    return f"{new} of the other {len(others)} {went}."
+    loaded = "that would be loaded" if dry_run else "loaded"
+    return f"Other files {loaded}: {new} of {len(others)}."

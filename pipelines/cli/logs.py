@@ -49,8 +49,8 @@ class LibraryHandler(logging.Handler):
         structlog.get_logger().log(record.levelno, "library", **fields)
 
 
-def take_library_logs() -> None:
-    """Installs the handler; once in a process."""
+def capture_library_logs() -> None:
+    """Passes the logs of libraries to structlog; called once per process."""
     logging.basicConfig(level=logging.WARNING, handlers=[LibraryHandler()])
 
 

@@ -9,7 +9,7 @@ import typer
 
 from pipelines.cli.choices import SCORE_SEGMENTS
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, show_answer, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_result, show_table
 from pipelines.cli.context import AsJson, open_context
 from pipelines.cli.train import show_scores
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipelines.store.models import Model
 
 app = CommandGroup(
-    name="models", help="Which model is shown, and why.", no_args_is_help=True
+    name="models", help="Which model is served, and why.", no_args_is_help=True
 )
 
 
@@ -99,7 +99,7 @@ def live(
     ] = 28,
     as_json: AsJson = False,
 ) -> None:
-    """Shows how accurate the live forecasts have been, beside both naive forecasts.
+    """Shows how accurate the live forecasts have been, compared with both naive forecasts.
 
     Hindcasts do not count. A depot on which the seasonal naive was better is marked, and
     gets the baseline forecast from the next night on.
@@ -149,7 +149,7 @@ def live(
         )
         for row in scores
     ]
-    heading = (by, *columns.values(), "naive gate")
+    heading = (by, *columns.values(), "fallback")
     show_table(f"Live forecasts of {days} days", heading, rows)
 
 
@@ -205,4 +205,4 @@ def rollback(
 
 def _show_champion(version: str, reason: str, as_json: bool) -> None:
     sentence = f"{version} is the champion. 'harbor forecast' writes its forecasts."
-    show_answer({"champion": version, "reason": reason}, sentence, as_json)
+    show_result({"champion": version, "reason": reason}, sentence, as_json)

@@ -12,14 +12,14 @@ from pipelines.cli.train import fit_progress
 
 INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_TIMEOUT_S = 90
-"""Enough for a server to restart: nobody is there at night to start the command again."""
+"""Enough for a server to restart: at night nobody starts the command again."""
 
 
 def nightly(
     origin: Annotated[
         str | None,
         typer.Option(
-            help="Last day the night may see. [default: the last day of data]"
+            help="Forecast origin: last day of actuals used. [default: the last day of data]"
         ),
     ] = None,
     as_json: AsJson = False,

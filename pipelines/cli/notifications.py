@@ -9,14 +9,14 @@ from pipelines.cli.context import AsJson
 
 app = CommandGroup(
     name="notifications",
-    help="Notifications about the nights, by Slack, Teams, mail or webhook.",
+    help="Notifications about nightly runs, by Slack, Teams, mail or webhook.",
     no_args_is_help=True,
 )
 
 
 @app.command("test")
 def send_test(as_json: AsJson = False) -> None:
-    """Sends a test notification to every channel, and says whether it was accepted.
+    """Sends a test notification to every channel, and shows whether it was accepted.
 
     Example: `harbor notifications test`
     """
@@ -26,7 +26,7 @@ def send_test(as_json: AsJson = False) -> None:
     channels = channels_of(Settings.load())
     if not channels:
         raise ConfigError(
-            "HARBOR_NOTIFY_URLS is not set, so no notifications are sent. Set it."
+            "HARBOR_NOTIFY_URLS is not set, so there is no channel to test. Set it to their addresses."
         )
     test = Notification(
         ("test",),
@@ -38,6 +38,6 @@ def send_test(as_json: AsJson = False) -> None:
         show_json([{"channel": name, "error": error} for name, error in errors])
     else:
         for name, error in errors:
-            echo(f"{name}: {f'not accepted: {error}' if error else 'accepted'}.")
+            echo(f"{name}: {f'failed: {error}' if error else 'accepted'}.")
     if any(error for _, error in errors):
         raise typer.Exit(1)

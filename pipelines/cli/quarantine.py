@@ -84,9 +84,9 @@ def replay_rejected(
     decimal: Decimal = None,
     as_json: AsJson = False,
 ) -> None:
-    """Checks rows in quarantine again, and loads those that are good now.
+    """Validates rows in quarantine again, and loads those that are valid now.
 
-    They count as loaded with their file, so that rows of later files still win.
+    They are loaded in the place of their file: rows of later files still replace them.
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
@@ -117,9 +117,7 @@ def replay_rejected(
 
 @app.command("dismiss")
 def dismiss_rejected(
-    reason: Annotated[
-        str, typer.Option(help="Why they need not be loaded; stored with the rows.")
-    ],
+    reason: Annotated[str, typer.Option(help="Reason, stored with the rows.")],
     quarantine_ids: Annotated[
         list[int] | None,
         typer.Argument(
@@ -133,7 +131,7 @@ def dismiss_rejected(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Closes rows in quarantine that need not go in; they stay listed as dismissed.
+    """Dismisses rows in quarantine that need not be loaded; `list --dismissed` shows them.
 
     Example: `harbor quarantine dismiss 12 13 --reason "test orders of the partner"`
     """

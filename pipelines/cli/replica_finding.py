@@ -8,7 +8,7 @@ from pipelines.cli.findings import Finding
 from pipelines.database.engine import connection_error_message, parsed_url
 from pipelines.settings import Settings
 
-WHAT, SETTING = "replica", "HARBOR_REPLICA_URL"
+CHECK, SETTING = "replica", "HARBOR_REPLICA_URL"
 CONNECT_SECONDS = 5
 SERVER = "select system_identifier from pg_control_system()"
 # In bytes of the write-ahead log; null where no log is replayed.
@@ -32,21 +32,21 @@ def check_replica(engine: sa.Engine, settings: Settings) -> list[Finding]:
         url = parsed_url(settings.replica_url.get_secret_value(), SETTING)
         server, replayed = _row(url)
     except DatabaseError as error:
-        return [Finding(WHAT, False, str(error))]
+        return [Finding(CHECK, False, str(error))]
     except OperationalError as error:
         reason = connection_error_message(error)
-        says = f"does not answer: {reason}; the pages read from it. Start it, or unset {SETTING}"
-        return [Finding(WHAT, False, says)]
+        message = f"does not answer: {reason}; the pages read from it. Start it, or unset {SETTING}"
+        return [Finding(CHECK, False, message)]
     with engine.connect() as connection:
         main_server, written = connection.execute(sa.text(MAIN)).one()
     if replayed is None or server != main_server:
-        says = (
+        message = (
             f"{SETTING} names a server that follows another database or none. Name a streaming "
             "replica of this one, or unset it"
         )
-        return [Finding(WHAT, False, says)]
+        return [Finding(CHECK, False, message)]
     behind = max(written - replayed, 0) / 2**20
-    return [Finding(WHAT, True, f"answers, {behind:,.1f} MiB of changes behind")]
+    return [Finding(CHECK, True, f"answers, {behind:,.1f} MiB of changes behind")]
 
 
 def _row(url: sa.URL) -> tuple[int, int | None]:

@@ -26,7 +26,9 @@ def list_runs(
     state: Annotated[
         str | None, typer.Option(help=f"Only runs in this state: {', '.join(STATES)}.")
     ] = None,
-    origin: Annotated[str | None, typer.Option(help="Only runs of this day.")] = None,
+    origin: Annotated[
+        str | None, typer.Option(help="Only runs of this origin.")
+    ] = None,
     steps: Annotated[
         bool, typer.Option("--steps", help="Show the steps of each run, too.")
     ] = False,
@@ -136,7 +138,7 @@ def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
         )
         for row in rows
     ]
-    columns = ("run", "step", "origin", "state", "started (UTC)", "took", "what")
+    columns = ("run", "step", "origin", "state", "started (UTC)", "duration", "details")
     show_table(title, columns, cells)
 
 
@@ -161,5 +163,5 @@ def _state(row: dict[str, Any]) -> str:
     from pipelines.schema.run_metrics import describe
 
     of = f" of {row['origin_on']}" if row["origin_on"] else ""
-    what = row["error"] or describe(row["metrics"])
-    return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()
+    details = row["error"] or describe(row["metrics"])
+    return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {details}".rstrip()

@@ -21,8 +21,8 @@ def run(as_json: AsJson = False) -> None:
     """Starts the nightly run every night, until it is stopped.
 
     A second scheduler stands by, and takes over when the first is gone. If the newest
-    night was missed it is made up for. With --json it first prints when the next night
-    starts.
+    night was missed, it is run late. With --json it first prints when the next night is
+    scheduled.
 
     Example: `harbor schedule run`
     """
@@ -37,7 +37,7 @@ def run(as_json: AsJson = False) -> None:
     with open_context() as context:
         _greet(context, as_json)
     while not stopped.is_set():
-        # Opened anew each time: the embedded database is started again if it went away.
+        # Opened again each time: the embedded database is started again if it went away.
         try:
             with open_context() as context:
                 schedule.run_scheduler(context.engine, context.settings, stopped)
@@ -49,7 +49,7 @@ def run(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(as_json: AsJson = False) -> None:
-    """Shows when the next night starts, in local time and UTC, and how the last one ended.
+    """Shows when the next night is scheduled, in local time and UTC, and how the last one ended.
 
     Example: `harbor schedule show`
     """
@@ -91,7 +91,7 @@ def _show(overview: dict[str, Any]) -> None:
     last_night, zone = overview["last_night"], ZoneInfo(overview["timezone"])
     upcoming = datetime.fromisoformat(overview["next"])
     next_times = _times(upcoming, zone)
-    rows = [("next", overview["next_origin"], *next_times, "waits", None)]
+    rows = [("next", overview["next_origin"], *next_times, "scheduled", None)]
     if last_night is not None:
         times = _times(last_night["started_at"], zone)
         state, run_id = last_night["state"], last_night["run_id"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.cli.console import echo, progress, show_answer, show_json, show_table
+from pipelines.cli.console import echo, progress, show_json, show_result, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
 from pipelines.cli.stopping import report_interruption
 
@@ -28,7 +28,7 @@ FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (produ
 
 Epochs = Annotated[
     int | None,
-    typer.Option(help="Passes over the history at most; it stops early.", min=1),
+    typer.Option(help="Maximum epochs; stops early.", min=1),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of the random numbers.", min=0)]
 
@@ -59,7 +59,7 @@ def train(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains a model, judges it, and makes it champion if it beats the naive forecast.
+    """Trains a model, evaluates it, and makes it champion if it beats the naive forecast.
 
     Example: `harbor train --through 2026-03-31`
     """
@@ -102,12 +102,12 @@ def _show_compilation(day: date, metrics: dict[str, Any], as_json: bool) -> None
         f"in the cache, in {metrics['compile_seconds']:.1f} s. The next training on "
         "this kind of machine finds them all there."
     )
-    show_answer({"trained_through": day, **metrics}, sentence, as_json)
+    show_result({"trained_through": day, **metrics}, sentence, as_json)
 
 
 def _show_share(day: date, process: int, as_json: bool) -> None:
     sentence = f"Process {process} has done its share; process 0 records the model."
-    show_answer({"process": process, "trained_through": day}, sentence, as_json)
+    show_result({"process": process, "trained_through": day}, sentence, as_json)
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:

@@ -68,7 +68,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     page = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     with serving(state, address, port):
         while True:
-            # Opened anew each time: the embedded database is started again if it went away.
+            # Opened again each time: the embedded database is started again if it went away.
             try:
                 with database_url(settings) as url:
                     engine = create_readonly_engine(url)

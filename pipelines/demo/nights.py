@@ -1,7 +1,7 @@
 """The last weeks of the invented fleet, lived through a night at a time.
 
 Each night is the nightly run itself, on a simulated clock: it loads the files of its day,
-scores what was forecast and forecasts anew. One feed is late, one file is corrected by a
+scores what was forecast and forecasts again. One feed is late, one file is corrected by a
 later one, one night fails and is repeated, one challenger is rejected, and planners change
 what they know better.
 """

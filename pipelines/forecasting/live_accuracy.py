@@ -25,7 +25,7 @@ class LiveAccuracy:
         naive's.
       mape: MAPE of the forecasts; None where nothing was scored.
       naive_mape: MAPE of the seasonal naive over the same depot-days.
-      coverage: Share of actuals inside the 80 % band; None where too few were scored.
+      coverage: Share of actuals inside the 80 % interval; None where too few were scored.
       alarms: One message each.
     """
 

@@ -27,7 +27,7 @@ def score_known_days(
     Args:
       engine: Database the pipelines own.
       zone: The fleet's time zone; decides what was known at an origin.
-      read_panels: Returns the panels for the naive forecasts; they are read anew without.
+      read_panels: Returns the panels for the naive forecasts; they are read again without.
 
     Returns:
       Number of depot-days scored.

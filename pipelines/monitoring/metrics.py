@@ -68,7 +68,7 @@ HELP = {
     "database_sessions": "Sessions on the database.",
     "training_compilations": "Programs compiled by the last training.",
     "training_cache_hits": "Of these, found in the compile cache.",
-    "training_cache_misses": "Of these, compiled anew.",
+    "training_cache_misses": "Of these, compiled.",
     "training_compile_seconds": "Compile time of the last training.",
     "training_first_step_seconds": "From the start of its fit to the end of its first step.",
     "training_step_seconds": "A step of the last training, once compiled.",

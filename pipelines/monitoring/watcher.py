@@ -62,7 +62,7 @@ class Watcher:
     _slow_at: datetime | None = field(default=None, init=False)
 
     def run(self) -> None:
-        """Watches until the embedded database must be started anew."""
+        """Watches until the embedded database must be started again."""
         while True:
             self.watch_once(datetime.now(UTC))
             time.sleep(INTERVAL_S)

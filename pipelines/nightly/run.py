@@ -133,5 +133,5 @@ def _set_origin(context: NightlyContext, parent: Run) -> None:
         raise NothingToDoError(
             f"The night of {context.origin} is done (run {done_run_id}), and nothing has come "
             f"in since. See 'harbor runs show {done_run_id}'; 'harbor forecast --origin "
-            f"{context.origin}' forecasts anew."
+            f"{context.origin}' forecasts again."
         )

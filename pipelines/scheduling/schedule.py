@@ -40,7 +40,7 @@ CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
 """Time after which a night that is not done was missed; a fleet's first night is skipped then."""
 MAX_ATTEMPTS = 3
-"""Attempts per origin and scheduler."""
+"""Attempts of one scheduler to run a missed or failed night, per origin."""
 MAX_LATE_ATTEMPTS = 12
 """Attempts per origin whose feed was late, because its files arrive one by one."""
 
@@ -61,7 +61,7 @@ def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None
     while has_leader(engine) and not stopped.wait(LEADER_POLL_S):
         pass
     with try_lock(engine, LEADER_LOCK) as lock:
-        # The caller begins anew if another one was quicker.
+        # The caller begins again if another one was quicker.
         if lock is not None and not stopped.is_set():
             _lead(engine, settings, lock, stopped)
 

@@ -10,7 +10,7 @@ from pipelines.store.forecasts import WRITE_LOCK
 from pipelines.store.score_totals import lock as lock_scores
 
 TABLES = (forecasts, forecast_totals, scores)
-"""The tables that cannot be made anew from others; `score_totals` are sums of `scores`."""
+"""The tables that cannot be made again from others; `score_totals` are sums of `scores`."""
 
 LOCK_ORIGINS = """
 select pg_advisory_xact_lock(cast(:key as integer), number)

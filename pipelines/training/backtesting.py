@@ -101,8 +101,8 @@ def as_forecaster(model: Artefact, point: PointFor = DEFAULT_POINT) -> Forecaste
     """Wraps an artefact as a forecaster for the backtest; see `infer.forecast`."""
 
     def forecast(panel: Panel) -> ScoredForecast:
-        made = infer.forecast(model, panel, point=point)
-        return ScoredForecast(made.p10_dh, made.point_dh, made.p90_dh)
+        forecasts = infer.forecast(model, panel, point=point)
+        return ScoredForecast(forecasts.p10_dh, forecasts.point_dh, forecasts.p90_dh)
 
     return forecast
 
@@ -114,5 +114,5 @@ def _scores(
     known: PanelAsKnown | None,
 ) -> dict[str, Scores]:
     """Scores forecasts from the panels known at each origin with the panel's actuals."""
-    outcomes = backtest.run(panel, split, forecasters, known)
-    return backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
+    forecasts = backtest.run(panel, split, forecasters, known)
+    return backtest.score(forecasts, backtest.mase_scale(panel, split.trained_through))

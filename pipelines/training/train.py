@@ -64,7 +64,7 @@ def train(
       recipe: Task and training settings.
       report: Given the name of a fit, returns the callback for its epochs.
       run: The run that records the metrics.
-      read_panels: Returns panels that other steps share; they are read anew without.
+      read_panels: Returns panels that other steps share; they are read again without.
 
     Raises:
       NoDataError: the history is too short.

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from forecaster import backtest, metrics
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.model.two_stage_fit import watermark
 from tests.benchmarks import ratios
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import Forecasts, Peer, PeerRun, naive, outcome_of
+from tests.benchmarks.peers import Forecasts, Peer, PeerRun, naive, with_actuals
 from tests.benchmarks.table import markdown
 
 HOLDOUT_DAYS, HORIZON = 30, 7
@@ -48,21 +48,21 @@ TARGETS = {
 
 def main() -> None:
     """Measures every folder, prints its table, and keeps the numbers."""
-    asked = _arguments()
-    found: dict[str, float] = {}
-    for folder in asked.folders:
+    args = _arguments()
+    ratio_by_name: dict[str, float] = {}
+    for folder in args.folders:
         panel = panel_of(folder)
         split = backtest.split_holdout(panel, HOLDOUT_DAYS, HORIZON)
-        kept = asked.keep / f"{folder.name}-{watermark(panel)}"
+        kept = args.keep / f"{folder.name}-{watermark(panel)}"
         runs = {
-            name: _run(name, panel, split, kept, asked.again) for name in asked.models
+            name: _run(name, panel, split, kept, args.again) for name in args.models
         }
         result = measured(panel, split, runs)
-        (asked.keep / f"{folder.name}.json").write_text(json.dumps(result, indent=1))
+        (args.keep / f"{folder.name}.json").write_text(json.dumps(result, indent=1))
         print(f"\n{folder.name}: {heading(panel, split)}\n")
         print(table_of(result))
-        found |= _ratios(folder.name, result)
-    ratios.write(asked.json, "accuracy", found)
+        ratio_by_name |= _ratios(folder.name, result)
+    ratios.write(args.json, "accuracy", ratio_by_name)
 
 
 def _ratios(folder: str, result: dict[str, dict[str, Any]]) -> dict[str, float]:
@@ -78,13 +78,13 @@ def measured(
     panel: Panel, split: HoldoutSplit, runs: dict[str, PeerRun]
 ) -> dict[str, dict[str, Any]]:
     """Each model's scores, and Harbor Fleet's over the same depot-days."""
-    outcomes = {
-        name: outcome_of(panel, split, run.forecasts) for name, run in runs.items()
+    forecasts = {
+        name: with_actuals(panel, split, run.forecasts) for name, run in runs.items()
     }
     scale_d = backtest.mase_scale(panel, split.trained_through)
     result = {}
     for name, run in runs.items():
-        pair = backtest.score({"own": outcomes[OWN], "peer": outcomes[name]}, scale_d)
+        pair = backtest.score({"own": forecasts[OWN], "peer": forecasts[name]}, scale_d)
         result[name] = pair["peer"].in_percent() | {
             "own_mape": pair["own"].in_percent()["mape"],
             "mape_ratio": _ratio(pair["own"].mape, pair["peer"].mape),
@@ -94,20 +94,20 @@ def measured(
             "note": run.note,
         }
     result[OWN] |= {
-        "poisson_floor": round(100 * poisson_floor(outcomes[OWN]), 2),
-        "coverage_by_day": _coverage_by_day(outcomes[OWN]),
-        "coverage_by_city": _coverage_by_city(outcomes[OWN], panel),
+        "poisson_floor": round(100 * poisson_floor(forecasts[OWN]), 2),
+        "coverage_by_day": _coverage_by_day(forecasts[OWN]),
+        "coverage_by_city": _coverage_by_city(forecasts[OWN], panel),
     }
     return result
 
 
-def poisson_floor(outcome: Outcome) -> float:
+def poisson_floor(forecasts: BacktestForecasts) -> float:
     """MAPE of one who knows each day's mean, were counts drawn by chance alone.
 
     The means are taken to be the forecasts; 100 draws with a fixed seed.
     """
-    known = np.isfinite(outcome.actual_odh) & np.isfinite(outcome.point_odh)
-    mean_r = outcome.point_odh[known]
+    known = np.isfinite(forecasts.actual_odh) & np.isfinite(forecasts.point_odh)
+    mean_r = forecasts.point_odh[known]
     drawn_kr = np.random.default_rng(0).poisson(mean_r, (100, len(mean_r)))
     counted = drawn_kr > 0
     miss_kr = np.abs(drawn_kr - mean_r) / np.maximum(drawn_kr, 1)
@@ -147,14 +147,14 @@ def _arguments() -> argparse.Namespace:
         "--keep", type=Path, default=Path("var/benchmarks"), help="for the forecasts"
     )
     parser.add_argument(
-        "--again", default=OWN, help="models measured anew though kept (default: gru)"
+        "--again", default=OWN, help="models measured again though kept (default: gru)"
     )
     ratios.add_option(parser)
-    asked = parser.parse_args()
-    asked.models = [OWN, *(set(asked.models.split(",")) - {OWN})]
-    asked.again = asked.again.split(",")
-    asked.keep.mkdir(parents=True, exist_ok=True)
-    return asked
+    args = parser.parse_args()
+    args.models = [OWN, *(set(args.models.split(",")) - {OWN})]
+    args.again = args.again.split(",")
+    args.keep.mkdir(parents=True, exist_ok=True)
+    return args
 
 
 def _run(
@@ -163,13 +163,13 @@ def _run(
     """Runs a model, or reads what it forecast when it was last run on this data."""
     path = kept.with_name(f"{kept.name}-{name}.npz")
     if name not in again and path.exists():
-        with np.load(path) as found:
-            forecasts = Forecasts(*(found[part] for part in Forecasts._fields))
-            told = json.loads(str(found["told"]))
-        return PeerRun(forecasts, **told)
+        with np.load(path) as file:
+            forecasts = Forecasts(*(file[part] for part in Forecasts._fields))
+            metadata = json.loads(str(file["told"]))
+        return PeerRun(forecasts, **metadata)
     run = _peer(name)(panel, split)
-    told = json.dumps({key: getattr(run, key) for key in PeerRun._fields[1:]})
-    np.savez_compressed(path, told=np.array(told), **run.forecasts._asdict())
+    metadata = json.dumps({key: getattr(run, key) for key in PeerRun._fields[1:]})
+    np.savez_compressed(path, told=np.array(metadata), **run.forecasts._asdict())
     print(f"{name}: {run.train_seconds:.0f} s", flush=True)
     return run
 
@@ -187,24 +187,24 @@ def _ratio(own: float, peer: float) -> float:
     return round(own / peer, 4)
 
 
-def _coverage_by_day(outcome: Outcome) -> dict[str, float]:
+def _coverage_by_day(forecasts: BacktestForecasts) -> dict[str, float]:
     shares = {}
-    for day in range(outcome.point_odh.shape[2]):
-        shares[str(day + 1)] = _coverage(outcome, np.s_[:, :, day])
+    for day in range(forecasts.point_odh.shape[2]):
+        shares[str(day + 1)] = _coverage(forecasts, np.s_[:, :, day])
     return shares
 
 
-def _coverage_by_city(outcome: Outcome, panel: Panel) -> dict[str, float]:
+def _coverage_by_city(forecasts: BacktestForecasts, panel: Panel) -> dict[str, float]:
     city_d = np.array(panel.cities)
     return {
-        city: _coverage(outcome, np.s_[:, city_d == city])
+        city: _coverage(forecasts, np.s_[:, city_d == city])
         for city in sorted(set(panel.cities))
     }
 
 
-def _coverage(outcome: Outcome, where: Any) -> float:
+def _coverage(forecasts: BacktestForecasts, where: Any) -> float:
     actual, p10, p90 = (
-        getattr(outcome, name)[where] for name in ("actual_odh", "p10_odh", "p90_odh")
+        getattr(forecasts, name)[where] for name in ("actual_odh", "p10_odh", "p90_odh")
     )
     known = np.isfinite(actual) & np.isfinite(p10)
     return round(metrics.coverage(actual, p10, p90, known), 3)

@@ -40,18 +40,18 @@ Run = Callable[[list[str]], Mapping[str, float]]
 
 
 def main() -> None:
-    """Runs what was asked for; ends with 1 where a ratio is worse or missing."""
-    asked = _arguments()
-    if asked.keep_from:
-        keep(ratios.read(asked.keep_from))
+    """Runs the benchmarks named; ends with 1 where a ratio is worse or missing."""
+    args = _arguments()
+    if args.keep_from:
+        keep(ratios.read(args.keep_from))
         return
     print(stamp())
     if (load := os.getloadavg()[0]) > BUSY * cores():
         print(
             f"This machine is busy (load {load:.1f}, {cores()} cores): ratios may lie."
         )
-    commands = commands_of(asked.benchmarks, asked.data)
-    verdicts = check(commands, kept.read(), run, asked.tries)
+    commands = commands_of(args.benchmarks, args.data)
+    verdicts = check(commands, kept.read(), run, args.tries)
     print(table_of(verdicts))
     bad = [each.kept.name for each in verdicts if each.state in ("worse", "missing")]
     if bad:
@@ -96,11 +96,11 @@ def check(
     """
     verdicts = []
     for part, command in commands.items():
-        mine = [each for each in remembered if each.name.startswith(f"{part}.")]
+        kept_ratios = [each for each in remembered if each.name.startswith(f"{part}.")]
         measured: Mapping[str, float] = {}
         for _ in range(1 if part.startswith(WITHOUT_CHANCE) else tries):
-            measured = kept.best_of(mine, measured, run_one(command))
-            judged = kept.judge(mine, measured)
+            measured = kept.best_of(kept_ratios, measured, run_one(command))
+            judged = kept.judge(kept_ratios, measured)
             if all(each.state not in ("worse", "missing") for each in judged):
                 break
         verdicts += judged
@@ -113,13 +113,15 @@ def run(command: list[str]) -> dict[str, float]:
     Raises:
       SystemExit: it failed.
     """
-    said = f"python {' '.join(command[1:])}"
-    print(f"\n$ {said}", flush=True)
+    command_line = f"python {' '.join(command[1:])}"
+    print(f"\n$ {command_line}", flush=True)
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
         path = Path(folder) / "ratios.json"
         done = subprocess.run([*command, "--json", str(path)], check=False)
         if done.returncode:
-            sys.exit(f"'{said}' ended with {done.returncode}, and gave no ratios.")
+            sys.exit(
+                f"'{command_line}' ended with {done.returncode}, and gave no ratios."
+            )
         return ratios.read(path)
 
 
@@ -164,16 +166,16 @@ def _arguments() -> argparse.Namespace:
         "--keep-from", type=Path, metavar="PATH",
         help="measure nothing: keep the ratios that a benchmark wrote with --json",
     )  # fmt: skip
-    asked = parser.parse_args()
-    if unknown := sorted(set(asked.benchmarks) - set(every)):
+    args = parser.parse_args()
+    if unknown := sorted(set(args.benchmarks) - set(every)):
         parser.error(f"unknown: {', '.join(unknown)}. There are {', '.join(every)}.")
-    if asked.tries < 1:
-        parser.error(f"--tries is {asked.tries}, but must be 1 or more.")
-    if not asked.benchmarks:
-        asked.benchmarks = [*BENCHMARKS, *(("accuracy",) if asked.data else ())]
-    if set(asked.benchmarks) & set(WITH_DATA) and not asked.data:
+    if args.tries < 1:
+        parser.error(f"--tries is {args.tries}, but must be 1 or more.")
+    if not args.benchmarks:
+        args.benchmarks = [*BENCHMARKS, *(("accuracy",) if args.data else ())]
+    if set(args.benchmarks) & set(WITH_DATA) and not args.data:
         parser.error("accuracy and time_to_mape want --data FOLDER ...")
-    return asked
+    return args
 
 
 if __name__ == "__main__":

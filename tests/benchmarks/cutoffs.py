@@ -8,7 +8,7 @@ Defaults are chosen by its table, never on one month.
     make lab LAB="--whole"    the whole one, LightGBM too, for decisions: hours
 
 What a model forecast in a cell is kept under var/benchmarks/cutoffs, so that a second run
-computes only models that are asked for again.
+computes only the models of --again.
 """
 
 import argparse
@@ -29,18 +29,18 @@ import numpy as np
 import pandas as pd
 
 from forecaster import backtest
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.inference.predict import predict
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import Forecasts, as_orders, naive, outcome_of
+from tests.benchmarks.peers import Forecasts, as_orders, naive, with_actuals
 from tests.benchmarks.peers.harbor_fleet import (
     forecast_origins,
     quantiles_of,
     totals_of,
     train_by_default,
-    within_bands,
+    within_intervals,
 )
 from tests.benchmarks.real_fleets import real_fleets
 
@@ -127,7 +127,7 @@ def of_rows(panel: Panel, rows: np.ndarray) -> Panel:
 
 
 @dataclass(frozen=True)
-class Made:
+class ModelForecasts:
     """Forecasts of a model in a cell, with the totals it gives, if it does.
 
     Attributes:
@@ -141,14 +141,14 @@ class Made:
     total_onqh: np.ndarray | None = None
 
 
-Model = Callable[[Panel, HoldoutSplit], dict[str, Made]]
+Model = Callable[[Panel, HoldoutSplit], dict[str, ModelForecasts]]
 
 
-def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
+def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """AutoETS and Theta on log counts, refitted at each origin."""
     from tests.benchmarks.peers.statistical import Choice, fit_and_forecast, models
 
-    made = {}
+    forecasts = {}
     for name, model in models().items():
         parts = [
             fit_and_forecast(
@@ -162,29 +162,32 @@ def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
             for origin in split.origins
         ]
         stacked = (np.stack([part[q] for part in parts]) for q in range(3))
-        made[name] = Made(Forecasts(*stacked))
-    return made
+        forecasts[name] = ModelForecasts(Forecasts(*stacked))
+    return forecasts
 
 
-def simple(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
+def simple(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """Seasonal naive and the median of four same weekdays."""
     names = ("seasonal_naive", "median4")
-    return {name: Made(naive.baseline(name)(panel, split).forecasts) for name in names}
+    return {
+        name: ModelForecasts(naive.baseline(name)(panel, split).forecasts)
+        for name in names
+    }
 
 
-def boosted(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
+def boosted(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """A tuned LightGBM, where a year of history is there to learn from."""
     if panel.step(split.trained_through) + 1 < LIGHT_GBM_DAYS:
         return {}
     from tests.benchmarks.peers.boosted import light_gbm
 
-    return {"light_gbm": Made(light_gbm(panel, split).forecasts)}
+    return {"light_gbm": ModelForecasts(light_gbm(panel, split).forecasts)}
 
 
-def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
+def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """Harbor Fleet with its defaults, and the baseline that its network corrects."""
     learnt = train_by_default(panel, split)
-    made = forecast_origins(learnt.production, panel, split)
+    by_origin = forecast_origins(learnt.production, panel, split)
     plain = np.stack(
         [
             as_orders(predict(learnt.production, panel.as_of(origin)).baseline_dh)
@@ -193,8 +196,8 @@ def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
     )
     nothing = np.full_like(plain, np.nan)
     return {
-        "delivered": Made(quantiles_of(made), *totals_of(made)),
-        "baseline": Made(Forecasts(nothing, plain, nothing)),
+        "delivered": ModelForecasts(quantiles_of(by_origin), *totals_of(by_origin)),
+        "baseline": ModelForecasts(Forecasts(nothing, plain, nothing)),
     }
 
 
@@ -210,42 +213,47 @@ def measure(
     cell: Cell, folder: Path, keep: Path, models: Sequence[str], again: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Scores of every model in a cell, over the depot-days that all of them forecast."""
-    found = cut(data_sets(folder)[cell.name], cell)
-    if found is None:
+    cell_data = cut(data_sets(folder)[cell.name], cell)
+    if cell_data is None:
         return []
-    panel, split = found
-    made: dict[str, Made] = {}
+    panel, split = cell_data
+    forecasts: dict[str, ModelForecasts] = {}
     for name in models:
-        made |= _kept(
+        forecasts |= _kept(
             name, panel, split, keep / f"{cell.key}-{name}.npz", name in again
         )
-    outcomes = {
-        name: outcome_of(panel, split, each.forecasts) for name, each in made.items()
+    backtests = {
+        name: with_actuals(panel, split, each.forecasts)
+        for name, each in forecasts.items()
     }
     scale_d = backtest.mase_scale(panel, split.trained_through)
     rows = []
-    for name, scored in backtest.score(outcomes, scale_d).items():
+    for name, scored in backtest.score(backtests, scale_d).items():
         scores = {score: getattr(scored, score) for score in ("mape", "wape", "bias")}
         scores["depots_in"] = scored.coverage80
-        scores |= total_coverage(panel, outcomes[name], made[name])
+        scores |= total_coverage(panel, backtests[name], forecasts[name])
         rows.append(asdict(cell) | {"model": name} | scores)
     return rows
 
 
-def total_coverage(panel: Panel, outcome: Outcome, made: Made) -> dict[str, float]:
-    """Share of the totals of cities, and of the fleet, within their bands."""
-    if made.total_onqh is None:
+def total_coverage(
+    panel: Panel, scored: BacktestForecasts, forecasts: ModelForecasts
+) -> dict[str, float]:
+    """Share of the totals of cities, and of the fleet, within their intervals."""
+    if forecasts.total_onqh is None:
         return {}
     actual_odh = np.where(
-        np.isfinite(outcome.actual_odh), outcome.actual_odh, outcome.point_odh
+        np.isfinite(scored.actual_odh), scored.actual_odh, scored.point_odh
     )
-    inside = within_bands(panel.cities, actual_odh, made.total_names, made.total_onqh)
+    inside = within_intervals(
+        panel.cities, actual_odh, forecasts.total_names, forecasts.total_onqh
+    )
     return {f"{part}_in": share for part, share in inside.items()}
 
 
 def _kept(
     name: str, panel: Panel, split: HoldoutSplit, path: Path, again: bool
-) -> dict[str, Made]:
+) -> dict[str, ModelForecasts]:
     """Runs a model, or reads what it forecast in this cell of the same data."""
     digest = hashlib.sha256(np.ascontiguousarray(panel.demand_dt).tobytes()).hexdigest()
     if path.exists() and not again:
@@ -253,7 +261,7 @@ def _kept(
             stored = json.loads(str(file["contents"]))
             if stored["digest"] == digest:
                 return {
-                    each: Made(
+                    each: ModelForecasts(
                         Forecasts(
                             *(file[f"{each}-{part}"] for part in Forecasts._fields)
                         ),
@@ -262,16 +270,16 @@ def _kept(
                     )
                     for each, names in stored["models"].items()
                 }
-    made = MODELS[name](panel, split)
+    forecasts = MODELS[name](panel, split)
     arrays: dict[str, Any] = {}
-    for each, part in made.items():
+    for each, part in forecasts.items():
         arrays |= {f"{each}-{q}": v for q, v in part.forecasts._asdict().items()}
         if part.total_onqh is not None:
             arrays[f"{each}-totals"] = part.total_onqh
-    names = {each: list(part.total_names) for each, part in made.items()}
+    names = {each: list(part.total_names) for each, part in forecasts.items()}
     contents = json.dumps({"digest": digest, "models": names})
     np.savez_compressed(path, contents=np.array(contents), **arrays)
-    return made
+    return forecasts
 
 
 def cells(
@@ -327,17 +335,17 @@ def report(rows: pd.DataFrame, model: str = "delivered") -> str:
 
 def _means(table: pd.DataFrame, by: str) -> str:
     def of_group(group: pd.DataFrame) -> pd.Series:
-        found = {}
+        means = {}
         for column in group.columns.drop(["name", "n_depots", "length", "cutoff"]):
             value = group[column].dropna()
             if column in ("mape", "wape") or "/" in column:
-                found[column] = np.exp(np.log(value).mean())
+                means[column] = np.exp(np.log(value).mean())
             else:
-                found[column] = value.mean()
+                means[column] = value.mean()
             if column == "mape / peer":
-                found["worst"] = value.max()
-        found["cells"] = len(group)
-        return pd.Series(found)
+                means["worst"] = value.max()
+        means["cells"] = len(group)
+        return pd.Series(means)
 
     rows = [of_group(group).rename(key) for key, group in table.groupby(by)]
     rows.append(of_group(table).rename("all"))
@@ -358,22 +366,22 @@ def main() -> None:
     parser.add_argument("--cutoffs", type=int)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--of", default="delivered", help="model of the tables")
-    asked = parser.parse_args()
-    asked.keep.mkdir(parents=True, exist_ok=True)
-    names = asked.sets.split(",") if asked.sets else list(data_sets(asked.data))
-    lengths = _numbers(asked.lengths) or (LENGTHS if asked.whole else QUICK_LENGTHS)
-    depots = _numbers(asked.depots) or (DEPOTS if asked.whole else QUICK_DEPOTS)
-    cutoffs = asked.cutoffs or (CUTOFFS if asked.whole else QUICK_CUTOFFS)
+    args = parser.parse_args()
+    args.keep.mkdir(parents=True, exist_ok=True)
+    names = args.sets.split(",") if args.sets else list(data_sets(args.data))
+    lengths = _numbers(args.lengths) or (LENGTHS if args.whole else QUICK_LENGTHS)
+    depots = _numbers(args.depots) or (DEPOTS if args.whole else QUICK_DEPOTS)
+    cutoffs = args.cutoffs or (CUTOFFS if args.whole else QUICK_CUTOFFS)
     every = cells(names, lengths, depots, cutoffs)
     # LightGBM takes longer than all the others together.
-    every_model = [name for name in MODELS if asked.whole or name != "boosted"]
-    models = asked.models.split(",") if asked.models else every_model
-    again = asked.again.split(",")
+    every_model = [name for name in MODELS if args.whole or name != "boosted"]
+    models = args.models.split(",") if args.models else every_model
+    again = args.again.split(",")
     print(stamp(), f"{len(every)} cells", flush=True)
     rows: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(asked.processes) as pool:
+    with ProcessPoolExecutor(args.processes) as pool:
         jobs = [
-            pool.submit(measure, cell, asked.data, asked.keep, models, again)
+            pool.submit(measure, cell, args.data, args.keep, models, again)
             for cell in every
         ]
         for number, job in enumerate(jobs, start=1):
@@ -381,8 +389,8 @@ def main() -> None:
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(jobs)}", end="", file=sys.stderr)
     frame = pd.DataFrame(rows)
-    frame.to_csv(asked.keep / "scores.csv", index=False)
-    print(report(frame, asked.of))
+    frame.to_csv(args.keep / "scores.csv", index=False)
+    print(report(frame, args.of))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -74,26 +74,26 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=3 * 365)
     parser.add_argument("--visits", type=int, default=5)
     ratios.add_option(parser)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
         home = Path(folder)
         home.chmod(0o755)  # as root, the server's account must be able to enter
         with embedded.running(home) as url:
-            fill(url, asked.depots, asked.days)
+            fill(url, args.depots, args.days)
             with browser.serving(url, home) as address, sync_playwright() as playwright:
                 chromium = browser.launch(playwright)
                 print(stamp())
-                print(f"{asked.depots:,} depots × {asked.days:,} days, seconds")
+                print(f"{args.depots:,} depots × {args.days:,} days, seconds")
                 print("| page | cold | warm | warm, browser too |\n|---|---|---|---|")
-                found = {}
+                ratio_by_name = {}
                 for name, path in PAGES.items():
-                    row, ratio = _row(chromium, name, address + path, asked.visits)
+                    row, ratio = _row(chromium, name, address + path, args.visits)
                     print(row)
-                    found[
+                    ratio_by_name[
                         f"{path.strip('/').split('?')[0] or 'days_ahead'}.of_frame"
                     ] = ratio
                 chromium.close()
-    ratios.write(asked.json, "dashboard", found)
+    ratios.write(args.json, "dashboard", ratio_by_name)
 
 
 def fill(url: str, n_depots: int, n_days: int) -> None:
@@ -101,13 +101,13 @@ def fill(url: str, n_depots: int, n_days: int) -> None:
     engine = sa.create_engine(url)
     migrate.upgrade(engine)
     last: date = datetime.now(UTC).date() - timedelta(days=1)
-    asked = {"depots": n_depots, "days": n_days, "last": last}
+    sizes = {"depots": n_depots, "days": n_days, "last": last}
     with engine.begin() as connection:
         for statement in FILL:
             text = sa.text(statement)
-            names = {"origins": SCORED_ORIGINS, **asked}
-            mine = {name: names[name] for name in text.compile().params}
-            connection.execute(text, mine)
+            names = {"origins": SCORED_ORIGINS, **sizes}
+            parameters = {name: names[name] for name in text.compile().params}
+            connection.execute(text, parameters)
         score_totals.renew_all(connection)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("analyze"))

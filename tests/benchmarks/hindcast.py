@@ -50,14 +50,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--depots", type=int, default=1_000)
     parser.add_argument("--origins", type=int, default=90)
-    parser.add_argument("--singles", type=int, default=3, help="origins made singly")
+    parser.add_argument(
+        "--singles", type=int, default=3, help="origins forecast one by one"
+    )
     ratios.add_option(parser)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
         os.environ["HARBOR_HOME"] = home
         with open_context() as context:
-            found = _measure(context, asked.depots, asked.origins, asked.singles)
-    ratios.write(asked.json, "hindcast", found)
+            ratio_by_name = _measure(context, args.depots, args.origins, args.singles)
+    ratios.write(args.json, "hindcast", ratio_by_name)
 
 
 def _measure(
@@ -73,24 +75,24 @@ def _measure(
     single = (
         _timed(lambda: [_single(context, origin) for origin in singles]) / n_singles
     )
-    said = _stored(context, singles)
+    single_forecasts = _stored(context, singles)
     panels = PanelsAsKnown(context.engine, last, context.settings.zone)
     one_by_one = _timed(lambda: _one_by_one(context, panels, singles)) / n_singles
     whole = _timed(lambda: _backfill(context, first, last))
-    np.testing.assert_allclose(_stored(context, singles), said, rtol=5e-3)
+    np.testing.assert_allclose(_stored(context, singles), single_forecasts, rtol=5e-3)
     print(stamp())
     print(f"{n_depots:,} depots, {n_origins} origins, 7 days each")
     print(
         f"backfill:        {whole / n_origins:6.2f} s an origin, {whole:.1f} s in all"
     )
-    found = {}
+    ratio_by_name = {}
     for name, seconds in (("single forecast", single), ("one by one", one_by_one)):
         ratio = seconds * n_origins / whole
-        found[f"faster_than_{name.replace(' ', '_')}"] = ratio
+        ratio_by_name[f"faster_than_{name.replace(' ', '_')}"] = ratio
         print(
-            f"{name + ':':<17}{seconds:6.2f} s an origin ({n_singles} made): {ratio:.1f} ×"
+            f"{name + ':':<17}{seconds:6.2f} s an origin ({n_singles} origins): {ratio:.1f} ×"
         )
-    return found
+    return ratio_by_name
 
 
 def _single(context: CommandContext, origin: date) -> None:
@@ -109,17 +111,17 @@ def _one_by_one(
     loaded = forecast.load_recorded(settings.artefacts, model)
     for origin in origins:
         panel = panels.at(origin)
-        made, version = infer.forecast(loaded, panel), str(model["version"])
+        forecasts, version = infer.forecast(loaded, panel), str(model["version"])
         forecast.write(
-            context.engine, panel, made, version, _now(), settings.zone, None
+            context.engine, panel, forecasts, version, _now(), settings.zone, None
         )
 
 
 def _backfill(context: CommandContext, first: date, last: date) -> None:
-    asked = BackfillRequest(first, last, what=("forecast",), only="all")
-    plan = make_plan(context.engine, context.settings, asked)
+    request = BackfillRequest(first, last, what=("forecast",), only="all")
+    plan = make_plan(context.engine, context.settings, request)
     done = apply_plan(context.engine, context.settings, plan.backfill_id, _now())
-    assert done.count("done") == len(asked.origins), done.state
+    assert done.count("done") == len(request.origins), done.state
 
 
 def _fill(context: CommandContext, n_depots: int) -> date:
@@ -147,11 +149,11 @@ def _fill(context: CommandContext, n_depots: int) -> date:
 
 def _add_model(context: CommandContext, through: date) -> None:
     """One of the size that is delivered, with the weights it began with."""
-    made = invented_artefact(read_panel(context.engine, through))
-    path = artefact.save(made, Path(context.settings.artefacts))
+    model = invented_artefact(read_panel(context.engine, through))
+    path = artefact.save(model, Path(context.settings.artefacts))
     with context.engine.begin() as connection:
         models.add_model(
-            connection, version=made.version, trained_through=through, seed=0,
+            connection, version=model.version, trained_through=through, seed=0,
             data_watermark="", filename=path.name, role="evaluation", scores={},
             sha256=artefact.file_sha256(path),
         )  # fmt: skip

@@ -43,40 +43,44 @@ ONTO_THE_LAST = ("again", "demand", "recount", "prune")
 
 
 def main() -> None:
-    """Writes the files, runs every step in a child, and prints what they say."""
+    """Writes the files, runs every step in a child, and prints their results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     ratios.add_option(parser)
-    asked = parser.parse_args()
-    if asked.child:
-        print(json.dumps(_child(*asked.child.split("@"), asked.rows)))
+    args = parser.parse_args()
+    if args.child:
+        print(json.dumps(_child(*args.child.split("@"), args.rows)))
         return
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
         os.environ["HARBOR_HOME"] = home
-        _in_child("files", home, asked.rows)
+        _in_child("files", home, args.rows)
         print(stamp())
         with open_context():  # keeps the database up between the steps
-            told = {step: _in_child(step, home, asked.rows) for step in STEPS}
-    for step, each in told.items():
-        share = told["copy"]["seconds"] / each["seconds"]
+            results = {step: _in_child(step, home, args.rows) for step in STEPS}
+    for step, each in results.items():
+        share = results["copy"]["seconds"] / each["seconds"]
         print(
-            f"{step + ':':<9}{each['seconds']:7.1f} s, {asked.rows / each['seconds']:,.0f} "
+            f"{step + ':':<9}{each['seconds']:7.1f} s, {args.rows / each['seconds']:,.0f} "
             f"rows/s, {share:.2f} of COPY, {each['peak_mib']:,} MiB here and "
             f"{each['parser_mib']:,} MiB in the parser"
         )
-    print(f"an order takes {told['csv']['bytes_a_row']} bytes, its key and index too")
-    ratios.write(asked.json, "ingest", _ratios(told))
+    print(
+        f"an order takes {results['csv']['bytes_a_row']} bytes, its key and index too"
+    )
+    ratios.write(args.json, "ingest", _ratios(results))
 
 
-def _ratios(told: dict[str, dict[str, Any]]) -> dict[str, float]:
-    found: dict[str, float] = {"csv.bytes_a_row": told["csv"]["bytes_a_row"]}
+def _ratios(results: dict[str, dict[str, Any]]) -> dict[str, float]:
+    ratio_by_name: dict[str, float] = {"csv.bytes_a_row": results["csv"]["bytes_a_row"]}
     for step in STEPS[1:]:
-        found[f"{step}.of_copy"] = told["copy"]["seconds"] / told[step]["seconds"]
+        ratio_by_name[f"{step}.of_copy"] = (
+            results["copy"]["seconds"] / results[step]["seconds"]
+        )
     for step in ("parquet", "csv"):
-        found[f"{step}.peak_mib"] = told[step]["peak_mib"]
-        found[f"{step}.parser_mib"] = told[step]["parser_mib"]
-    return found
+        ratio_by_name[f"{step}.peak_mib"] = results[step]["peak_mib"]
+        ratio_by_name[f"{step}.parser_mib"] = results[step]["parser_mib"]
+    return ratio_by_name
 
 
 def _write_files(folder: Path, n_rows: int) -> None:

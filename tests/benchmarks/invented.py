@@ -41,15 +41,15 @@ def invented_panel(n_depots: int, n_days: int, seed: int = 0) -> Panel:
     )
 
 
-def invented_artefact(panel: Panel, reading_days: int | None = None) -> Artefact:
+def invented_artefact(panel: Panel, context_days: int | None = None) -> Artefact:
     """Of the size that training gives by default, knowing every depot by name.
 
     Args:
       panel: It fits.
-      reading_days: Days it reads; without, all that it could.
+      context_days: Effective context; the whole context if None.
     """
     context = TaskConfig().context
     artefact = make_artefact(
         panel, context=context, model=ModelConfig(), members=TrainConfig().members
     )
-    return replace(artefact, reading_days=reading_days or context)
+    return replace(artefact, effective_context_days=context_days or context)

@@ -28,7 +28,7 @@ PEAK_DAYS = range(325, 359)
 BOOKED_WIDTH = 0.25
 """Standard deviation of log demand from day to day, of which only bookings tell."""
 BOOKED_SHARES = {7: 0.1, 3: 0.15, 1: 0.2}
-"""Share of a day's orders that are booked anew, by days ahead."""
+"""Share of a day's orders that are booked again, by days ahead."""
 
 
 @dataclass

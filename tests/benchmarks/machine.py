@@ -27,10 +27,10 @@ def cores() -> int:
 
 
 def commit() -> str:
-    """Of the working copy, as Git shortens it."""
+    """Short hash of the checked-out commit."""
     command = ["git", "rev-parse", "--short", "HEAD"]
-    made = subprocess.run(command, capture_output=True, text=True, check=True)
-    return made.stdout.strip()
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    return completed.stdout.strip()
 
 
 def product_seconds(size: int = PRODUCT_SIZE) -> float:

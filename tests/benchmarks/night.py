@@ -70,16 +70,16 @@ def main() -> None:
     parser.add_argument("--depots", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--days", type=int, default=3 * 365)
     ratios.add_option(parser)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     print(stamp(), flush=True)
     use_one_blas_thread()  # in the processes to come, as commands do
     nights = {}
-    for n_depots in asked.depots:
+    for n_depots in args.depots:
         # In a process of its own, so that its memory is that of one night alone.
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
-            nights[n_depots] = process.submit(measure, n_depots, asked.days).result()
+            nights[n_depots] = process.submit(measure, n_depots, args.days).result()
     print(table_of(nights))
-    ratios.write(asked.json, "night", ratios_of(nights))
+    ratios.write(args.json, "night", ratios_of(nights))
 
 
 def ratios_of(nights: dict[int, dict[str, Cost]]) -> dict[str, float]:
@@ -128,10 +128,10 @@ def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
         depots = connection.scalars(sa.text("select depot_id from depots")).all()
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("vacuum analyze"))
-    made = invented_artefact(read_panel(engine, last), MEMORY_DAYS)
-    _record(engine, home, made, last, mape=10.0)
+    model = invented_artefact(read_panel(engine, last), MEMORY_DAYS)
+    _record(engine, home, model, last, mape=10.0)
     with engine.begin() as connection:
-        models.promote(connection, made.version, "the first")
+        models.promote(connection, model.version, "the first")
     inbox = home / "inbox"
     inbox.mkdir()
     rows = (f"{depot},{last + timedelta(days=1)},{80}" for depot in depots)
@@ -139,13 +139,13 @@ def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
 
 
 def _record(
-    engine: sa.Engine, home: Path, made: artefact.Artefact, through: date, mape: float
+    engine: sa.Engine, home: Path, model: artefact.Artefact, through: date, mape: float
 ) -> None:
-    path = artefact.save(made, home / "artefacts")
+    path = artefact.save(model, home / "artefacts")
     scores = {"models": {"gru": {"mape": mape}, "seasonal_naive": {"mape": 20.0}}}
     with engine.begin() as connection:
         models.add_model(
-            connection, version=made.version, trained_through=through, seed=0,
+            connection, version=model.version, trained_through=through, seed=0,
             data_watermark="", filename=path.name, role="challenger", scores=scores,
             sha256=artefact.file_sha256(path),
         )  # fmt: skip
@@ -176,9 +176,9 @@ def _learn_nothing(home: Path) -> Callable[..., None]:
     ) -> None:
         run, read_panels = others[-2:]
         panel = training.training_panel(engine, read_panels(), through)
-        made = invented_artefact(panel, MEMORY_DAYS)
-        _record(engine, home, made, through, mape=9.0)
-        run.metrics["model"] = made.version
+        model = invented_artefact(panel, MEMORY_DAYS)
+        _record(engine, home, model, through, mape=9.0)
+        run.metrics["model"] = model.version
 
     return train
 
@@ -188,7 +188,7 @@ Step = Callable[[NightlyContext, Any], object]
 
 def _measured(home: Path, name: str, step: Step, costs: dict[str, Cost]) -> Any:
     def measured(context: NightlyContext, run: Run | None) -> None:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts again
         started, before = time.perf_counter(), _processor_seconds(home)
         step(context, run)
         costs[name] = Cost(

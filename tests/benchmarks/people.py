@@ -60,16 +60,16 @@ def main() -> None:
     parser.add_argument("--depots", type=int, default=120)
     parser.add_argument("--days", type=int, default=548)
     parser.add_argument("--views", type=int, default=6, help="of each, at least")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="harbor-people-") as folder:
         home = Path(folder)
         home.chmod(0o755)  # as root, the server's account must be able to enter
         os.environ |= {"HARBOR_HOME": folder, "HARBOR_SETTLE_SECONDS": "0"}
         with open_context() as context:
             url = context.engine.url.render_as_string(hide_password=False)
-            last = prepare(home, asked.depots, asked.days)
+            last = prepare(home, args.depots, args.days)
             with browser.serving(url, home) as address:
-                asyncio.run(measure(address, home, last, asked.people, asked.views))
+                asyncio.run(measure(address, home, last, args.people, args.views))
 
 
 def prepare(home: Path, n_depots: int, n_days: int) -> date:

@@ -19,7 +19,7 @@ def write(path: Path | None, benchmark: str, ratios: Mapping[str, float]) -> Non
     """Writes the ratios of one run; does nothing without a path.
 
     Args:
-      path: What `--json` said.
+      path: Value of `--json`; None writes nothing.
       benchmark: Put before each name, so that names of all benchmarks differ.
       ratios: Ratios taken in this run, or counts and MiB.
     """

@@ -66,24 +66,25 @@ class Grown:
 
 def main() -> None:
     """Measures every size, and prints what it comes to at the target."""
-    asked = _arguments()
-    told: dict[str, list[float]] = {}
+    args = _arguments()
+    seconds_by_name: dict[str, list[float]] = {}
     print(stamp(), flush=True)
-    _once(WARMING, asked.days)  # what is imported and looked up once is no size's cost
-    for n_depots in asked.depots:
-        seconds, bytes_a_row = _once(n_depots, asked.days)
+    _once(WARMING, args.days)  # what is imported and looked up once is no size's cost
+    for n_depots in args.depots:
+        seconds, bytes_a_row = _once(n_depots, args.days)
         print(
             f"{n_depots:,} depots: bytes a row, indices too: {bytes_a_row}", flush=True
         )
         for name, taken in seconds.items():
-            told.setdefault(name, []).append(taken)
+            seconds_by_name.setdefault(name, []).append(taken)
         gc.collect()
     grown = {
-        name: Grown(tuple(asked.depots), tuple(taken)) for name, taken in told.items()
+        name: Grown(tuple(args.depots), tuple(taken))
+        for name, taken in seconds_by_name.items()
     }
-    print(table_of(grown, asked.target))
+    print(table_of(grown, args.target))
     ratios.write(
-        asked.json,
+        args.json,
         "scale",
         {f"{name}.slope": each.slope for name, each in grown.items()},
     )
@@ -138,12 +139,12 @@ def _night(engine: sa.Engine, home: Path, last: date) -> dict[str, float]:
     panel = panels[0]
     model = invented_artefact(panel)
     _record(engine, home, model, last)
-    made: list[infer.Forecast] = []
-    computed = _timed(lambda: made.append(infer.forecast(model, panel)))
+    forecasts: list[infer.Forecast] = []
+    computed = _timed(lambda: forecasts.append(infer.forecast(model, panel)))
     now, zone = datetime.now(UTC), ZoneInfo("UTC")
 
     def write() -> None:
-        forecast.write(engine, panel, made[0], model.version, now, zone, None)
+        forecast.write(engine, panel, forecasts[0], model.version, now, zone, None)
 
     first = _timed(write)
     return {
@@ -171,24 +172,24 @@ def _pages(url: str) -> dict[str, float]:
     os.environ["HARBOR_DATABASE_URL"] = url
     from streamlit.logger import set_log_level
 
-    # There is no browser here, and Streamlit would say so at every question.
+    # There is no browser here, and Streamlit would log that at every query.
     set_log_level("ERROR")
     from dashboard import queries
     from dashboard.queries import database
 
     seconds = {}
-    for name, asked in _asked_by_pages(queries.freshness()).items():
-        _seconds_of(asked)
-        for cached, *_ in asked:
+    for name, page_queries in _queries_by_page(queries.freshness()).items():
+        _seconds_of(page_queries)
+        for cached, *_ in page_queries:
             cached.clear()
-        seconds[name] = _seconds_of(asked)
+        seconds[name] = _seconds_of(page_queries)
     queries.freshness.clear()
     database.engine.clear()
     return seconds
 
 
-def _asked_by_pages(fresh: "Freshness") -> dict[str, list[tuple[Any, ...]]]:
-    """Of each page the queries, each with what it is asked."""
+def _queries_by_page(fresh: "Freshness") -> dict[str, list[tuple[Any, ...]]]:
+    """Queries of each page, each with its arguments."""
     from dashboard import queries
 
     depot = "D00007"
@@ -208,10 +209,10 @@ def _asked_by_pages(fresh: "Freshness") -> dict[str, list[tuple[Any, ...]]]:
     }
 
 
-def _seconds_of(asked: list[tuple[Any, ...]]) -> float:
-    """Of all a page asks; nan past the dashboard's own limit: a page without numbers."""
+def _seconds_of(page_queries: list[tuple[Any, ...]]) -> float:
+    """Seconds of all queries of a page; NaN past the dashboard's own time limit."""
     try:
-        return _timed(lambda: [ask(*about) for ask, *about in asked])
+        return _timed(lambda: [query(*arguments) for query, *arguments in page_queries])
     except DatabaseError:
         return math.nan
 
@@ -228,10 +229,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--days", type=int, default=128)
     parser.add_argument("--target", type=int, default=100_000)
     ratios.add_option(parser)
-    asked = parser.parse_args()
-    if len(asked.depots) < 2 or asked.depots != sorted(set(asked.depots)):
+    args = parser.parse_args()
+    if len(args.depots) < 2 or args.depots != sorted(set(args.depots)):
         parser.error("--depots wants two numbers or more, least first.")
-    return asked
+    return args
 
 
 if __name__ == "__main__":

@@ -33,57 +33,62 @@ CONTEXT = 128
 COMPARABLE = (
     "share_of_matmul_peak", "first_night", "second_night", "calendars", "peak_mib",
 )  # fmt: skip
-Told = dict[str, Any]
+Result = dict[str, Any]
 
 
 def main() -> None:
-    """Runs the parts asked for, each in a child, and prints what they say."""
+    """Runs the named parts, each in a child, and prints their results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "parts", nargs="*", help=f"of {', '.join(PARTS)}; all but largest without"
     )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     ratios.add_option(parser)
-    asked = parser.parse_args()
-    if asked.child:
-        name, *numbers = asked.child.split(":")
-        told = PARTS[name](*map(int, numbers))
+    args = parser.parse_args()
+    if args.child:
+        name, *numbers = args.child.split(":")
+        result = PARTS[name](*map(int, numbers))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps(told | {"peak_mib": round(peak)}))
+        print(json.dumps(result | {"peak_mib": round(peak)}))
         return
     print(stamp())
-    found: dict[str, float] = {}
-    for name in asked.parts or USUAL:
+    ratio_by_name: dict[str, float] = {}
+    for name in args.parts or USUAL:
         costs = []
         for numbers in ARGUMENTS.get(name, ((),)):
-            told = _in_child(":".join((name, *map(str, numbers))))
+            result = _in_child(":".join((name, *map(str, numbers))))
             print(
-                f"{name} {' '.join(map(str, numbers))}: {json.dumps(told)}", flush=True
+                f"{name} {' '.join(map(str, numbers))}: {json.dumps(result)}",
+                flush=True,
             )
-            costs.append(told.get("ms_per_window"))
-            found |= _ratios(".".join((name, "x".join(map(str, numbers)))), told)
+            costs.append(result.get("ms_per_window"))
+            ratio_by_name |= _ratios(
+                ".".join((name, "x".join(map(str, numbers)))), result
+            )
         if len(costs) > 1 and all(costs):
-            found[f"{name}.dearest_to_cheapest"] = _ratio(costs)
+            ratio_by_name[f"{name}.dearest_to_cheapest"] = _ratio(costs)
             print(f"{name}, dearest window against cheapest: {_ratio(costs)}")
-    ratios.write(asked.json, "speed", found)
+    ratios.write(args.json, "speed", ratio_by_name)
 
 
-def _ratios(name: str, told: Told) -> dict[str, float]:
-    """The part that another machine can be compared by."""
+def _ratios(name: str, result: Result) -> dict[str, float]:
+    """Ratios that can be compared with those of another machine."""
     name = name.rstrip(".")
-    found = {f"{name}.{key}": told[key] for key in COMPARABLE if key in told}
+    ratio_by_name = {
+        f"{name}.{key}": result[key] for key in COMPARABLE if key in result
+    }
     if name.startswith(("serving", "largest")):
-        products = told["seconds"] / product_seconds()
-        found[f"{name}.matrix_products"] = round(products, 3)
-    return found
+        products = result["seconds"] / product_seconds()
+        ratio_by_name[f"{name}.matrix_products"] = round(products, 3)
+    return ratio_by_name
 
 
-def reference() -> Told:
+def reference() -> Result:
     """The reference workload, every epoch of it, one network."""
     return _fit(REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS)
 
 
-def night() -> Told:
+def night() -> Result:
     """The reference workload as a night trains it, with the defaults: two fits."""
     from forecaster.model.cpu_devices import use_all_cores
     from forecaster.model.two_stage_fit import Recipe, train_model
@@ -98,7 +103,7 @@ def night() -> Told:
     return {"seconds": round(seconds, 1), "steps": steps}
 
 
-def training(n_depots: int) -> Told:
+def training(n_depots: int) -> Result:
     """Cost of a step, its batch cut from the host included, and the first apart.
 
     Depots are streamed in batches and share their city's calendar, so the cost of a
@@ -108,19 +113,19 @@ def training(n_depots: int) -> Told:
     return _fit(n_depots, REFERENCE_DAYS, epochs=-(-TIMED_STEPS * 64 // windows))
 
 
-def serving(n_depots: int, n_days: int, reading_days: int = READ_DAYS) -> Told:
+def serving(n_depots: int, n_days: int, context_days: int = READ_DAYS) -> Result:
     """One forecast of every depot by NumPy, from panel to orders, without JAX.
 
     Args:
       n_depots: D.
       n_days: T.
-      reading_days: Days the network reads: 128 in training; what it remembers, measured
+      context_days: Days the network reads: 128 in training; what it remembers, measured
         at export, is fewer.
     """
     from forecaster.inference import infer
 
     panel = invented_panel(n_depots, n_days)
-    artefact = invented_artefact(panel, reading_days)
+    artefact = invented_artefact(panel, context_days)
     times = max(3, 6_000 // n_depots)
     work = partial(infer.forecast, artefact, panel)
     taken, of_cores = zip(*(_timed_twice(work) for _ in range(times)), strict=True)
@@ -134,15 +139,17 @@ def serving(n_depots: int, n_days: int, reading_days: int = READ_DAYS) -> Told:
     }
 
 
-def largest() -> Told:
+def largest() -> Result:
     """A fleet of 100,000 depots, whose panel alone is more than 250 MiB; a minute."""
     return serving(MOST_DEPOTS, REFERENCE_DAYS)
 
 
 def _import_seconds() -> float:
-    """Of what serves, in a fresh interpreter."""
-    said = "import time; t = time.perf_counter(); import forecaster.inference.infer; "
-    command = [sys.executable, "-c", said + "print(time.perf_counter() - t)"]
+    """Import time of serving, in a fresh interpreter."""
+    statement = (
+        "import time; t = time.perf_counter(); import forecaster.inference.infer; "
+    )
+    command = [sys.executable, "-c", statement + "print(time.perf_counter() - t)"]
     taken = [
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
         for _ in range(IMPORTS)
@@ -150,7 +157,7 @@ def _import_seconds() -> float:
     return round(min(map(float, taken)), 2)
 
 
-def compilations() -> Told:
+def compilations() -> Result:
     """Compilations of a night and of the next one, whose history is a day longer."""
     import jax
 
@@ -172,7 +179,7 @@ def compilations() -> Told:
     return {"first_night": counts[0], "second_night": counts[1]}
 
 
-def _fit(n_depots: int, n_days: int, epochs: int) -> Told:
+def _fit(n_depots: int, n_days: int, epochs: int) -> Result:
     """One fit of one network: its time, the first step's, and the steady state's."""
     from forecaster.config import ModelConfig, TaskConfig, TrainConfig
     from forecaster.data.features import build_features, choose_kinds
@@ -238,13 +245,13 @@ def _ratio(costs: list[float]) -> float:
     return round(max(costs) / min(costs), 2)
 
 
-def _in_child(child: str) -> Told:
+def _in_child(child: str) -> Result:
     command = [sys.executable, "-m", "tests.benchmarks.speed", "--child", child]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-PARTS: dict[str, Callable[..., Told]] = {
+PARTS: dict[str, Callable[..., Result]] = {
     "reference": reference,
     "night": night,
     "training": training,

@@ -9,7 +9,7 @@ from tests.benchmarks.cutoffs import (
     HOLDOUT_DAYS,
     LENGTHS,
     Cell,
-    Made,
+    ModelForecasts,
     boosted,
     cells,
     cut,
@@ -19,7 +19,7 @@ from tests.benchmarks.cutoffs import (
 )
 from tests.benchmarks.invented import invented_panel
 from tests.benchmarks.known_fleets import chain, newcomers
-from tests.benchmarks.peers import Forecasts, naive, outcome_of
+from tests.benchmarks.peers import Forecasts, naive, with_actuals
 
 
 @pytest.fixture(scope="module")
@@ -89,24 +89,24 @@ def test_every_combination_is_a_cell_and_the_short_ones_come_first():
     assert {each.cutoff for each in every} == {0, 2, 4}
 
 
-def test_the_share_of_totals_in_their_bands_is_counted():
+def test_the_share_of_totals_in_their_intervals_is_counted():
     panel = invented_panel(4, 60)
-    found = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
-    assert found is not None
-    panel, split = found
+    cell_data = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
+    assert cell_data is not None
+    panel, split = cell_data
     forecasts = naive.baseline("median4")(panel, split).forecasts
-    outcome = outcome_of(panel, split, forecasts)
-    fleet_oh = outcome.actual_odh.sum(axis=1)
+    scored = with_actuals(panel, split, forecasts)
+    fleet_oh = scored.actual_odh.sum(axis=1)
     inside = np.stack([fleet_oh - 1, fleet_oh, fleet_oh + 1], axis=1)
-    beside = np.stack([fleet_oh + 1, fleet_oh + 2, fleet_oh + 3], axis=1)
-    totals = np.stack([inside, beside], axis=1)
-    made = Made(Forecasts(*forecasts), ("", "Delft"), totals)
-    shares = total_coverage(panel, outcome, made)
+    outside = np.stack([fleet_oh + 1, fleet_oh + 2, fleet_oh + 3], axis=1)
+    totals = np.stack([inside, outside], axis=1)
+    forecasts_with_totals = ModelForecasts(Forecasts(*forecasts), ("", "Delft"), totals)
+    shares = total_coverage(panel, scored, forecasts_with_totals)
     assert shares["fleet_in"] == 1.0
     assert shares["cities_in"] < 1.0
 
 
-def test_the_table_takes_geometric_means_beside_the_best_peer_of_each_cell():
+def test_the_table_takes_geometric_means_against_the_best_peer_of_each_cell():
     rows = [
         {"name": "a", "n_depots": 7, "length": length, "cutoff": 0, "model": model}
         | {"mape": mape, "wape": mape, "bias": 0.01}

@@ -1,7 +1,7 @@
 """Training time until as good as neuralforecast's GRU, on the same cores.
 
 The peer's time is that of its last fit; tuning its learning rate and its scaler is not
-counted. Ours, given as many units, is trained anew with twice the epochs, until its
+counted. Ours, given as many units, is trained again with twice the epochs, until its
 holdout MAPE is no worse; its time is the whole training, both fits and the calibration.
 
     make time-to-mape DATA="DATA/bayarea_bikeshare"
@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from forecaster import backtest
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.config import ModelConfig
 from forecaster.data.panel import Panel
 from forecaster.model.cpu_devices import use_all_cores
@@ -22,7 +22,7 @@ from tests.benchmarks import ratios
 from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import outcome_of
+from tests.benchmarks.peers import with_actuals
 from tests.benchmarks.peers.neural import UNITS, Settings, neural_gru
 
 EPOCHS = (1, 2, 4, 8, 16, 32, 64, 100)
@@ -36,28 +36,28 @@ def main() -> None:
         "--tuned", metavar="RATE,SCALER", help="of the peer, where they are known"
     )
     ratios.add_option(parser)
-    asked = parser.parse_args()
-    folder = asked.folder
+    args = parser.parse_args()
+    folder = args.folder
     panel = panel_of(folder)
     split = backtest.split_holdout(panel, HOLDOUT_DAYS, HORIZON)
     print(f"{folder.name}. {stamp()}", flush=True)
-    peer = neural_gru(panel, split, _settings(asked.tuned))
-    wanted = _mape(panel, split, outcome_of(panel, split, peer.forecasts))
+    peer = neural_gru(panel, split, _settings(args.tuned))
+    peer_mape = _mape(panel, split, with_actuals(panel, split, peer.forecasts))
     print(
-        f"neuralforecast's GRU ({peer.note}): {wanted} % in {peer.train_seconds:.0f} s"
+        f"neuralforecast's GRU ({peer.note}): {peer_mape} % in {peer.train_seconds:.0f} s"
     )
     for epochs in EPOCHS:
         mape, seconds = _ours(panel, split, epochs)
         print(f"{epochs} epochs: {mape} % in {seconds:.0f} s", flush=True)
-        if mape <= wanted:
+        if mape <= peer_mape:
             ratio = peer.train_seconds / seconds
             print(f"as good {ratio:.1f} × faster")
             ratios.write(
-                asked.json, "time_to_mape", {f"{folder.name}.times_faster": ratio}
+                args.json, "time_to_mape", {f"{folder.name}.times_faster": ratio}
             )
             return
     print("never as good")
-    ratios.write(asked.json, "time_to_mape", {f"{folder.name}.times_faster": 0.0})
+    ratios.write(args.json, "time_to_mape", {f"{folder.name}.times_faster": 0.0})
 
 
 def _settings(tuned: str | None) -> Settings | None:
@@ -74,13 +74,13 @@ def _ours(panel: Panel, split: HoldoutSplit, epochs: int) -> tuple[float, float]
     use_all_cores(recipe.train.batch_size, "")
     learnt = train_model(panel.as_of(split.trained_through), recipe)
     forecasters = {"gru": as_forecaster(learnt.production)}
-    outcome = backtest.run(panel, split, forecasters)["gru"]
-    return _mape(panel, split, outcome), learnt.seconds
+    forecasts = backtest.run(panel, split, forecasters)["gru"]
+    return _mape(panel, split, forecasts), learnt.seconds
 
 
-def _mape(panel: Panel, split: HoldoutSplit, outcome: Outcome) -> float:
+def _mape(panel: Panel, split: HoldoutSplit, forecasts: BacktestForecasts) -> float:
     scale_d = backtest.mase_scale(panel, split.trained_through)
-    return float(backtest.score({"it": outcome}, scale_d)["it"].in_percent()["mape"])
+    return float(backtest.score({"it": forecasts}, scale_d)["it"].in_percent()["mape"])
 
 
 if __name__ == "__main__":

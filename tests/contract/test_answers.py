@@ -16,7 +16,7 @@ def test_every_command_has_a_type_of_its_answer():
 
 
 def test_the_page_shows_the_types_of_the_code():
-    """To write it anew: the head of the page, and below it what `page()` gives."""
+    """To write it again: the head of the page, and below it what `page()` gives."""
     head, _, _ = PAGE.read_text().partition("| command | answer |")
     assert PAGE.read_text() == head + page(), "write the tables of page() into the page"
 

@@ -50,11 +50,11 @@ def test_the_forecaster_never_sees_its_targets():
         zero = np.zeros((4, 7))
         return ScoredForecast(zero, zero, zero)
 
-    outcome = backtest.run(panel, split, {"blind": forecaster})["blind"]
+    forecast = backtest.run(panel, split, {"blind": forecaster})["blind"]
     assert seen == [(origin, panel.step(origin) + 1) for origin in split.origins]
     first = panel.step(split.origins[0]) + 1
     np.testing.assert_array_equal(
-        outcome.actual_odh[0], panel.demand_dt[:, first : first + 7]
+        forecast.actual_odh[0], panel.demand_dt[:, first : first + 7]
     )
 
 
@@ -86,8 +86,10 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
         return ScoredForecast(point - 1, point, point + 1)
 
     naive = backtest.naive_forecaster("seasonal_naive", 7)
-    outcomes = backtest.run(panel, split, {"oracle": oracle, "naive": naive})
-    scores = backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
+    forecasts = backtest.run(panel, split, {"oracle": oracle, "naive": naive})
+    scores = backtest.score(
+        forecasts, backtest.mase_scale(panel, split.trained_through)
+    )
     assert scores["oracle"].days == scores["naive"].days < 24 * 7 * 4
     assert scores["oracle"].mape == 0
     assert scores["oracle"].coverage80 == 1
@@ -99,9 +101,11 @@ def test_the_json_has_the_shape_scripts_read():
     panel = make_panel(n_days=120)
     split = backtest.split_holdout(panel, 30, 7, stride=10)
     naive = backtest.naive_forecaster("seasonal_naive", 7)
-    outcomes = backtest.run(panel, split, {"seasonal_naive": naive})
-    scores = backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
-    result = backtest.as_json(split, scores, 4, 1.26)
+    forecasts = backtest.run(panel, split, {"seasonal_naive": naive})
+    scores = backtest.score(
+        forecasts, backtest.mase_scale(panel, split.trained_through)
+    )
+    result = backtest.summarise(split, scores, 4, 1.26)
     assert list(result) == [
         "horizon", "holdout_days", "stride", "origins", "trained_through", "depots",
         "train_seconds", "models",

@@ -44,7 +44,7 @@ def _read_note(home: Path, note: Path) -> Path:
     if not directory.exists():
         raise DatabaseError(
             f"The database of {home} lay in {directory}, which is gone or on another "
-            f"machine. Put it back; or remove {note} to begin anew, and bring a backup in "
+            f"machine. Put it back; or remove {note} to begin again, and bring a backup in "
             "with 'harbor backup restore'."
         )
     if "inode" not in recorded:

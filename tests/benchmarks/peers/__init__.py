@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forecaster.backtest import HoldoutSplit, Outcome
+from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 
 LOCAL_STRIDE = 6
@@ -53,8 +53,10 @@ def as_orders(log_counts: np.ndarray) -> np.ndarray:
     return np.maximum(np.expm1(log_counts), 0.0)
 
 
-def outcome_of(panel: Panel, split: HoldoutSplit, forecasts: Forecasts) -> Outcome:
-    """Beside what happened; closed days are forecast as 0 by everyone."""
+def with_actuals(
+    panel: Panel, split: HoldoutSplit, forecasts: Forecasts
+) -> BacktestForecasts:
+    """Adds the actuals to forecasts; closed days are forecast as 0 by every model."""
     first_o = [panel.step(origin) + 1 for origin in split.origins]
     days = [slice(first, first + split.horizon) for first in first_o]
     actual_odh = np.stack([panel.demand_dt[:, some] for some in days]).astype(float)
@@ -62,4 +64,4 @@ def outcome_of(panel: Panel, split: HoldoutSplit, forecasts: Forecasts) -> Outco
     quantiles = [
         np.where(closed_odh & np.isfinite(value), 0.0, value) for value in forecasts
     ]
-    return Outcome(actual_odh, *quantiles)
+    return BacktestForecasts(actual_odh, *quantiles)

@@ -59,7 +59,7 @@ class Series(NamedTuple):
     rolling_dtk: np.ndarray
     city_d: np.ndarray
     # Whether rows have the columns made for the network.
-    has_made: bool = False
+    has_network_columns: bool = False
 
 
 class Rows(NamedTuple):
@@ -72,7 +72,7 @@ class Rows(NamedTuple):
 
 
 def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
-    """Trained once on what precedes the holdout, then asked from every origin."""
+    """Trained once on what precedes the holdout, then forecasts from every origin."""
     started = time.perf_counter()
     series = _series(panel, split)
     end = panel.step(split.trained_through) + 1
@@ -87,8 +87,8 @@ def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
             lift = np.mean([each.predict(rows.table) for each in boosters], axis=0)
             forecasts.p50_odh[position, :, step - 1] = as_orders(lift + rows.level)
     done = time.perf_counter()
-    made = "with" if series.has_made else "without"
-    note = f"{best}, {made} the network's columns, {len(SEEDS)} seeds, early stopping"
+    preposition = "with" if series.has_network_columns else "without"
+    note = f"{best}, {preposition} the network's columns, {len(SEEDS)} seeds, early stopping"
     return PeerRun(forecasts, trained - started, done - trained, note)
 
 
@@ -116,7 +116,7 @@ def _tuned(series: Series, horizon: int, end: int) -> tuple[Series, dict[str, An
         stopped = _stopped_early(choice[0], middle, end, choice[1], seed=0)
         return float(stopped.best_score["valid"]["l1"])
 
-    columns = [series._replace(has_made=has) for has in (False, True)]
+    columns = [series._replace(has_network_columns=has) for has in (False, True)]
     return min(product(columns, GRID), key=miss)
 
 
@@ -193,8 +193,8 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
         columns[f"mean_{days}"] = series.rolling_dtk[:, origins, k].T - level_od
     for k in range(features.yearly_dtf.shape[-1]):
         columns[f"yearly_{k}"] = features.yearly_dtf[:, target, k].T
-    if series.has_made:
-        columns |= _made(features, origins, target)
+    if series.has_network_columns:
+        columns |= _network_columns(features, origins, target)
     columns["level"] = level_od
     columns["spread"] = features.spread_dt[:, origins].T
     columns["age"] = features.age_dt[:, origins].T
@@ -204,7 +204,7 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
     return _table(series, columns, origins, target, level_od)
 
 
-def _made(
+def _network_columns(
     features: Features, origins: np.ndarray, target: np.ndarray
 ) -> dict[str, np.ndarray]:
     """The columns made for the network, [origin, depot]."""

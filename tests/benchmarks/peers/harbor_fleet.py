@@ -14,20 +14,20 @@ from forecaster.inference.infer import Forecast
 from forecaster.inference.totals import FLEET
 from pipelines.settings import Settings
 from pipelines.training.train import build_recipe
-from tests.benchmarks.peers import Forecasts, PeerRun, outcome_of
+from tests.benchmarks.peers import Forecasts, PeerRun, with_actuals
 
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import TrainingResult
 
 
 def gru(panel: Panel, split: HoldoutSplit) -> PeerRun:
-    """Trained once on what precedes the holdout, then asked from every origin."""
+    """Trained once on what precedes the holdout, then forecasts from every origin."""
     learnt = train_by_default(panel, split)
     started = time.perf_counter()
-    made = forecast_origins(learnt.production, panel, split)
+    forecasts = forecast_origins(learnt.production, panel, split)
     seconds = time.perf_counter() - started
-    note = f"defaults; {totals_note(panel, split, made)}"
-    return PeerRun(quantiles_of(made), learnt.seconds, seconds, note)
+    note = f"defaults; {totals_note(panel, split, forecasts)}"
+    return PeerRun(quantiles_of(forecasts), learnt.seconds, seconds, note)
 
 
 def train_by_default(panel: Panel, split: HoldoutSplit) -> "TrainingResult":
@@ -52,28 +52,30 @@ def forecast_origins(
     ]
 
 
-def quantiles_of(made: Sequence[Forecast]) -> Forecasts:
-    """Points of the depots within their bands, a forecast for each origin."""
+def quantiles_of(forecasts: Sequence[Forecast]) -> Forecasts:
+    """Points of the depots within their intervals, a forecast for each origin."""
     parts = ("p10_dh", "point_dh", "p90_dh")
     return Forecasts(
-        *(np.stack([getattr(each, part) for each in made]) for part in parts)
+        *(np.stack([getattr(each, part) for each in forecasts]) for part in parts)
     )
 
 
-def totals_of(made: Sequence[Forecast]) -> tuple[tuple[str, ...], np.ndarray]:
+def totals_of(forecasts: Sequence[Forecast]) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of the totals, FLEET or a city, and their quantiles [origin, name, 3, horizon]."""
-    names = tuple(total.city for total in made[0].totals)
-    quantiles = [[(t.p10_h, t.p50_h, t.p90_h) for t in each.totals] for each in made]
+    names = tuple(total.city for total in forecasts[0].totals)
+    quantiles = [
+        [(t.p10_h, t.p50_h, t.p90_h) for t in each.totals] for each in forecasts
+    ]
     return names, np.array(quantiles)
 
 
-def within_bands(
+def within_intervals(
     cities: Sequence[str],
     actual_odh: np.ndarray,
     names: Sequence[str],
     total_onqh: np.ndarray,
 ) -> dict[str, float]:
-    """Share of the totals of the fleet, and of the cities, within their bands.
+    """Share of the totals of the fleet, and of the cities, within their intervals.
 
     Args:
       cities: City of each depot.
@@ -91,15 +93,17 @@ def within_bands(
     return {part: float(np.mean(each)) for part, each in inside.items() if each}
 
 
-def totals_note(panel: Panel, split: HoldoutSplit, made: Sequence[Forecast]) -> str:
-    """Share of the totals of the fleet and of the cities within their bands.
+def totals_note(
+    panel: Panel, split: HoldoutSplit, forecasts: Sequence[Forecast]
+) -> str:
+    """Share of the totals of the fleet and of the cities within their intervals.
 
     A depot whose count is not known counts as it was forecast.
     """
-    forecasts = quantiles_of(made)
-    actual_odh = outcome_of(panel, split, forecasts).actual_odh
-    actual_odh = np.where(np.isfinite(actual_odh), actual_odh, forecasts.p50_odh)
-    share = within_bands(panel.cities, actual_odh, *totals_of(made))
+    quantiles = quantiles_of(forecasts)
+    actual_odh = with_actuals(panel, split, quantiles).actual_odh
+    actual_odh = np.where(np.isfinite(actual_odh), actual_odh, quantiles.p50_odh)
+    share = within_intervals(panel.cities, actual_odh, *totals_of(forecasts))
     return (
         f"80 % band of the fleet's total held {share['fleet']:.3f}, of cities' "
         f"{share['cities']:.3f}"

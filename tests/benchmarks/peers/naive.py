@@ -14,9 +14,13 @@ def baseline(name: str) -> Peer:
     def run(panel: Panel, split: HoldoutSplit) -> PeerRun:
         started = time.perf_counter()
         forecasters = {name: backtest.naive_forecaster(name, split.horizon)}
-        made = backtest.run(panel, split, forecasters)[name]
+        naive_forecasts = backtest.run(panel, split, forecasters)[name]
         seconds = time.perf_counter() - started
-        forecasts = Forecasts(made.p10_odh, made.point_odh, made.p90_odh)
+        forecasts = Forecasts(
+            naive_forecasts.p10_odh,
+            naive_forecasts.point_odh,
+            naive_forecasts.p90_odh,
+        )
         return PeerRun(forecasts, 0.0, seconds, "nothing to tune")
 
     return run

@@ -34,7 +34,7 @@ COLUMNS = ("GRU-lo-80", "GRU-median", "GRU-hi-80")
 def neural_gru(
     panel: Panel, split: HoldoutSplit, settings: "Settings | None" = None
 ) -> PeerRun:
-    """Trained once on what precedes the holdout, then asked from every origin.
+    """Trained once on what precedes the holdout, then forecasts from every origin.
 
     Args:
       panel: With the holdout.
@@ -47,10 +47,10 @@ def neural_gru(
     seen = long[long["ds"] <= panel.step(split.trained_through)]
     best = settings or _tuned(seen, split.horizon)
     started = time.perf_counter()
-    made = _rolled(long, split.horizon, len(split.origins), best, MOST_STEPS)
+    frame = _rolled(long, split.horizon, len(split.origins), best, MOST_STEPS)
     seconds = time.perf_counter() - started
     note = f"{best.scaler} scaler, learning rate {best.rate}, at most {MOST_STEPS} steps, early stopping"
-    return PeerRun(_by_origin(made, panel, split), seconds, 0.0, note)
+    return PeerRun(_by_origin(frame, panel, split), seconds, 0.0, note)
 
 
 class Settings(NamedTuple):
@@ -64,8 +64,10 @@ def _tuned(seen: pd.DataFrame, horizon: int) -> Settings:
     """The settings of least miss over the last training days."""
 
     def miss(settings: Settings) -> float:
-        made = _rolled(seen, horizon, VALIDATION_DAYS - horizon, settings, TUNING_STEPS)
-        return float(np.abs(made["GRU-median"] - made["y"]).mean())
+        frame = _rolled(
+            seen, horizon, VALIDATION_DAYS - horizon, settings, TUNING_STEPS
+        )
+        return float(np.abs(frame["GRU-median"] - frame["y"]).mean())
 
     grid = (Settings(*each) for each in product(LEARNING_RATES, SCALERS))
     return min(grid, key=miss)
@@ -126,12 +128,12 @@ def _long(panel: Panel) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _by_origin(made: pd.DataFrame, panel: Panel, split: HoldoutSplit) -> np.ndarray:
+def _by_origin(frame: pd.DataFrame, panel: Panel, split: HoldoutSplit) -> np.ndarray:
     forecasts = nothing(split, panel.n_depots)
     first = panel.step(split.origins[0])
-    origin_r = made["cutoff"].to_numpy(int) - first
-    step_r = (made["ds"] - made["cutoff"]).to_numpy(int) - 1
-    depot_r = made["unique_id"].to_numpy(int)
+    origin_r = frame["cutoff"].to_numpy(int) - first
+    step_r = (frame["ds"] - frame["cutoff"]).to_numpy(int) - 1
+    depot_r = frame["unique_id"].to_numpy(int)
     for column, whole_odh in zip(COLUMNS, forecasts, strict=True):
-        whole_odh[origin_r, depot_r, step_r] = as_orders(made[column].to_numpy())
+        whole_odh[origin_r, depot_r, step_r] = as_orders(frame[column].to_numpy())
     return forecasts

@@ -54,8 +54,12 @@ def prophet(panel: Panel, split: HoldoutSplit) -> PeerRun:
         forecasts = nothing(split, panel.n_depots)
         for position in local_origins(split):
             seen = panel.as_of(split.origins[position])
-            made = _forecast(pool, seen, split.horizon, choice, range(seen.n_depots))
-            for whole, part in zip(forecasts, np.moveaxis(made, 1, 0), strict=True):
+            origin_forecast = _forecast(
+                pool, seen, split.horizon, choice, range(seen.n_depots)
+            )
+            for whole, part in zip(
+                forecasts, np.moveaxis(origin_forecast, 1, 0), strict=True
+            ):
                 whole[position] = part
     seconds = time.perf_counter() - started
     unit = "log counts" if choice.log else "counts, multiplicative seasons"
@@ -123,6 +127,6 @@ def _forecast_depot(task: Task) -> np.ndarray:
         if past[name].any():
             model.add_regressor(name, standardize=False)
     model.fit(past)
-    made = model.predict(ahead)
-    value = made[["yhat_lower", "yhat", "yhat_upper"]].to_numpy().T
+    predicted = model.predict(ahead)
+    value = predicted[["yhat_lower", "yhat", "yhat_upper"]].to_numpy().T
     return as_orders(value) if log else np.maximum(value, 0.0)

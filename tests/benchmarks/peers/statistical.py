@@ -59,8 +59,8 @@ def _run(model: Callable[[], Any], panel: Panel, split: HoldoutSplit) -> PeerRun
     forecasts = nothing(split, panel.n_depots)
     for position in local_origins(split):
         seen = panel.as_of(split.origins[position])
-        made = fit_and_forecast(model, seen, split.horizon, choice)
-        for whole, part in zip(forecasts, made, strict=True):
+        origin_forecast = fit_and_forecast(model, seen, split.horizon, choice)
+        for whole, part in zip(forecasts, origin_forecast, strict=True):
             whole[position] = part
     seconds = time.perf_counter() - started
     shown = "log counts" if choice.log else "counts"
@@ -103,11 +103,11 @@ def fit_and_forecast(
     """P10, P50, P90 of the days after the panel's last, [D, H] each."""
     long = _long(panel, choice, few_d)
     fleet = StatsForecast(models=[model()], freq=1, n_jobs=n_jobs, fallback_model=None)
-    made = fleet.forecast(df=long, h=horizon, level=[LEVEL])
+    frame = fleet.forecast(df=long, h=horizon, level=[LEVEL])
     name = fleet.models[0].alias
     parts = []
     for column in (f"{name}-lo-{LEVEL}", name, f"{name}-hi-{LEVEL}"):
-        wide = made.pivot_table(index="unique_id", columns="ds", values=column)
+        wide = frame.pivot_table(index="unique_id", columns="ds", values=column)
         value_dh = np.full((panel.n_depots, horizon), np.nan)
         value_dh[wide.index.to_numpy(int)] = wide.to_numpy()
         parts.append(as_orders(value_dh) if choice.log else np.maximum(value_dh, 0.0))

@@ -121,7 +121,7 @@ class Visit:
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on("console", self._console)
         own = (address, beside or address)
-        # Not by a route: with one, Chromium loads everything anew for each window.
+        # Not by a route: with one, Chromium loads everything again for each window.
         page.on("request", lambda request: self._request(request.url, own))
 
     def to(self, path: str) -> str:

@@ -171,17 +171,17 @@ def test_names_of_lines_that_end_together_stand_apart():
     assert np.diff(places).min() >= charts.LABEL_GAP * 0.1
 
 
-def test_drivers_are_a_waterfall_from_a_usual_day_to_the_forecast():
+def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
     day = pd.DataFrame(
         {"level": [100.0], "weekday": [-20.4], "signals": [np.nan], "holiday": [0.0], "events": [50.0],
          "forecast": [129.6]}
     )  # fmt: skip
-    (bar, rows), (text, labels) = marks(charts.drivers(day))
+    (bar, rows), (text, labels) = marks(charts.contributions(day))
     assert (bar, text) == ("bar", "text")
-    drawn = charts.drivers(day).to_dict()["layer"][1]["encoding"]
+    drawn = charts.contributions(day).to_dict()["layer"][1]["encoding"]
     assert drawn["color"]["field"] == "series", "black in the dark theme"
     assert {row["series"] for row in labels} == {"actual"}
-    assert [(row["driver"], row["low"], row["high"], row["effect"]) for row in rows] == [
+    assert [(row["contribution"], row["low"], row["high"], row["effect"]) for row in rows] == [
         ("Usual day", 0.0, 100.0, "100"), ("Weekday", 79.6, 100.0, "−20"),
         ("Holiday", 79.6, 79.6, "0"), ("Events", 79.6, 129.6, "+50"),
         ("Forecast", 0.0, 129.6, "130"),
@@ -193,8 +193,8 @@ def test_signals_have_a_bar_of_their_own_where_the_model_uses_any():
         {"level": [100.0], "weekday": [-20.0], "signals": [12.0], "holiday": [0.0],
          "events": [0.0], "forecast": [92.0]}
     )  # fmt: skip
-    (_, rows), _ = marks(charts.drivers(day))
-    assert [(row["driver"], row["effect"]) for row in rows][1:3] == [
+    (_, rows), _ = marks(charts.contributions(day))
+    assert [(row["contribution"], row["effect"]) for row in rows][1:3] == [
         ("Weekday", "−20"), ("Signals", "+12"),
     ]  # fmt: skip
     assert (rows[2]["low"], rows[2]["high"]) == (80.0, 92.0)

@@ -1,4 +1,4 @@
-"""What-if forecasts and drivers, against the model run without the dashboard."""
+"""What-if forecasts and contributions, against the model run without the dashboard."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -234,15 +234,15 @@ def test_an_artefact_with_another_hash_is_not_used(seeded, write):
         what_if.load(queries.freshness())
 
 
-def test_the_drivers_add_up_to_the_forecast_shown(dashboard, freshness):
-    parts = what_if.drivers("LON-01", freshness)
+def test_the_contributions_add_up_to_the_forecast_shown(dashboard, freshness):
+    parts = what_if.contributions("LON-01", freshness)
     assert len(parts) == freshness.horizon
     np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
     assert (parts["forecast"] > 0).all()
 
 
-def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
-    before = what_if.drivers("RTM-02", queries.freshness())
+def test_an_event_ahead_is_in_its_contribution_on_its_days_only(seeded, write):
+    before = what_if.contributions("RTM-02", queries.freshness())
     day = seeded.through + timedelta(days=3)
     write(
         sa.insert(schema.events).values(
@@ -253,8 +253,8 @@ def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
             file_id=1,
         )
     )
-    what_if.drivers.clear()
-    after = what_if.drivers("RTM-02", queries.freshness())
+    what_if.contributions.clear()
+    after = what_if.contributions("RTM-02", queries.freshness())
     moved = ~np.isclose(after["events"], before["events"])
     assert moved[2]
     # The days before the event know nothing of it; the day after may.
@@ -262,26 +262,26 @@ def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
     np.testing.assert_allclose(after["forecast"], before["forecast"])
 
 
-def test_a_holiday_ahead_is_in_its_driver(seeded, write):
-    before = what_if.drivers("LON-01", queries.freshness())
+def test_a_holiday_ahead_is_in_its_contribution(seeded, write):
+    before = what_if.contributions("LON-01", queries.freshness())
     day = seeded.through + timedelta(days=2)
     write(
         sa.insert(schema.public_holidays).values(
             country="GB", subdivision="", day_on=day, name="A day off"
         )
     )
-    what_if.drivers.clear()
-    after = what_if.drivers("LON-01", queries.freshness())
+    what_if.contributions.clear()
+    after = what_if.contributions("LON-01", queries.freshness())
     assert not np.isclose(after["holiday"][1], before["holiday"][1])
     np.testing.assert_allclose(after["level"], before["level"])
 
 
-def test_a_signal_ahead_is_in_its_driver_and_not_in_the_weekdays(
+def test_a_signal_ahead_is_in_its_contribution_and_not_in_the_weekdays(
     freshness, seeded, write, monkeypatch
 ):
     model = with_signal(what_if.load(freshness))
     monkeypatch.setattr(what_if, "load", lambda _: model)
-    usual = what_if.drivers("LON-01", freshness)
+    usual = what_if.contributions("LON-01", freshness)
     assert (usual["signals"] == 0).all()
     day = seeded.through + timedelta(days=3)
     weeks_before = [(day - timedelta(weeks=n), 0.0) for n in range(1, 5)]
@@ -294,7 +294,7 @@ def test_a_signal_ahead_is_in_its_driver_and_not_in_the_weekdays(
             )
         )  # fmt: skip
     st.cache_data.clear()
-    parts = what_if.drivers("LON-01", freshness)
+    parts = what_if.contributions("LON-01", freshness)
     assert parts["signals"][2] > 0.1 * parts["forecast"][2]
     assert (parts["signals"][[0, 1]] == 0).all()
     np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
@@ -313,14 +313,14 @@ def with_signal(model):
     return replace(model, effects=replace(model.effects, signals=signals))
 
 
-def test_without_signals_in_the_model_there_is_no_driver_of_them(freshness):
-    parts = what_if.drivers("LON-01", freshness)
+def test_without_signals_in_the_model_there_is_no_contribution_of_them(freshness):
+    parts = what_if.contributions("LON-01", freshness)
     assert parts["signals"].isna().all()
-    assert "Signals" not in tables.drivers(parts).columns
+    assert "Signals" not in tables.contributions(parts).columns
 
 
 def test_a_usual_day_is_the_mean_of_the_last_four_weeks(freshness, seeded):
     orders = seeded.demand[seeded.demand["depot_id"] == "LON-01"]["orders"].dropna()
     usual = np.exp(np.log(orders.tail(28) + 1).mean()) - 1
-    level = what_if.drivers("LON-01", freshness)["level"]
+    level = what_if.contributions("LON-01", freshness)["level"]
     np.testing.assert_allclose(level, usual)

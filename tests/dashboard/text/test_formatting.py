@@ -9,7 +9,7 @@ from dashboard.text import formatting
 
 
 @pytest.mark.parametrize(
-    ("value", "year_of", "expected"),
+    ("value", "reference", "expected"),
     [
         pytest.param(date(2025, 11, 21), None, "Fri 21 Nov", id="named"),
         pytest.param(
@@ -21,8 +21,8 @@ from dashboard.text import formatting
         pytest.param(pd.Timestamp("2025-01-06"), None, "Mon 6 Jan", id="timestamp"),
     ],
 )
-def test_days_have_names(value, year_of, expected):
-    assert formatting.day(value, year_of) == expected
+def test_days_have_names(value, reference, expected):
+    assert formatting.day(value, reference) == expected
 
 
 def test_timestamps_are_in_the_given_zone():
@@ -54,8 +54,8 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.integer(-1234), "−1,234"),
         (formatting.short_version("20251119-7fde911c"), "7fde911c"),
         (formatting.short_version("v1"), "v1"),
-        (formatting.missing_depots(0), ""),
-        (formatting.missing_depots(1), "without 1 depot"),
+        (formatting.without_depots(0), ""),
+        (formatting.without_depots(1), "without 1 depot"),
         (formatting.next_days(1), "the next day"),
         (formatting.next_days(14), "the next 14 days"),
     ],

@@ -389,7 +389,7 @@ def test_the_first_page_says_once_what_the_demo_simulates(seeded, write, open_pa
     assert page_text(open_page("days_ahead")).count("simulated clock") == 1
 
 
-def test_drivers_are_shown_on_demand(seeded, open_page):
+def test_contributions_are_shown_on_demand(seeded, open_page):
     app = open_page("depot", depot="LON-01")
     n_charts = len(app.get("vega_lite_chart"))
     app.toggle(key="drivers").set_value(True).run()

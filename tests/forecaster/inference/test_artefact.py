@@ -147,7 +147,7 @@ def test_another_schema_has_its_own_message(path, schema):
 
     rewritten(path, change)
     with pytest.raises(
-        ArtefactError, match=rf"schema {schema}.*reads schema 6.*train anew"
+        ArtefactError, match=rf"schema {schema}.*reads schema 6.*train again"
     ):
         artefacts.load(path)
 
@@ -171,6 +171,6 @@ def test_a_kept_artefact_keeps_its_forecast():
 def test_a_model_of_other_inputs_is_refused_with_what_to_do(result):
     newer = replace(result, feature_names=(*result.feature_names, "rain"))
     with pytest.raises(
-        ArtefactError, match=r"other inputs.*differ in rain.*Train anew"
+        ArtefactError, match=r"other inputs.*differ in rain.*Train again"
     ):
         infer.forecast(newer, make_panel())

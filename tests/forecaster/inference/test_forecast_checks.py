@@ -29,17 +29,17 @@ def scaled(forecast, times, depots=slice(None)):
     """The same forecast with some depots' numbers so many times larger."""
     by_d = np.ones(len(forecast.p50_dh))
     by_d[depots] = times
-    bands = {
+    quantiles = {
         name: getattr(forecast, name) * by_d[:, None]
         for name in ("p10_dh", "p50_dh", "p90_dh")
     }
-    return replace(forecast, **bands)
+    return replace(forecast, **quantiles)
 
 
 def changed(forecast, name, value):
-    band = getattr(forecast, name).copy()
-    band[3, 2] = value
-    return replace(forecast, **{name: band})
+    quantile_dh = getattr(forecast, name).copy()
+    quantile_dh[3, 2] = value
+    return replace(forecast, **{name: quantile_dh})
 
 
 def test_a_usual_forecast_passes_every_check(forecast, panel):

@@ -16,7 +16,7 @@ def calibrated(residual_rh, valid_rh=None):
     return intervals.calibrate(residual_rh[:, None], valid[:, None], weekday, DEPOTS)
 
 
-def test_the_band_holds_eighty_percent_of_fresh_residuals(rng):
+def test_the_interval_holds_eighty_percent_of_fresh_residuals(rng):
     scale = np.array([0.1, 0.2, 0.4])
     seen, fresh = rng.normal(0, scale, (2, 4000, 3))
     table = calibrated(seen)
@@ -30,7 +30,7 @@ def test_each_horizon_day_has_its_own_width(rng):
     assert table.high_h[1] > 3 * table.high_h[0]
 
 
-def test_an_extreme_day_among_short_horizons_only_widens_no_band(rng):
+def test_an_extreme_day_among_short_horizons_only_widens_no_interval(rng):
     residual = rng.normal(0, 0.1, (28, 3))
     wild = residual.copy()
     wild[0, 0] = wild[0, 1] = wild[1, 0] = 9.0
@@ -46,7 +46,7 @@ def test_unknown_days_do_not_count():
     assert calibrated(residual, valid | True).high_h[0] > intervals.PRIOR_HIGH
 
 
-def test_few_days_of_one_sign_still_give_a_band_on_both_sides():
+def test_few_days_of_one_sign_still_give_an_interval_on_both_sides():
     table = calibrated(np.full((7, 3), 0.4), np.ones((7, 3), bool))
     assert table.low_h[0] == pytest.approx(intervals.PRIOR_LOW / 2, abs=1e-5)
     assert table.high_h[0] == pytest.approx((0.4 + intervals.PRIOR_HIGH) / 2, abs=1e-6)
@@ -55,7 +55,7 @@ def test_few_days_of_one_sign_still_give_a_band_on_both_sides():
 def test_quantiles_never_cross_even_when_all_misses_lie_on_one_side():
     residual = np.full((10, 1), 0.3)
     table = calibrated(residual)
-    low, high = intervals.band(
+    low, high = intervals.bounds(
         table, np.zeros((2, 1)), np.ones(2), np.zeros(1, int), ("D0", "D1")
     )
     assert (low <= 0).all()
@@ -67,7 +67,7 @@ def test_a_horizon_day_without_actuals_says_what_is_missing():
         calibrated(np.zeros((3, 2)), np.array([[1, 0]] * 3, bool))
 
 
-def test_bands_of_calm_weeks_are_widened_to_usual_ones(rng):
+def test_intervals_of_calm_weeks_are_widened_to_usual_ones(rng):
     residual_dt = np.abs(rng.normal(0, 1, (20, 364)))
     residual_dt[:, -28:] *= 0.6
     calm = intervals.relative_difficulty(
@@ -80,7 +80,7 @@ def test_bands_of_calm_weeks_are_widened_to_usual_ones(rng):
     assert usual.low_h == pytest.approx(-0.3 / calm)
 
 
-def test_bands_of_wild_weeks_stay_wide(rng):
+def test_intervals_of_wild_weeks_stay_wide(rng):
     residual_dt = np.abs(rng.normal(0, 1, (20, 364)))
     residual_dt[:, -28:] *= 3
     assert (
@@ -90,7 +90,7 @@ def test_bands_of_wild_weeks_stay_wide(rng):
 
 
 @pytest.mark.parametrize(("now", "usual"), [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
-def test_days_without_a_miss_at_most_double_the_bands(now, usual):
+def test_days_without_a_miss_at_most_double_the_intervals(now, usual):
     residual_dt = np.full((3, 400), usual)
     residual_dt[:, -28:] = now
     calm = intervals.relative_difficulty(
@@ -99,6 +99,6 @@ def test_days_without_a_miss_at_most_double_the_bands(now, usual):
     assert 0.5 <= calm <= 1.0
 
 
-def test_no_known_days_leave_the_bands_alone():
+def test_no_known_days_leave_the_intervals_alone():
     nothing = np.zeros((3, 400), bool)
     assert intervals.relative_difficulty(np.ones((3, 400)), nothing, 28) == 1.0

@@ -41,7 +41,9 @@ def fleet(seed, level, scatter, missing):
     scatter=st.sampled_from([0.0, 0.1, 1.0, 3.0]),
     missing=st.sampled_from([0.0, 0.3]),
 )
-def test_a_point_lies_in_its_band_and_no_higher_the_more_it_is_made_for_mape(**drawn):
+def test_a_point_lies_in_its_interval_and_no_higher_the_more_it_is_made_for_mape(
+    **drawn,
+):
     made = by_point(fleet(**drawn))
     for each in made.values():
         assert ((each.p10_dh <= each.point_dh) & (each.point_dh <= each.p90_dh)).all()
@@ -69,7 +71,7 @@ def test_the_shift_is_the_squared_spread_times_that_of_the_metric():
         np.testing.assert_allclose(shift_dh, expected_dh, atol=1e-6)
 
 
-def test_a_shift_ends_at_the_low_end_of_the_band():
+def test_a_shift_ends_at_the_lower_bound_of_the_interval():
     narrow = intervals.uniform_table(np.full(7, -1e-3), np.full(7, 1e-3))
     made = by_point(PANEL, replace(ARTEFACT, intervals=narrow))["mape"]
     assert (made.p10_dh < made.p50_dh).all()

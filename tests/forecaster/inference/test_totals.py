@@ -5,30 +5,33 @@ import pytest
 from scipy import stats
 
 from forecaster.inference import totals
-from forecaster.inference.totals import Bands
+from forecaster.inference.totals import QuantileForecasts
 
 ORIGINS, DEPOTS, HORIZON = 400, 12, 7
 CITIES = ("Aden", "Bonn") * (DEPOTS // 2)
 
 
-def bands_around(point_odh, half):
-    return Bands(point_odh - half, point_odh, point_odh + half)
+def forecasts_around(point_odh, half):
+    return QuantileForecasts(point_odh - half, point_odh, point_odh + half)
 
 
 def days(rng, together):
-    """Orders around a point of 100, and the bands of each depot that hold 80 %."""
+    """Orders around a point of 100, and the 80 % intervals of each depot."""
     shape = (ORIGINS, DEPOTS, HORIZON)
     shared = rng.normal(0, 10, (ORIGINS, 1, HORIZON)) * np.ones(shape)
     miss = shared if together else rng.normal(0, 10, shape)
     point = np.full(shape, 100.0)
-    return bands_around(point, 12.8), point + miss
+    return forecasts_around(point, 12.8), point + miss
 
 
-def share_inside(bands, actual, reach_q):
+def share_inside(forecasts, actual, reach_q):
     low, _, high = (
         np.stack(part)
         for part in zip(
-            *(totals.total(Bands(*one), reach_q) for one in zip(*bands, strict=True)),
+            *(
+                totals.total(QuantileForecasts(*one), reach_q)
+                for one in zip(*forecasts, strict=True)
+            ),
             strict=True,
         )
     )
@@ -38,18 +41,18 @@ def share_inside(bands, actual, reach_q):
 
 @pytest.mark.parametrize("together", [True, False])
 def test_a_total_holds_eighty_percent_of_fresh_days(rng, together):
-    bands, actual = days(rng, together)
+    forecasts, actual = days(rng, together)
     valid = np.ones(actual.shape, bool)
-    table = totals.calibrate(bands, actual, valid, CITIES)
+    table = totals.calibrate(forecasts, actual, valid, CITIES)
     _, fresh = days(rng, together)
-    assert share_inside(bands, fresh, table.fleet_q) == pytest.approx(0.8, abs=0.03)
+    assert share_inside(forecasts, fresh, table.fleet_q) == pytest.approx(0.8, abs=0.03)
 
 
-def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_bands(rng):
-    bands, actual = days(rng, together=False)
+def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_intervals(rng):
+    forecasts, actual = days(rng, together=False)
     valid = np.ones(actual.shape, bool)
-    table = totals.calibrate(bands, actual, valid, CITIES)
-    one = Bands(*(part[0] for part in bands))
+    table = totals.calibrate(forecasts, actual, valid, CITIES)
+    one = QuantileForecasts(*(part[0] for part in forecasts))
     low, point, high = totals.total(one, table.fleet_q)
     sums = (one.p90 - one.p10).sum(axis=0)
     # The root of the number of depots is what chance would give.
@@ -59,38 +62,38 @@ def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_bands(r
 
 
 def test_depots_whose_day_is_not_known_do_not_count(rng):
-    bands, actual = days(rng, together=False)
+    forecasts, actual = days(rng, together=False)
     valid = np.ones(actual.shape, bool)
     valid[:, 0] = False
     broken = actual.copy()
     broken[:, 0] = np.nan
-    there = Bands(*(part[:, 1:] for part in bands))
+    there = QuantileForecasts(*(part[:, 1:] for part in forecasts))
     without = totals.calibrate(there, actual[:, 1:], valid[:, 1:], CITIES[1:])
-    table = totals.calibrate(bands, broken, valid, CITIES)
+    table = totals.calibrate(forecasts, broken, valid, CITIES)
     np.testing.assert_allclose(table.fleet_q, without.fleet_q)
     np.testing.assert_allclose(table.city_cq, without.city_cq)
 
 
 def test_each_city_has_its_own_reach_and_a_new_one_that_of_all(rng):
-    bands, actual = days(rng, together=False)
+    forecasts, actual = days(rng, together=False)
     wild = np.array(CITIES) == "Bonn"
     actual[:, wild] = 100 + 3 * (actual[:, wild] - 100)
-    table = totals.calibrate(bands, actual, np.ones(actual.shape, bool), CITIES)
+    table = totals.calibrate(forecasts, actual, np.ones(actual.shape, bool), CITIES)
     calm, wide = (np.ptp(table.quantiles_of(name)) for name in ("Aden", "Bonn"))
     assert wide > 2 * calm
     np.testing.assert_array_equal(table.quantiles_of("Cork"), table.any_city_q)
 
 
-def test_a_fleet_that_was_always_closed_has_the_sums_of_its_bands():
+def test_a_fleet_that_was_always_closed_has_the_sums_of_its_intervals():
     nothing = np.zeros((3, 2, 1))
     table = totals.calibrate(
-        Bands(nothing, nothing, nothing), nothing, nothing == 0, ("A", "A")
+        QuantileForecasts(nothing, nothing, nothing), nothing, nothing == 0, ("A", "A")
     )
     np.testing.assert_array_equal(table.fleet_q, [-1, 0, 1])
 
 
 def test_a_total_is_never_negative():
-    one = Bands(np.array([[1.0]]), np.array([[10.0]]), np.array([[12.0]]))
+    one = QuantileForecasts(np.array([[1.0]]), np.array([[10.0]]), np.array([[12.0]]))
     low, _, _ = totals.total(one, np.array([-3, 0, 3], np.float32))
     assert low[0] == 0.0
 
@@ -99,7 +102,7 @@ def test_the_fleet_comes_first_and_then_each_city():
     point = np.array([[1.0], [2.0], [4.0]])
     result = totals.total_forecasts(
         totals.additive_table(),
-        Bands(point / 2, point, point * 2),
+        QuantileForecasts(point / 2, point, point * 2),
         ("Bonn", "Aden", "Bonn"),
     )
     output = {total.city: [float(part[0]) for part in total[1:]] for total in result}
@@ -115,11 +118,11 @@ def test_a_month_of_misses_that_last_for_days_still_promises_eighty_percent(rng)
     held = []
     for _ in range(300):
         miss = np.repeat(rng.normal(0, 10, 16), (3, 4) * 8)[:, None, None]
-        bands = bands_around(np.full((56, 1, 1), 100.0), 12.8)
-        seen = Bands(*(part[:28] for part in bands))
+        forecasts = forecasts_around(np.full((56, 1, 1), 100.0), 12.8)
+        seen = QuantileForecasts(*(part[:28] for part in forecasts))
         valid = np.ones((28, 1, 1), bool)
         table = totals.calibrate(seen, 100 + miss[:28], valid, ("Aden",))
-        ahead = Bands(*(part[28:] for part in bands))
+        ahead = QuantileForecasts(*(part[28:] for part in forecasts))
         held.append(share_inside(ahead, 100 + miss[28:], table.fleet_q))
     assert np.mean(held) == pytest.approx(0.8, abs=0.05)
 
@@ -130,9 +133,9 @@ def test_few_draws_widen_as_students_t_does(draws):
     assert totals.widening(draws) == pytest.approx(exact, rel=0.022)
 
 
-def test_few_days_alone_make_no_band_wider_than_the_sums(rng):
-    bands, actual = days(rng, together=True)
-    few = Bands(*(part[:7] for part in bands))
+def test_few_days_alone_make_no_interval_wider_than_the_sums(rng):
+    forecasts, actual = days(rng, together=True)
+    few = QuantileForecasts(*(part[:7] for part in forecasts))
     valid = np.ones((7, DEPOTS, HORIZON), bool)
     miss = 0.8 * (actual[:7] - few.p50)
     table = totals.calibrate(few, few.p50 + miss, valid, CITIES)

@@ -48,18 +48,18 @@ def test_one_that_forgets_needs_few_days_and_one_that_remembers_needs_all(
     artefact, panel
 ):
     slices = newest(artefact, panel)
-    forgetful = export.effective_context_days(remembering(artefact, -6.0), slices)
-    thorough = export.effective_context_days(remembering(artefact, 5.0), slices)
+    forgetful = export.measure_effective_context(remembering(artefact, -6.0), slices)
+    thorough = export.measure_effective_context(remembering(artefact, 5.0), slices)
     assert forgetful == 2 * export.STEP_DAYS
     assert thorough == CONTEXT
 
 
 def test_fewer_days_give_the_forecast_of_the_whole_context(artefact, panel):
     slices = newest(artefact, panel)
-    days = export.effective_context_days(artefact, slices)
+    days = export.measure_effective_context(artefact, slices)
     assert days < CONTEXT
     plain, correction = numpy_model.Network(artefact).forward(slices)
-    output = predict.predict(replace(artefact, reading_days=days), panel)
+    output = predict.predict(replace(artefact, effective_context_days=days), panel)
     gap = np.abs(output.baseline_dh + output.correction_dh - (plain + correction)[:, 0])
-    assert np.quantile(gap, 0.99) <= export.MAX_DIFFERENCE
+    assert np.quantile(gap, 0.99) <= export.CONTEXT_TOLERANCE
     assert gap.max() > 0

@@ -66,7 +66,9 @@ def test_the_builder_of_the_tests_makes_the_weights_flax_makes():
 def test_parity_is_measured_and_kept():
     panel = make_panel(n_depots=3, n_days=100)
     artefact, params, windows = trained_looking(panel, 7, 28)
-    measured = export.with_parity(replace(artefact, parity_error=9.0), params, windows)
+    measured = export.measure_parity(
+        replace(artefact, parity_error=9.0), params, windows
+    )
     assert 0 <= measured.parity_error <= export.PARITY_LIMIT
 
 
@@ -75,4 +77,4 @@ def test_a_weight_that_differs_is_refused():
     artefact, params, windows = trained_looking(panel, 7, 28)
     artefact.weights["gru_2/hn/bias"] = artefact.weights["gru_2/hn/bias"] + 0.1
     with pytest.raises(ArtefactError, match="NumPy and Flax differ by"):
-        export.with_parity(artefact, params, windows)
+        export.measure_parity(artefact, params, windows)

@@ -113,7 +113,7 @@ def test_two_weeks_are_the_least():
 
 
 @pytest.mark.parametrize("n_days", [14, 20, 28, 41])
-def test_a_fleet_of_some_weeks_gets_the_baseline_with_bands(n_days):
+def test_a_fleet_of_some_weeks_gets_the_baseline_with_intervals(n_days):
     panel = make_panel(n_days=n_days)
     trained = train_model(panel, RECIPE).production
     assert trained.postprocessing.network_share == 0.0

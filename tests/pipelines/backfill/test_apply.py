@@ -123,7 +123,7 @@ def test_a_plan_writes_forecasts_and_scores_them(fleet, settings, plan):
     assert count(fleet, forecast_totals, forecast_totals.c.city == "") == 8 * 7
     # Forecasts from five days before the end: five of their seven days are known.
     assert count(fleet, scores, scores.c.origin_on == days_before(5)) == 5 * 3
-    with pytest.raises(NothingToDoError, match="Plan 1 has no slots left to do"):
+    with pytest.raises(NothingToDoError, match="Plan 1 has no tasks left to do"):
         apply_plan(fleet, settings, plan.backfill_id, NOW)
 
 
@@ -181,7 +181,7 @@ def test_forecasts_made_since_make_a_plan_stale(fleet, settings, plan):
     other = make_plan(fleet, settings, BackfillRequest(days_before(6), days_before(6)))
     apply_plan(fleet, settings, other.backfill_id, NOW)
     with pytest.raises(
-        BadInputError, match=f"forecasts from {days_before(6)} were made anew"
+        BadInputError, match=f"forecasts from {days_before(6)} were made again"
     ):
         apply_plan(fleet, settings, plan.backfill_id, NOW)
 

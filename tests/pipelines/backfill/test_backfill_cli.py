@@ -72,7 +72,7 @@ def test_a_plan_for_people_says_why_a_slot_is_left_out_and_offers_to_train(
     said = harbor("plan", *span).stderr
     assert "Origins with no model trained on or before them: 2." in said
     assert f"--what train,forecast,score to train one through {days_before(9)}" in said
-    assert "3 of 5 slots to do, with no past run to tell how long they take." in said
+    assert "3 of 5 tasks to do, with no past run to tell how long they take." in said
     assert "Apply the plan with 'harbor backfill apply 1'." in said
 
 
@@ -110,7 +110,7 @@ def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
     done = harbor("apply", 1)
     told = done.stderr + str(done.exception)
     assert told.count(artefact.name) == 1
-    assert "1 of 2 slots failed. 'harbor backfill retry 1 --failed' tries" in told
+    assert "1 of 2 tasks failed. 'harbor backfill retry 1 --failed' tries" in told
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_cancelled_plan_tells_machines_too(harbor, add_model):
     add_model(days_before(20))
     planned(harbor, 6, 6)
     message = json.loads(harbor("cancel", 1, "--json").stdout)["message"]
-    assert message == "Plan 1 is cancelled: 0 slots stay done, 2 are dropped."
+    assert message == "Plan 1 is cancelled: 0 tasks stay done, 2 are dropped."
     assert harbor("apply", 1).exception.exit_code == 1
 
 

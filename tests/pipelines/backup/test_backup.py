@@ -33,7 +33,7 @@ def test_a_destroyed_database_is_restored_and_forecasts_the_same(original, tmp_p
     original.change(*DESTROY)
     shutil.rmtree(original.settings.home)
     original.restore(tmp_path / "backups")
-    # Made anew by asking for it.
+    # Made again by asking for it.
     apart = {"forecasts", "forecast_totals", "scores_due"}
     assert original.forecast() == forecast
     after = original.rows()

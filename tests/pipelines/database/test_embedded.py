@@ -104,12 +104,12 @@ def test_a_long_log_is_put_aside_at_the_next_start(home):
     with embedded.running(home) as url:
         assert answers(url)
     assert log.with_name("server.log.1").stat().st_size > server.MAX_LOG_BYTES
-    anew = log.read_text()
-    assert "ready to accept connections" in anew
-    assert "x" * 99 not in anew
+    again = log.read_text()
+    assert "ready to accept connections" in again
+    assert "x" * 99 not in again
     with embedded.running(home):
         pass
-    assert log.read_text().startswith(anew)
+    assert log.read_text().startswith(again)
 
 
 def test_the_first_user_to_leave_does_not_stop_it_for_the_others(home):
@@ -270,11 +270,11 @@ def test_who_leaves_a_home_that_was_moved_meanwhile_stops_no_other_server(home):
     holder, url = held(home)
     keep(url, "of the moved one")
     moved = home.rename(home.with_name("moved"))
-    with embedded.running(home) as anew:
-        keep(anew, "of the new one")
+    with embedded.running(home) as again:
+        keep(again, "of the new one")
         holder.communicate("")
         assert holder.returncode == 0
-        assert rows(anew) == ["of the new one"]
+        assert rows(again) == ["of the new one"]
     with embedded.running(moved) as url:
         assert rows(url) == ["of the moved one"]
     assert not answers(url)

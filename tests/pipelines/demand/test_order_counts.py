@@ -1,4 +1,4 @@
-"""Only days that changed are counted anew, and that finds what counting all would."""
+"""Only days that changed are counted again, and that finds what counting all would."""
 
 from datetime import UTC, date, datetime, timedelta
 

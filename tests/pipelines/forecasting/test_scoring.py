@@ -170,7 +170,7 @@ def scored_rows(engine):
 
 
 def test_scores_that_are_right_stay_as_they_were_written(fleet):
-    """A corrected count is scored anew, with its naive forecasts; nothing else is touched."""
+    """A corrected count is scored again, with its naive forecasts; nothing else is touched."""
     scoring.score_known_days(fleet, UTC_ZONE)
     before = scored_rows(fleet)
     with fleet.begin() as connection:

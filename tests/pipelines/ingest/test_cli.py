@@ -78,7 +78,7 @@ def test_a_refused_file_ends_with_one_and_says_that_others_went_in(
     assert isinstance(done.exception, RefusedFileError)
     assert done.exception.exit_code == 1
     assert str(done.exception) == (
-        f"{tmp_path}/gone.csv does not exist. Check the path. 1 of the other 1 went in."
+        f"{tmp_path}/gone.csv does not exist. Check the path. Other files loaded: 1 of 1."
     )
     assert len(rows(clean_engine, "daily_counts")) == 1
     alone = harbor("ingest", tmp_path / "gone.csv")
@@ -108,7 +108,7 @@ def test_a_load_that_corrects_days_says_how_many(harbor, clean_engine, tmp_path)
 def test_a_dry_run_does_not_say_that_anything_went_in(harbor, tmp_path):
     good = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     done = harbor("ingest", good, tmp_path / "gone.csv", "--dry-run")
-    assert str(done.exception).endswith("1 of the other 1 would go in.")
+    assert str(done.exception).endswith("Other files that would be loaded: 1 of 1.")
 
 
 def test_a_dry_run_leaves_no_trace(harbor, clean_engine, tmp_path):

@@ -201,10 +201,10 @@ def test_the_command_sends_a_test(web, notify, monkeypatch, capsys):
     web.statuses.append(404)
     with pytest.raises(typer.Exit):
         command.send_test()
-    assert "JSON: not accepted: Failed to send JSON" in capsys.readouterr().err
+    assert "JSON: failed: Failed to send JSON" in capsys.readouterr().err
 
 
 def test_the_command_says_that_no_channel_is_set(monkeypatch):
     monkeypatch.setattr(Settings, "load", Settings)
-    with pytest.raises(ConfigError, match="so no notifications are sent"):
+    with pytest.raises(ConfigError, match="so there is no channel to test"):
         command.send_test()

@@ -1,4 +1,4 @@
-"""One night at a time, once for an origin and its data; what is done is not done anew."""
+"""One night at a time, once for an origin and its data; what is done is not done again."""
 
 import os
 import subprocess

@@ -216,7 +216,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
         actual == orders and said == point for actual, orders, said, point in rows
     )
 
-    # Scoring again finds nothing; a corrected count is scored anew.
+    # Scoring again finds nothing; a corrected count is scored again.
     assert scoring.score_known_days(fleet, UTC_ZONE) == 0
     with fleet.begin() as connection:
         connection.execute(

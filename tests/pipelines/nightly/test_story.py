@@ -97,7 +97,7 @@ def test_a_bad_night_ends_right(clean_engine, database_url, tmp_path):
     )
     assert query(versions) == [(1, usual("A0", corrected_on)), (2, 999)]
 
-    # The late file comes, and the same night is run anew: better, and not doubled.
+    # The late file comes, and the same night is run again: better, and not doubled.
     file_of(inbox, "of-late.csv", usual_days(LAST, LAST, DEPOTS[2:]))
     third = night(LAST)
     assert third["steps"]["demand"]["new"] == 1
