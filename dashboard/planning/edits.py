@@ -93,13 +93,21 @@ def changes(
 
 def new_orders(made: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
     """The planned number after each change, by depot and day."""
-    numbers = {}
-    for change in made:
-        after = change.cell.orders if change.orders is None else change.orders
-        if change.action == WITHDRAW:
-            after = change.cell.model_orders
-        numbers[change.cell.depot, pd.Timestamp(change.cell.day_on)] = after
-    return numbers
+    return {
+        (change.cell.depot, pd.Timestamp(change.cell.day_on)): _orders_after(change)
+        for change in made
+    }
+
+
+def _orders_after(change: Change) -> float:
+    if change.orders is not None:
+        return change.orders
+    cell = change.cell
+    # A lock on a day that nobody had set held the model's number of then.
+    is_models_again = change.action == UNLOCK and not cell.is_set
+    if change.action == WITHDRAW or is_models_again:
+        return cell.model_orders
+    return cell.orders
 
 
 def preview(

@@ -14,7 +14,8 @@ from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet
 FRIDAY = date(2025, 11, 21)
 OPEN = Cell("A", FRIDAY, 341.0, 341.0)
 SET_ALREADY = Cell("B", FRIDAY, 420.0, 341.0, 7, is_set=True)
-LOCKED = Cell("C", FRIDAY, 100.0, 100.0, 8, is_locked=True)
+LOCKED = Cell("C", FRIDAY, 100.0, 130.0, 8, is_locked=True)
+SET_AND_LOCKED = Cell("E", FRIDAY, 420.0, 341.0, 9, is_set=True, is_locked=True)
 CLOSED = Cell("D", FRIDAY, 0.0, 0.0, is_closed=True)
 ALL = [OPEN, SET_ALREADY, LOCKED, CLOSED]
 
@@ -81,7 +82,12 @@ def test_closed_wins_over_a_number_for_several_depots_but_not_for_one():
 
 @pytest.mark.parametrize(
     ("cell", "action", "expected"),
-    [(SET_ALREADY, WITHDRAW, 341), (SET_ALREADY, LOCK, 420), (LOCKED, UNLOCK, 100)],
+    [
+        (SET_ALREADY, WITHDRAW, 341),
+        (SET_ALREADY, LOCK, 420),
+        (LOCKED, UNLOCK, 130),
+        (SET_AND_LOCKED, UNLOCK, 420),
+    ],
 )
 def test_the_number_after_an_action(cell, action, expected):
     made = edits.changes([cell], action, None, lock=False)
