@@ -65,7 +65,7 @@ def test_a_percentage_is_of_the_planned_number_in_whole_orders():
 
 @pytest.mark.parametrize(
     ("action", "expected"),
-    [(LOCK, "ABD"), (UNLOCK, "C"), (WITHDRAW, "B")],
+    [(LOCK, "AB"), (UNLOCK, "C"), (WITHDRAW, "B")],
 )
 def test_an_action_leaves_out_the_days_it_cannot_change(action, expected):
     made = edits.changes(ALL, action, None, lock=False)
@@ -78,6 +78,26 @@ def test_closed_wins_over_a_number_for_several_depots_but_not_for_one():
     assert [each.cell for each in made] == [OPEN]
     [made] = edits.changes([CLOSED], SET, new, lock=True)
     assert (made.action, made.orders) == (LOCK, 50)
+
+
+def test_one_closed_day_alone_is_locked():
+    [made] = edits.changes([CLOSED], LOCK, None, lock=False)
+    assert (made.action, made.orders) == (LOCK, None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "orders", "lock", "expected"),
+    [
+        pytest.param(SET_ALREADY, 420, False, [], id="a planner's number"),
+        pytest.param(SET_ALREADY, 420, True, [LOCK], id="a planner's number, locked"),
+        pytest.param(OPEN, 341, False, [SET], id="the model's number of today"),
+    ],
+)
+def test_the_same_number_again_changes_only_what_was_not_fixed(
+    cell, orders, lock, expected
+):
+    made = edits.changes([cell], SET, Adjustment(orders=orders), lock)
+    assert [each.action for each in made] == expected
 
 
 @pytest.mark.parametrize(
