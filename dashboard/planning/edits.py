@@ -1,4 +1,4 @@
-"""A planner's edit of some depots and days, from what was typed to changes. No I/O."""
+"""Converts a planner's edit of some depots and days to changes, and previews them. No I/O."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ NUMBER_RULE = "Write a number of orders such as 420, or a change such as +10 % o
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A new number of orders, or a factor on the planned one; one of the two is None."""
+    """A new number of orders, or a factor on the planned number; exactly one is None."""
 
     orders: float | None = None
     factor: float | None = None
@@ -31,7 +31,7 @@ class Adjustment:
 
 
 def parse(text: str) -> Adjustment | None:
-    """Parses an adjustment such as '420', '1,240' or '+10 %'; None if it is neither."""
+    """Parses an adjustment such as '420', '1,240' or '+10 %'; None for any other text."""
     typed = text.strip()
     if number := NUMBER.fullmatch(typed):
         return Adjustment(orders=float(re.sub(r"[,\s]", "", number[1])))
@@ -64,42 +64,69 @@ def cells(week: pd.DataFrame) -> list[Cell]:
 def changes(
     chosen: Sequence[Cell], action: str, adjustment: Adjustment | None, lock: bool
 ) -> list[Change]:
-    """The changes that an action makes; cells without any are left out.
+    """The changes that an action makes; a cell that would stay as it is has none.
 
-    Of several cells, closed days are left out: closed wins. One cell alone is changed all
-    the same.
+    'set' and 'lock' of several cells leave out those of closed days. A cell that is chosen
+    alone is set or locked on a closed day, too.
 
     Args:
       chosen: The cells of the depots and days that were chosen.
       action: 'set', 'lock', 'unlock' or 'withdraw'.
-      adjustment: Of 'set'.
+      adjustment: The new number of 'set'; None for the other actions.
       lock: Whether 'set' also locks.
     """
-    if action == SET:
-        assert adjustment is not None, "a number was parsed"
-        is_single = len(chosen) == 1
-        return [
-            Change(cell, LOCK if lock else SET, adjustment.apply(cell.orders))
-            for cell in chosen
-            if is_single or not cell.is_closed
-        ]
-    is_of_use = {
-        LOCK: lambda cell: not cell.is_locked,
-        UNLOCK: lambda cell: cell.is_locked,
-        WITHDRAW: lambda cell: cell.is_set,
-    }[action]
-    return [Change(cell, action) for cell in chosen if is_of_use(cell)]
+    proposed = [_propose(cell, action, adjustment, lock) for cell in chosen]
+    keeps_closed = action in (SET, LOCK) and len(chosen) > 1
+    return [
+        change
+        for change in proposed
+        if _has_effect(change) and not (keeps_closed and change.cell.is_closed)
+    ]
 
 
-def new_orders(made: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
+def _propose(
+    cell: Cell, action: str, adjustment: Adjustment | None, lock: bool
+) -> Change:
+    if action != SET:
+        return Change(cell, action)
+    assert adjustment is not None, "a number was parsed"
+    return Change(cell, LOCK if lock else SET, adjustment.apply(cell.orders))
+
+
+def _has_effect(change: Change) -> bool:
+    """Whether a change alters the number, who it is from, or the lock.
+
+    A planner's number that equals the model's of today has an effect: it stays when the
+    model's changes.
+    """
+    cell = change.cell
+    if change.action == WITHDRAW:
+        return cell.is_set
+    if change.action == UNLOCK:
+        return cell.is_locked
+    is_same_number = change.orders is None or (
+        cell.is_set and change.orders == cell.orders
+    )
+    return not is_same_number or (change.action == LOCK and not cell.is_locked)
+
+
+def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
     """The planned number after each change, by depot and day."""
-    numbers = {}
-    for change in made:
-        after = change.cell.orders if change.orders is None else change.orders
-        if change.action == WITHDRAW:
-            after = change.cell.model_orders
-        numbers[change.cell.depot, pd.Timestamp(change.cell.day_on)] = after
-    return numbers
+    return {
+        (change.cell.depot, pd.Timestamp(change.cell.day_on)): _orders_after(change)
+        for change in changes
+    }
+
+
+def _orders_after(change: Change) -> float:
+    if change.orders is not None:
+        return change.orders
+    cell = change.cell
+    # A lock on a day that nobody had set held the model's number of then.
+    is_models_again = change.action == UNLOCK and not cell.is_set
+    if change.action == WITHDRAW or is_models_again:
+        return cell.model_orders
+    return cell.orders
 
 
 def preview(
@@ -109,25 +136,31 @@ def preview(
     numbers: Mapping[tuple[str, pd.Timestamp], float],
     settings_after: Settings | None = None,
 ) -> pd.DataFrame:
-    """Orders and vans of the city before and after, a row for each day that is touched.
+    """Orders and vans of the edited depots, and the city's shortage, before and after.
 
-    `numbers` are of `new_orders`; `settings_after` is None where the settings stay.
+    Args:
+      week: The rows of `queries.fleet_week` of one city.
+      settings: Settings of cities.
+      bands: As `planning.by_city` takes them.
+      numbers: From `new_orders`.
+      settings_after: Settings of cities after the edit; None where they stay.
 
     Returns:
-      target_on; of the depots that are touched: orders_before, orders_after, vans_before,
-      vans_after (needed); of the city: short_before, short_after (vans).
+      A row for each edited day: target_on; of the edited depots: orders_before,
+      orders_after, vans_before, vans_after (needed); of the city: short_before,
+      short_after (vans).
     """
     after = planning.with_changes(week, numbers)
-    touched = {depot for depot, _ in numbers}
+    edited = {depot for depot, _ in numbers}
     days = {day for _, day in numbers}
     parts: dict[str, pd.Series] = {}
-    for name, rows, valid in (
+    for name, rows, city_settings in (
         ("before", week, settings),
         ("after", after, settings_after or settings),
     ):
-        plan = planning.make_plan(rows, valid)
-        by_city = planning.by_city(plan, valid, bands)
-        own = plan[plan["depot_id"].isin(touched)].groupby("target_on")
+        plan = planning.make_plan(rows, city_settings)
+        by_city = planning.by_city(plan, city_settings, bands)
+        own = plan[plan["depot_id"].isin(edited)].groupby("target_on")
         parts |= {
             f"orders_{name}": own["point"].sum(),
             f"vans_{name}": own["needed"].sum(),

@@ -14,7 +14,8 @@ from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet
 FRIDAY = date(2025, 11, 21)
 OPEN = Cell("A", FRIDAY, 341.0, 341.0)
 SET_ALREADY = Cell("B", FRIDAY, 420.0, 341.0, 7, is_set=True)
-LOCKED = Cell("C", FRIDAY, 100.0, 100.0, 8, is_locked=True)
+LOCKED = Cell("C", FRIDAY, 100.0, 130.0, 8, is_locked=True)
+SET_AND_LOCKED = Cell("E", FRIDAY, 420.0, 341.0, 9, is_set=True, is_locked=True)
 CLOSED = Cell("D", FRIDAY, 0.0, 0.0, is_closed=True)
 ALL = [OPEN, SET_ALREADY, LOCKED, CLOSED]
 
@@ -64,7 +65,7 @@ def test_a_percentage_is_of_the_planned_number_in_whole_orders():
 
 @pytest.mark.parametrize(
     ("action", "expected"),
-    [(LOCK, "ABD"), (UNLOCK, "C"), (WITHDRAW, "B")],
+    [(LOCK, "AB"), (UNLOCK, "C"), (WITHDRAW, "B")],
 )
 def test_an_action_leaves_out_the_days_it_cannot_change(action, expected):
     made = edits.changes(ALL, action, None, lock=False)
@@ -79,9 +80,34 @@ def test_closed_wins_over_a_number_for_several_depots_but_not_for_one():
     assert (made.action, made.orders) == (LOCK, 50)
 
 
+def test_one_closed_day_alone_is_locked():
+    [made] = edits.changes([CLOSED], LOCK, None, lock=False)
+    assert (made.action, made.orders) == (LOCK, None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "orders", "lock", "expected"),
+    [
+        pytest.param(SET_ALREADY, 420, False, [], id="a planner's number"),
+        pytest.param(SET_ALREADY, 420, True, [LOCK], id="a planner's number, locked"),
+        pytest.param(OPEN, 341, False, [SET], id="the model's number of today"),
+    ],
+)
+def test_the_same_number_again_changes_only_what_was_not_fixed(
+    cell, orders, lock, expected
+):
+    made = edits.changes([cell], SET, Adjustment(orders=orders), lock)
+    assert [each.action for each in made] == expected
+
+
 @pytest.mark.parametrize(
     ("cell", "action", "expected"),
-    [(SET_ALREADY, WITHDRAW, 341), (SET_ALREADY, LOCK, 420), (LOCKED, UNLOCK, 100)],
+    [
+        (SET_ALREADY, WITHDRAW, 341),
+        (SET_ALREADY, LOCK, 420),
+        (LOCKED, UNLOCK, 130),
+        (SET_AND_LOCKED, UNLOCK, 420),
+    ],
 )
 def test_the_number_after_an_action(cell, action, expected):
     made = edits.changes([cell], action, None, lock=False)

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from dashboard.planning import overrides
+from dashboard.planning import edits, overrides
 from dashboard.planning.overrides import (
     LOCK,
     SET,
@@ -204,6 +204,20 @@ def test_undo_of_an_unlocking_after_another_night_sets_no_number(tomorrow, write
     overrides.add(undo)
     found = cell(DEPOT, tomorrow)
     assert (found.orders, found.is_set, found.is_locked) == (model, False, True)
+
+
+@pytest.mark.parametrize("locked", [None, 900.0], ids=["the model's", "a planner's"])
+def test_unlocking_after_another_night_gives_the_number_of_its_preview(
+    tomorrow, write, locked
+):
+    change(LOCK, locked, day=tomorrow)
+    f = schema.forecasts.c
+    is_day = (f.depot_id == DEPOT) & (f.target_on == tomorrow)
+    write(sa.update(schema.forecasts).where(is_day).values(point=f.point + 10))
+    unlocking = batch(UNLOCK, None, cell(DEPOT, tomorrow))
+    [previewed] = edits.new_orders(unlocking.changes).values()
+    overrides.add(unlocking)
+    assert cell(DEPOT, tomorrow).orders == previewed
 
 
 def test_undo_does_not_take_back_what_somebody_else_did_since(tomorrow):
