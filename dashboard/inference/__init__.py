@@ -1,1 +1,1 @@
-"""Scenarios and drivers of a forecast, computed on the CPU."""
+"""Scenarios and drivers of a forecast, computed on the CPU: `what_if`."""
