@@ -2,4 +2,11 @@
 
 They save planners' overrides and city settings (`planning`), and, where allowed, the champion
 (`models.promotion`); nothing else.
+
+app         navigation              views       one file a page, named as in `app`
+components  widgets and forms       queries     cached tables from the database, by `sql`
+text        sentences               tables      display tables, HTML and files
+charts      Altair charts           inference   what-if on the CPU
+planning    vans and overrides      models      making a champion
+auth        login                   server      starts and serves all this
 """

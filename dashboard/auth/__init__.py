@@ -1,1 +1,4 @@
-"""Login and access control of the pages."""
+"""Login and access control of the pages.
+
+login    the access rule of login.toml      session  the logged-in user
+"""

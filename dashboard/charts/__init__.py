@@ -1,1 +1,4 @@
-"""Tables to Altair charts; no I/O."""
+"""Tables to Altair charts; no I/O.
+
+charts     every chart      encodings  axes, colours, legends and tooltips they share
+"""

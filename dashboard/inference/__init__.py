@@ -1,1 +1,1 @@
-"""Scenarios of a forecast, and the contributions to it, computed on the CPU."""
+"""Scenarios of a forecast, and the contributions to it, computed on the CPU: `what_if`."""

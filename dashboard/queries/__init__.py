@@ -2,6 +2,10 @@
 
 Results are cached for all sessions and keyed by `Freshness`, so that a stale result
 cannot be served after a nightly run.
+
+database   the connection: read-only, with short timeouts      replica   whether it is behind
+freshness  freshness of data and forecast, the cache key       fleet, depot, accuracy,
+overrides, pipeline: the queries of a page, by what they are about; their SQL is in `sql`
 """
 
 from dashboard.queries.accuracy import (

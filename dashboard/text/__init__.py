@@ -1,1 +1,8 @@
-"""Sentences and formatted numbers for the pages."""
+"""Sentences and formatted numbers for the pages.
+
+formatting        numbers, days and names
+summaries         sentences and key figures of query results
+plan_summaries    those of a plan                brief             what needs a decision today
+ranking           sort order of depots           depot_notices     what is unusual at a depot
+run_descriptions  runs and backfills as tables
+"""

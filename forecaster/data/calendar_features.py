@@ -1,4 +1,19 @@
-"""Calendar features: season, weekday, holidays and events of each day."""
+"""Calendar features: season, weekday, holidays and events of each day.
+
+A new calendar column, which the network reads:
+  1. `calendar_columns`: its name and its values, after the columns of season and month.
+     These come first, and are cut off by position (`SEASON_COLUMNS` in `model.model`,
+     `model.export` and `inference.numpy_model`; `n_unidentified_columns` in
+     `model.two_stage_fit`).
+  2. `lead_columns`, if it is made of events: it fills three columns for each kind (the day,
+     the day before, the day after), found by the name of the first.
+  3. `features.CALENDAR_REACH`, if it reads more than 14 days of calendar after its day.
+  4. Train anew: an artefact keeps the names of its columns, and one of other columns is
+     refused. The one that the tests keep, `tests/forecaster/inference/kept`, is made anew as
+     the docstring of `test_a_kept_artefact_keeps_its_forecast` says.
+
+What moves the baseline beneath the network is another place: `effect_columns`.
+"""
 
 from calendar import monthrange
 from collections.abc import Sequence

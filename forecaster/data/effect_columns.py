@@ -1,4 +1,13 @@
-"""Columns of the calendar whose effects `calendar_effects` estimates."""
+"""Columns of the calendar whose effects `calendar_effects` estimates: they move the baseline.
+
+Columns that the network reads are in `calendar_features`, whose docstring says how to add one.
+
+An artefact keeps the effects by position, and not the names of these columns: one more or
+one less fails only when it forecasts, another order or meaning is not noticed at all. So
+whoever changes `effect_columns`, or the constants below that shape its values, raises
+`SCHEMA` in `inference.artefact_file`, by which older artefacts are refused, and makes the kept
+artefact of the tests anew under the new number.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -11,9 +11,8 @@ A new column of `build_features` takes four steps, and needs no change of the ne
   4. `PAST_COLUMNS` and `past`, if it describes a context day; `FUTURE_COLUMNS` and
      `future`, if it describes a day ahead: the column's name and its value, at the same
      place in both.
-A calendar column needs only `calendar_features.calendar_columns`, after those of the time of
-year, and `lead_columns` if it is made of events. Artefacts trained on other columns are
-refused: train again.
+Artefacts trained on other columns are refused: train again. The steps for a calendar column
+are in the docstring of `calendar_features`.
 """
 
 import math

@@ -14,6 +14,7 @@ import numpy as np
 from forecaster.errors import ArtefactError
 
 SCHEMA = 6
+"""Raised with any change of the manifest or the arrays, or of `data.effect_columns`."""
 MANIFEST = "manifest.json"
 
 

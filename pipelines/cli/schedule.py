@@ -88,6 +88,8 @@ def _overview(context: CommandContext) -> dict[str, Any]:
 
 
 def _show(overview: dict[str, Any]) -> None:
+    from pipelines.scheduling.schedule import CATCH_UP_MINUTES, MAX_ATTEMPTS
+
     last_night, zone = overview["last_night"], ZoneInfo(overview["timezone"])
     upcoming = datetime.fromisoformat(overview["next"])
     next_times = _times(upcoming, zone)
@@ -101,7 +103,11 @@ def _show(overview: dict[str, Any]) -> None:
     if last_night is None:
         echo("No night has run yet.")
     if overview["due_now"]:
-        echo(f"The night of {overview['due_now']} is due, and not done.")
+        echo(
+            f"The night of {overview['due_now']} is due, and not done. The scheduler tries it "
+            f"{MAX_ATTEMPTS} times, {CATCH_UP_MINUTES} minutes apart, and then goes on with the "
+            "next; 'harbor nightly' runs it at once."
+        )
     if not overview["scheduler_runs"]:
         echo("No scheduler is running. Start one with 'harbor schedule run'.")
 

@@ -110,7 +110,12 @@ class NightlyJobs:
         self._run_night(origin_at(self._engine, self._settings, hour))
 
     def catch_up(self) -> None:
-        """Runs the newest night if it was missed or failed, or if its feed came late."""
+        """Runs the newest night if it was missed or failed, or if its feed came late.
+
+        Called every `CATCH_UP_MINUTES`. A failed night is retried here, until it has had
+        `MAX_ATTEMPTS` with that of its hour; then it is given up, and the next night does its
+        work. A night whose feed was late runs up to `MAX_LATE_ATTEMPTS` times.
+        """
         if is_held(self._engine, NIGHTLY_LOCK):
             return
         now, limit = self._now(), MAX_ATTEMPTS
@@ -120,8 +125,15 @@ class NightlyJobs:
             origin = feed_freshness.late_origin_with_new_files(
                 self._engine, self._settings.inbox, now
             )
-        if origin is not None and self._attempts[origin] < limit:
-            self._run_night(origin)
+        if origin is None or self._attempts[origin] >= limit:
+            return
+        self._run_night(origin)
+        is_last = self._attempts[origin] == limit
+        if is_last and due_origin(self._engine, self._settings, now) == origin:
+            upcoming = str(self._settings.next_night(now))
+            log.warning(
+                "night_given_up", origin=str(origin), attempts=limit, next=upcoming
+            )
 
     def _run_night(self, origin: date) -> None:
         self._attempts[origin] += 1

@@ -35,8 +35,9 @@ class NightSettings(BaseSettings):
     )
     nightly_at: WallClock = Field(
         default="04:30",
-        description="When the night runs, in `timezone`; once a day, also where the clocks "
-        "leave that hour out or bring it twice.",
+        description="When `harbor schedule run` starts the night, in `timezone`; once a day, "
+        "also where the clocks leave that hour out or bring it twice. A timer or CronJob has "
+        "an hour of its own; pages and alerts go by this one.",
     )
     look_back_days: int = Field(
         default=400,

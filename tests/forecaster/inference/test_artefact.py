@@ -158,7 +158,15 @@ def test_the_file_carries_no_time(path):
 
 
 def test_a_kept_artefact_keeps_its_forecast():
-    """Made by `make_artefact(make_panel(n_depots=3, n_days=100), seed=3)`."""
+    """Beside schema-N.npz lies its forecast. To make both anew, with N the schema:
+
+    panel = make_panel(n_depots=3, n_days=100)
+    made = make_artefact(panel, seed=3)
+    artefacts.save(made, kept).rename(kept / "schema-N.npz")
+    forecast = vars(infer.forecast(made, panel))
+    quantiles = {name: forecast[name].tolist() for name in ("p10_dh", "p50_dh", "p90_dh")}
+    (kept / "schema-N.json").write_text(json.dumps(quantiles))
+    """
     kept = Path(__file__).parent / "kept"
     artefact = artefacts.load(kept / "schema-6.npz")
     panel = make_panel(n_depots=3, n_days=100)

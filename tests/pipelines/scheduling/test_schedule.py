@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from pipelines.cli.night_findings import check_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
@@ -211,10 +212,20 @@ def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(fleet_of):
 @pytest.mark.db
 def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(fleet_of):
     fleet = fleet_of(state="failed")
-    fleet.jobs.start_night()
-    for _ in range(5):
+    with capture_logs() as lines:
+        fleet.jobs.start_night()
+        fleet.now += timedelta(minutes=10)
         fleet.jobs.catch_up()
+        assert [line["event"] for line in lines] == ["nightly_ended"] * 2
+        for _ in range(4):
+            fleet.jobs.catch_up()
     assert fleet.ran == [day(9)] * 3
+    assert [line for line in lines if line["event"] == "night_given_up"] == [
+        {
+            "event": "night_given_up", "log_level": "warning", "origin": str(day(9)),
+            "attempts": 3, "next": "2026-06-11 04:30:00+02:00",
+        }
+    ]  # fmt: skip
     fleet.state = "done"
     fleet.now += timedelta(days=1)
     fleet.jobs.start_night()
