@@ -101,7 +101,7 @@ def past_sentence(past: pd.DataFrame) -> str:
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE beside both baselines, from `queries.accuracy`."""
+    """Summary of the forecast's MAPE and both baselines', from `queries.accuracy`."""
     model, naive, median = (
         _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
     )
