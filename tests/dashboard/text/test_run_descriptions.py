@@ -76,7 +76,7 @@ def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
     assert row == {
         "Plan": "4", "Days": "Sat 1 Nov 2025 – Mon 3 Nov 2025", "State": "paused",
         "Progress": "1 of 3",
-        "Details": "1 failed: No model.; 2 slots skipped; about 1 min 30 s left; "
+        "Details": "1 failed: No model.; 2 tasks skipped; about 1 min 30 s left; "
         "cancel requested",
     }  # fmt: skip
 
