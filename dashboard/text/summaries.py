@@ -98,7 +98,7 @@ def past_sentence(past: pd.DataFrame) -> str:
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE beside both naive forecasts, from `queries.accuracy`."""
+    """Summary of the forecast's MAPE and both naive forecasts', from `queries.accuracy`."""
     model, naive, median = (
         _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
     )

@@ -1,4 +1,4 @@
-"""The page "Accuracy": forecast errors beside the naive forecasts."""
+"""The page "Accuracy": forecast errors compared with the naive forecasts."""
 
 import streamlit as st
 
@@ -84,7 +84,7 @@ if not scope.depot:
     )
     depots = queries.depot_accuracy(scope, order == BY_VALUE, freshness)
     if depots.empty:
-        st.caption("No depot has a forecast beside last week's orders yet.")
+        st.caption("No depot has both a forecast and last week's orders yet.")
     else:
         st.caption(
             f"The first {len(depots)} of "

@@ -298,7 +298,7 @@ def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(
     path.write_bytes(whole)
     assert control.queue_failed(fleet, plan.backfill_id) == 2
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
-    with pytest.raises(NothingToDoError, match="Plan 1 has no failed slots"):
+    with pytest.raises(NothingToDoError, match="Plan 1 has no failed tasks"):
         control.queue_failed(fleet, plan.backfill_id)
 
 

@@ -117,7 +117,7 @@ def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
     ("arguments", "code", "says"),
     [
         (("pause", 1), 3, "not being applied"),
-        (("retry", 1, "--failed"), 3, "Plan 1 has no failed slots"),
+        (("retry", 1, "--failed"), 3, "Plan 1 has no failed tasks"),
         (("apply", 9), 1, "There is no backfill plan 9"),
     ],
 )
