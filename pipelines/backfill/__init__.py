@@ -1,5 +1,7 @@
 """Backfills: the nightly steps over past origins, planned slot by slot before they run.
 
+A slot is one step at one origin; people read it as a task.
+
 request   the validated request             planner       lays out the slots of a plan
 plan      the stored plan, and its checks   apply         runs the waiting slots
 control   locks; pause, cancel and retry    hindcast      runs the forecast slots
