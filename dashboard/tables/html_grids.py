@@ -53,8 +53,11 @@ def week(
     ]
     rows = depots.to_dict("records")
     limit = max(max_depots // n_cities, 1)
+    advice = "" if n_cities == 1 else "choose the city, or "
+    notice = f'<tr><th scope="row" colspan="{1 + len(heads)}"><small>and {{:,}} more: '
+    notice += f"{advice}open “View data”</small></th></tr>"
     bodies = [
-        _city(str(city), list(own), limit)
+        _city(str(city), list(own), limit, notice)
         for city, own in groupby(rows, itemgetter("city"))
     ]
     if len(bodies) > 1:
@@ -129,15 +132,12 @@ def _error_cell(row: Row, best: float, worst: float) -> str:
     )
 
 
-def _city(city: str, rows: list[Row], limit: int) -> list[str]:
-    """A city's totals, and its first depots."""
+def _city(city: str, rows: list[Row], limit: int, notice: str) -> list[str]:
+    """A city's totals, its first depots, and the notice with the number of others."""
     depots = [list(own) for _, own in groupby(rows, itemgetter("depot_id"))]
     lines = [_city_totals(city, rows), *map(_depot, depots[:limit])]
     if len(depots) > limit:
-        lines.append(
-            f'<tr><th scope="row" colspan="10"><small>and {len(depots) - limit:,} more: '
-            "choose the city, or open “View data”</small></th></tr>"
-        )
+        lines.append(notice.format(len(depots) - limit))
     return lines
 
 
