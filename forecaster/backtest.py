@@ -67,7 +67,7 @@ class Scores:
     days: int
 
     def in_percent(self) -> dict[str, float | int | None]:
-        """Scores by name, in percent where applicable; None for NaN."""
+        """Scores by name: mape, wape and bias in percent, coverage80 a fraction; None for NaN."""
         return {
             "mape": _rounded(100 * self.mape, 3),
             "wape": _rounded(100 * self.wape, 3),

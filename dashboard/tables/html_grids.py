@@ -52,8 +52,12 @@ def fleet_grid(
         '<th scope="col" class="wide">vs last week</th>',
     ]
     limit = max(max_depots // n_cities, 1)
+    advice = "" if n_cities == 1 else "choose the city, or "
+    notice = f'<tr><th scope="row" colspan="{1 + len(heads)}"><small>and {{:,}} more: '
+    notice += f"{advice}open “View data”</small></th></tr>"
     bodies = [
-        _city(str(city), own, limit) for city, own in depots.groupby("city", sort=False)
+        _city(str(city), own, limit, notice)
+        for city, own in depots.groupby("city", sort=False)
     ]
     if len(bodies) > 1:
         bodies.insert(0, [_city_totals("All cities", depots)])
@@ -127,17 +131,14 @@ def _error_cell(row: Row, best: float, worst: float) -> str:
     )
 
 
-def _city(city: str, depots: pd.DataFrame, limit: int) -> list[str]:
-    """A city's totals, and its first depots."""
+def _city(city: str, depots: pd.DataFrame, limit: int, notice: str) -> list[str]:
+    """A city's totals, its first depots, and the notice with the number of others."""
     depot_ids = depots["depot_id"].unique()
     shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
     lines = [_city_totals(city, depots)]
     lines += [_depot(list(own)) for _, own in groupby(shown, itemgetter("depot_id"))]
     if len(depot_ids) > limit:
-        lines.append(
-            f'<tr><th scope="row" colspan="10"><small>and {len(depot_ids) - limit:,} more: '
-            "choose the city, or open “View data”</small></th></tr>"
-        )
+        lines.append(notice.format(len(depot_ids) - limit))
     return lines
 
 

@@ -31,12 +31,14 @@ def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
 
 
 def abbreviate(value: float) -> str:
-    """Abbreviated orders: '371k', '3.74M'; below 1,000 not abbreviated."""
+    """Abbreviated orders: '371k', '3.74M', '1.23B'; below 1,000 not abbreviated."""
     if value < 999.5:
         return orders(value)
     if value < 999_500:
         return f"{value / 1000:.0f}k"
-    return f"{value / 1_000_000:.3g}M"
+    if value < 999_500_000:
+        return f"{value / 1_000_000:.3g}M"
+    return f"{value / 1_000_000_000:.3g}B"
 
 
 def since(previous_origin: date, origin: date) -> str:
@@ -158,7 +160,7 @@ def display_name(name: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
-    """'Delft, Poplar and 3 more'; `noun` follows the number."""
+    """'Delft, Poplar, Loop and 2 more'; `noun` follows the number."""
     more = len(names) - most
     rest = f" and {more:,} more {noun}".rstrip() if more > 0 else ""
     return ", ".join(names[:most]) + rest

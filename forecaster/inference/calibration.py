@@ -21,7 +21,8 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
 
     Args:
       evaluation_artefact: Artefact trained through an earlier day than the panel's origin.
-      panel: Demand with the held-out days; each of them but the last is an origin.
+      panel: Demand with the held-out days. Origins are the day that the artefact was
+        trained through, and every held-out day but the last.
 
     Raises:
       NoDataError: a horizon day has no known actual.

@@ -73,12 +73,14 @@ def withdraw_event(
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
     from pipelines.runs.ledger import recorded
-    from pipelines.store import events
+    from pipelines.store import commit_order, events, ingest
 
     with open_context() as context, recorded(context.engine, "withdraw") as run:
         with run.engine.begin() as connection:
             event = _event_to_withdraw(connection, event_id)
-            withdrawn = events.withdraw(connection, event, reason, context.now)
+            commit_order.block_new_runs(connection)
+            now = ingest.now(connection)
+            withdrawn = events.withdraw(connection, event, reason, now)
         run.metrics |= {"event_id": withdrawn.event_id}
     sentence = (
         f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to "

@@ -34,8 +34,11 @@ def list_files(
 
     with open_context() as context, context.engine.connect() as connection:
         newest = store.newest_files(connection, limit, file)
+        n_all = store.count_files(connection, file)
     empty = "No file has been loaded."
-    show_list("Files", newest, _row, as_json=as_json, empty=empty)
+    show_list(
+        "Files", newest, _row, as_json=as_json, empty=empty, n_all=n_all, noun="files"
+    )
 
 
 @app.command("withdraw")

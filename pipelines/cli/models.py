@@ -11,7 +11,7 @@ from pipelines.cli.choices import SCORE_SEGMENTS
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_result, show_table
 from pipelines.cli.context import AsJson, open_context
-from pipelines.cli.train import show_scores
+from pipelines.cli.train import coverage_percent, show_scores
 
 if TYPE_CHECKING:
     from pipelines.store.models import Model
@@ -147,7 +147,9 @@ def live(
             *(row[name] for name in columns),
             "baseline" * row["is_fallback"],
         )
-        for row in scores
+        for row in (
+            row | {"coverage80": coverage_percent(row["coverage80"])} for row in scores
+        )
     ]
     heading = (by, *columns.values(), "fallback")
     show_table(f"Live forecasts of {days} days", heading, rows)

@@ -24,7 +24,11 @@ def nightly(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Loads the inbox, counts demand, scores, trains, promotes and forecasts.
+    """Loads the inbox, counts demand, scores, prunes, trains, promotes and forecasts.
+
+    Pruning deletes old model files, and orders and forecasts beyond HARBOR_KEEP_ORDERS_DAYS
+    and HARBOR_KEEP_FORECASTS_DAYS where these are set. Before training, the accuracy of the
+    live forecasts is checked.
 
     Run again after an interruption, it continues from there. If the night is done and no
     new data has come in, it does nothing and ends with 3.

@@ -59,7 +59,11 @@ def train(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Trains a model, evaluates it, and makes it champion if it beats the naive forecast.
+    """Trains a model, evaluates it on held-out days, and makes it champion if it passes.
+
+    It passes if it beats the seasonal naive there, its MAPE is at most 1.02 times the
+    champion's and not the same, it is not trained on older data, and its canary, a trial
+    forecast, passes. The first model of a fleet needs only the canary.
 
     Example: `harbor train --through 2026-03-31`
     """
@@ -150,11 +154,17 @@ def show_scores(scores: dict[str, Any], title: str) -> None:
     own = "baseline" if scores.get("network_share") == 0 else "gru"
     columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
     names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")
-    rows = [
-        (own if name == "gru" else name, *(each[key] for key in columns))
-        for name, each in scores["models"].items()
-    ]
+    rows = []
+    for name, each in scores["models"].items():
+        shown = each | {"coverage80": coverage_percent(each["coverage80"])}
+        label = own if name == "gru" else name
+        rows.append((label, *(shown[column] for column in columns)))
     show_table(title, names, rows)
+
+
+def coverage_percent(coverage: float | None) -> int | None:
+    """The coverage of an interval, a fraction in JSON, in whole percent for people."""
+    return None if coverage is None else round(100 * coverage)
 
 
 @contextmanager

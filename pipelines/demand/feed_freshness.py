@@ -79,7 +79,7 @@ def late_origin_with_new_files(
         origin: date = done["origin_on"]
         if now - done["started_at"] > RERUN_WINDOW:
             return None
-        if runs.night_without_news(connection, origin) is None:
+        if runs.night_without_new_data(connection, origin) is None:
             return origin
     # A night that loaded nothing from the newer files need not read them again.
     return origin if _has_newer_file(inbox, last_night["started_at"]) else None

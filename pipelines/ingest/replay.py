@@ -138,15 +138,15 @@ class _FileReplay:
                 reason=row.reason,
             )
         good = [row.quarantine_id for index, row in enumerate(rows) if index not in bad]
-        quarantine.set_replayed(self.connection, good)
         accepted = 0
         if good:
+            # Before the rows take the timestamps of their replay and of becoming known.
+            commit_order.block_new_runs(self.connection)
+            quarantine.set_replayed(self.connection, good)
             accepted = self._load(mapping, validated.good_rows(), options.id_namespace)
         return ReplayResult(accepted, len(good) - accepted, len(bad))
 
     def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
-        # Before an event or a signal takes the timestamp at which it became known.
-        commit_order.block_new_runs(self.connection)
         schema, file_id = mapping.schema, self.file.file_id
         staging = store.StagingTable.create(
             self.connection, schema.table, mapping.stored

@@ -30,7 +30,7 @@ from pipelines.ingest.small_files import (
     parse_if_small,
 )
 from pipelines.ingest.sources import Source, Unreadable
-from pipelines.ingest.spool import FoundFile, Spool
+from pipelines.ingest.spool import SourceOrError, Spool
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
 from pipelines.store.demo import read_demo_fleet
@@ -132,7 +132,7 @@ class _Ingestion:
 
     begin: Begin
     parser: Parser
-    files: Sequence[FoundFile]
+    files: Sequence[SourceOrError]
     options: FileOptions
     settings: Settings
     today: date
@@ -185,7 +185,7 @@ class _Ingestion:
         return unused
 
     def _parse(
-        self, file: FoundFile, unused_columns: set[str]
+        self, file: SourceOrError, unused_columns: set[str]
     ) -> LoadRequest | FileReport:
         """Parses the header of a file, or all of a small one; reports if that fails."""
         if isinstance(file, Unreadable):

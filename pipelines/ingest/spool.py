@@ -1,12 +1,13 @@
-"""Finds the files of a call, and copies remote ones into a temporary folder.
+"""Finds the files of one ingest command, and copies remote ones into a temporary folder.
 
 Standard input, http(s):// URLs, the rows of a query and the files in a .zip are copied.
 """
 
+import http.client
 import sys
-import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from pipelines.ingest.database_source import write_rows
 from pipelines.ingest.sources import (
     ARCHIVE_SUFFIX,
     SUFFIXES,
+    WORKBOOK_SUFFIX,
     Source,
     Unreadable,
     find_sources,
@@ -42,27 +44,37 @@ SUFFIX_OF_TYPE = {
     "text/tab-separated-values": ".tsv",
 }
 """Suffix for a URL without a known one, by its Content-Type; CSV for any other."""
-SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ".zip"}
+SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
 """Suffix for standard input, by its first bytes; CSV for any other."""
+WORKBOOK_PART = "xl/workbook.xml"
+"""Every .xlsx file is an archive that contains it."""
 
-FoundFile = Source | Unreadable
+SourceOrError = Source | Unreadable
 
 
 class Spool:
-    """The temporary folder for the copies of one call."""
+    """Temporary copies of the files of one ingest command."""
 
     def __init__(self, folder: Path, max_bytes: int, query: str | None = None) -> None:
-        """Copies nothing yet; the caller removes the folder, which is empty, and its copies.
+        """Copies nothing yet.
 
-        No copy is larger than `max_bytes`. A query is run on each location, a database URL.
+        Args:
+          folder: An empty folder; the caller removes it with the copies.
+          max_bytes: Maximum size of a copy, and of all copies from one archive.
+          query: If it is given, every location is a database URL and it runs on each.
         """
         self._folder = folder
         self._max_bytes = max_bytes
         self._query = query
         self._numbers = count()
 
-    def find(self, locations: Sequence[str], excluded: Path) -> list[FoundFile]:
-        """Returns the files at some locations, archives unpacked, sorted by address."""
+    def find(self, locations: Sequence[str], excluded: Path) -> list[SourceOrError]:
+        """Returns the files at some locations, archives unpacked, sorted by address.
+
+        Args:
+          locations: Files, folders, URLs, or `STDIN`.
+          excluded: A folder that is not searched.
+        """
         remote = [location for location in locations if self._is_remote(location)]
         local = [location for location in locations if location not in remote]
         files = [*find_sources(local, excluded), *map(self._copy_remote, remote)]
@@ -73,7 +85,7 @@ class Spool:
         is_web = urlsplit(location).scheme in ("http", "https")
         return location == STDIN or self._query is not None or is_web
 
-    def _copy_remote(self, location: str) -> FoundFile:
+    def _copy_remote(self, location: str) -> SourceOrError:
         display_path = location if location == STDIN else without_credentials(location)
         try:
             if location == STDIN:
@@ -95,6 +107,8 @@ class Spool:
         )
         path = self._new_path(f"stdin{next(suffixes, '.csv')}")
         self._copy(stream, path, "Standard input", start)
+        if path.suffix == ARCHIVE_SUFFIX and _is_workbook(path):
+            return path.rename(path.with_suffix(WORKBOOK_SUFFIX))
         return path
 
     def _fetch(self, url: str, display_path: str) -> Path:
@@ -107,16 +121,15 @@ class Spool:
                     name += SUFFIX_OF_TYPE.get(kind, ".csv")
                 path = self._new_path(name)
                 self._copy(response, path, display_path)
-        except OSError as error:
-            reason = getattr(error, "reason", None) or error
-            cause = first_line(reason) if isinstance(reason, Exception) else reason
+                _require_complete(response)
+        except (OSError, http.client.HTTPException) as error:
             raise RefusedFileError(
-                f"{display_path} cannot be fetched: {cause}. Check the address, and whether this "
+                f"{display_path} cannot be fetched: {_fetch_failure(error)}. Check the address, and whether this "
                 "machine may reach it."
             ) from None
         return path
 
-    def _members(self, file: FoundFile) -> Iterator[FoundFile]:
+    def _members(self, file: SourceOrError) -> Iterator[SourceOrError]:
         """Yields the files in a .zip; any other file as it is."""
         if isinstance(file, Unreadable) or not file.path.lower().endswith(
             ARCHIVE_SUFFIX
@@ -131,15 +144,16 @@ class Spool:
             OSError,
             RuntimeError,
             zipfile.BadZipFile,
+            zlib.error,
             pa.ArrowException,
         ) as error:
             yield Unreadable(
                 file.display_path,
-                f"{file.name} cannot be unpacked: {first_line(error)}. Send it again, "
-                "without a password.",
+                f"{file.name} cannot be unpacked: {first_line(error)}. Send an "
+                "intact zip without a password.",
             )
 
-    def _unpacked(self, archive: Source) -> Iterator[FoundFile]:
+    def _unpacked(self, archive: Source) -> Iterator[SourceOrError]:
         with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
             inside = [info for info in packed.infolist() if _is_loadable(info.filename)]
             if not inside:
@@ -147,11 +161,14 @@ class Spool:
                     f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
                 )
             copies = []
+            size = 0
             for info in inside:
                 path = self._new_path(PurePosixPath(info.filename).name)
                 within = f"{archive.display_path}/{info.filename}"
                 with packed.open(info) as member:
-                    self._copy(member, path, within)
+                    size += self._copy(member, path, within)
+                if size > self._max_bytes:
+                    raise self._too_large(f"{archive.display_path}, once unpacked,")
                 address = f"{archive.address}/{info.filename}"
                 copies.append(local_source(path, within, address))
         for copy in copies:
@@ -165,19 +182,51 @@ class Spool:
 
     def _copy(
         self, stream: IO[Any] | Any, path: Path, display_path: str, start: bytes = b""
-    ) -> None:
+    ) -> int:
+        """Copies a stream, of which `start` is read already, and returns its bytes."""
         size = len(start)
         with path.open("wb") as file:
             file.write(start)
             while data := stream.read(COPY_BLOCK_BYTES):
                 size += len(data)
                 if size > self._max_bytes:
-                    raise RefusedFileError(
-                        f"{display_path} holds more than {self._max_bytes >> 20:,} MiB "
-                        "(HARBOR_MAX_FILE_MIB). Look at what wrote it; if it is right, "
-                        "split it or raise the setting."
-                    )
+                    raise self._too_large(display_path)
                 file.write(data)
+        return size
+
+    def _too_large(self, display_path: str) -> RefusedFileError:
+        return RefusedFileError(
+            f"{display_path} holds more than {self._max_bytes >> 20:,} MiB "
+            "(HARBOR_MAX_FILE_MIB). Check the program that exports it; if the size is "
+            "right, split it or raise the setting."
+        )
+
+
+def _require_complete(response: http.client.HTTPResponse) -> None:
+    """Refuses a body shorter than its Content-Length, which reading in blocks lets pass.
+
+    Raises:
+      IncompleteRead: the connection ended early.
+    """
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+
+
+def _fetch_failure(error: OSError | http.client.HTTPException) -> str:
+    if isinstance(error, http.client.IncompleteRead):
+        return "the transfer ended before the end of the file"
+    if isinstance(error, http.client.InvalidURL):
+        return "the address is not valid"  # Its message may hold a password.
+    reason = getattr(error, "reason", None) or error
+    return first_line(reason) if isinstance(reason, Exception) else str(reason)
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return WORKBOOK_PART in packed.namelist()
+    except zipfile.BadZipFile:
+        return False  # Unpacking it will give the reason.
 
 
 def _is_loadable(name: str) -> bool:

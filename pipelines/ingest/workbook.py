@@ -13,13 +13,11 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest.parsing import unambiguous_text
 
 BLOCK_BYTES = 1 << 20
-MAX_PLACES = 10_000_000
-"""Sheets that reach over fewer places than this are read, whatever is empty in them."""
-MAX_PLACES_PER_CELL = 20
+MAX_GRID_CELLS = 10_000_000
+"""A sheet whose grid, empty cells included, has at most so many cells is always read."""
+MAX_GRID_CELLS_PER_FILLED = 20
+"""A larger grid is read if it has at most so many cells per filled one."""
 SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml")
-DIMENSION = re.compile(
-    rb'<(?:\w+:)?dimension ref="(?:[A-Z]+\d+:)?([A-Z]{1,3})(\d{1,7})"'
-)
 CELL = re.compile(
     rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=\"([A-Z]{1,3})(\d{1,7})\"(?:\s[^>]*[^/>])?>\s*<(?!/)"
 )
@@ -28,7 +26,7 @@ CELL = re.compile(
 
 @lru_cache(maxsize=1)
 def as_csv(data: bytes, name: str) -> bytes:
-    """Returns the rows of the only sheet that has any as CSV in UTF-8, one line each.
+    """Returns the rows of the only non-empty sheet as CSV in UTF-8, one line each.
 
     The last answer is kept, because a file is read several times.
 
@@ -37,7 +35,7 @@ def as_csv(data: bytes, name: str) -> bytes:
     """
     from python_calamine import CalamineError, load_workbook
 
-    _require_no_far_cells(data, name)
+    _require_no_stray_cells(data, name)
     try:
         book = load_workbook(io.BytesIO(data))
         sheets = {
@@ -62,32 +60,35 @@ def as_csv(data: bytes, name: str) -> bytes:
     return text.getvalue().encode()
 
 
-def _require_no_far_cells(data: bytes, name: str) -> None:
-    """Refuses a sheet with a stray cell: every place up to it would take memory."""
-    far: list[str] = []
+def _require_no_stray_cells(data: bytes, name: str) -> None:
+    """Refuses a sheet with a stray cell far outside the table.
+
+    Every cell of the grid up to it would take memory.
+    """
+    stray: list[str] = []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for part in filter(SHEET_PART.fullmatch, book.namelist()):
                 with book.open(part) as sheet:
-                    far += _far_cells(sheet)
+                    stray += _stray_cells(sheet)
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
         return  # Reading it as a spreadsheet will give the reason.
-    if far:
+    if stray:
         raise RefusedFileError(
-            f"{name} has a cell far from all others ({' and '.join(far)}), and everything up "
+            f"{name} has a stray cell far outside the table ({' and '.join(stray)}), and everything up "
             "to it would be read. Delete its row and its column, or export the sheet as CSV."
         )
 
 
-def _far_cells(sheet: IO[bytes]) -> list[str]:
-    """Returns the last cells to the right and below if nearly all places before are empty."""
+def _stray_cells(sheet: IO[bytes]) -> list[str]:
+    """Returns the rightmost and the lowest cell if nearly all of the grid up to them is empty.
+
+    The sheet's `<dimension>` is not trusted: some writers always give A1.
+    """
     count, rest = 0, b""
     widest, lowest = (0, ""), (0, "")
     while data := sheet.read(BLOCK_BYTES):
         rest += data
-        dimension = DIMENSION.search(rest) if count == 0 else None
-        if dimension and _column(dimension[1]) * int(dimension[2]) <= MAX_PLACES:
-            return []
         end = max(rest.rfind(b"row>"), 0)
         for letters, row in CELL.findall(rest, 0, end):
             count += 1
@@ -96,7 +97,7 @@ def _far_cells(sheet: IO[bytes]) -> list[str]:
             lowest = max(lowest, (int(row), cell))
         rest = rest[end:]
     area = widest[0] * lowest[0]
-    if area <= max(MAX_PLACES, MAX_PLACES_PER_CELL * count):
+    if area <= max(MAX_GRID_CELLS, MAX_GRID_CELLS_PER_FILLED * count):
         return []
     return list(dict.fromkeys((widest[1], lowest[1])))
 

@@ -128,7 +128,7 @@ def _set_origin(context: NightlyContext, parent: Run) -> None:
         context.origin = counting.default_origin(context.engine)
     with parent.engine.begin() as connection:
         runs.set_origin(connection, parent.run_id, context.origin)
-        done_run_id = runs.night_without_news(connection, context.origin)
+        done_run_id = runs.night_without_new_data(connection, context.origin)
     if done_run_id is not None:
         raise NothingToDoError(
             f"The night of {context.origin} is done (run {done_run_id}), and nothing has come "

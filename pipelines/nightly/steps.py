@@ -109,11 +109,11 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 def train(context: NightlyContext, run: Run) -> None:
     """Trains a challenger through the origin, unless an interrupted run already has."""
     with run.engine.connect() as connection:
-        previous = runs.training_without_news(connection, context.day)
+        previous = runs.training_without_new_data(connection, context.day)
     if previous is not None:
         run.metrics |= {
-            "model": previous["metrics"]["model"],
-            "by_run": previous["run_id"],
+            "model": previous.model,
+            "by_run": previous.run_id,
         }
         return
     cleanup.clean_up(run.engine, context.settings)

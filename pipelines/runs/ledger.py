@@ -123,7 +123,7 @@ def _end_after(error: BaseException, engine: sa.Engine, run: Run, step: str) -> 
 def fail_dead_runs(engine: sa.Engine) -> list[int]:
     """Marks running runs whose session has ended as failed, and returns their ids."""
     with engine.begin() as connection:
-        dead = runs.fail_dead(connection, DEAD_RUN_MESSAGE)
+        dead = runs.fail_runs_without_session(connection, DEAD_RUN_MESSAGE)
     for run_id in dead:
         log.warning("run_died", run_id=run_id)
     return dead

@@ -29,7 +29,7 @@ def newest_run(engine: sa.Engine) -> int:
       NoDataError: nothing has run yet.
     """
     with engine.connect() as connection:
-        run_id = runs.newest_parent(connection)
+        run_id = runs.newest_top_level_run(connection)
     if run_id is None:
         raise NoDataError("Nothing has run yet. 'harbor nightly' runs a night.")
     return run_id

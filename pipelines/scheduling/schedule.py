@@ -83,9 +83,12 @@ def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | N
     with snapshot(engine) as connection:
         origin = settings.origin_of(hour, demand_store.zones(connection))
         nights = runs.recorded_nights(connection)
-    if nights.first_on is None and now - hour > GRACE_PERIOD:
+    if nights.first_origin is None and now - hour > GRACE_PERIOD:
         return None
-    is_done = nights.done_on is not None and nights.done_on >= origin
+    is_done = (
+        nights.newest_completed_origin is not None
+        and nights.newest_completed_origin >= origin
+    )
     return None if is_done else origin
 
 

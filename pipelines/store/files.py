@@ -45,6 +45,14 @@ def newest_files(
     return [LoadedFile(*row) for row in connection.execute(statement)]
 
 
+def count_files(connection: sa.Connection, path: str | None = None) -> int:
+    """The number of files whose path contains a text, withdrawn ones among them."""
+    statement = sa.select(sa.func.count()).select_from(files)
+    if path is not None:
+        statement = statement.where(files.c.path.contains(path, autoescape=True))
+    return int(connection.scalar(statement) or 0)
+
+
 def files_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[LoadedFile]:
     """Files by their ids, earliest first; unknown ids are left out."""
     statement = sa.select(*COLUMNS).where(files.c.file_id.in_(file_ids))

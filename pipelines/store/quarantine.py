@@ -132,11 +132,14 @@ def rejected_of(connection: sa.Connection, file_id: int) -> list[tuple[int, Any]
 
 
 def set_replayed(connection: sa.Connection, quarantine_ids: Iterable[int]) -> None:
-    """Marks rows that went in after all; they stay as they were."""
+    """Marks rows that went in after all; they stay as they were.
+
+    The caller has called `commit_order.block_new_runs`.
+    """
     connection.execute(
         sa.update(quarantine)
         .where(quarantine.c.quarantine_id.in_(list(quarantine_ids)))
-        .values(replayed_at=sa.func.now())
+        .values(replayed_at=sa.func.clock_timestamp())
     )
 
 

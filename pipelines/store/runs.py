@@ -14,22 +14,32 @@ from pipelines.store import commit_order
 NOW = sa.func.clock_timestamp()
 STATES = ("running", "done", "failed", "skipped")
 NOT_SKIPPED = ("running", "done", "failed")
-IS_PARENT = runs.c.parent_id.is_(None)
-NO_NEWS = """
-    not exists (select from files where loaded_at > d.started_at)
+IS_TOP_LEVEL = runs.c.parent_id.is_(None)
+# Every table that brings what a nightly run reads; a new one is added here. Each timestamp
+# is taken after `commit_order.block_new_runs`. Versions of events without a file are made by
+# hand; a withdrawal of signals, too, marks its file.
+CHANGES_OF_DATA = """
+    select loaded_at as changed_at from files
+    union all select withdrawn_at from files
+    union all select known_at from event_versions where file_id is null
+    union all select replayed_at from quarantine
+"""
+# Of a nightly run whose step `demand` is `d`. Only other runs count demand after it ended.
+NO_NEW_DATA = f"""
+    not exists (select from ({CHANGES_OF_DATA}) change where changed_at > d.started_at)
     and not exists (select from demand_versions where recorded_at > d.finished_at)
 """
-NIGHT_WITHOUT_NEWS = f"""
+NIGHT_WITHOUT_NEW_DATA = f"""
 select max(n.run_id) from runs n
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
-where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEWS}
+where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEW_DATA}
 """
-TRAINING_WITHOUT_NEWS = f"""
-select t.run_id, t.metrics from runs t
+TRAINING_WITHOUT_NEW_DATA = f"""
+select t.run_id, t.metrics ->> 'model' as model from runs t
 join runs n on n.run_id = t.parent_id and n.step = 'nightly'
 join models m on m.version = t.metrics ->> 'model'
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
-where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NEWS}
+where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NEW_DATA}
 order by t.run_id desc limit 1
 """
 
@@ -80,10 +90,11 @@ def end_run(
     )
 
 
-def fail_dead(connection: sa.Connection, error: str) -> list[int]:
+def fail_runs_without_session(connection: sa.Connection, error: str) -> list[int]:
     """Fails the runs in progress whose session has ended, and returns their ids.
 
-    They end with their last log line. The two `%s` of the error become pid and host.
+    Their end is the time of their last log line, or their start if they have none. The
+    first `%s` of `error` is replaced by the run's pid, the second by its host.
     """
     last_line = sa.select(sa.func.max(run_lines.c.written_at)).where(
         run_lines.c.run_id == runs.c.run_id
@@ -107,21 +118,21 @@ def recent_runs(
 ) -> list[dict[str, Any]]:
     """The newest runs whose columns have the values of `filters`, newest first.
 
-    Runs that are steps of others are included only `with_steps`.
+    Steps of other runs are included only with `with_steps`.
     """
     statement = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
     for name, value in filters.items():
         statement = statement.where(runs.c[name] == value)
     if not with_steps:
-        statement = statement.where(IS_PARENT)
+        statement = statement.where(IS_TOP_LEVEL)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def newest_parent(connection: sa.Connection) -> int | None:
-    """The newest run that is no step of another; one that runs now before the others."""
+def newest_top_level_run(connection: sa.Connection) -> int | None:
+    """Id of the newest top-level run in progress, or else of the newest top-level run."""
     return connection.scalar(
         sa.select(runs.c.run_id)
-        .where(IS_PARENT)
+        .where(IS_TOP_LEVEL)
         .order_by((runs.c.state == "running").desc(), runs.c.run_id.desc())
         .limit(1)
     )
@@ -137,22 +148,31 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def night_without_news(connection: sa.Connection, origin: date) -> int | None:
-    """The nightly run that is done for an origin, if nothing has come in since."""
-    return connection.scalar(sa.text(NIGHT_WITHOUT_NEWS), {"origin": origin})
+def night_without_new_data(connection: sa.Connection, origin: date) -> int | None:
+    """Id of the newest nightly run done for an origin since which no data has changed."""
+    return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), {"origin": origin})
 
 
-def training_without_news(
+@dataclass(frozen=True)
+class NightlyTraining:
+    """A training that a nightly run has done: the id of its step, and the model's version."""
+
+    run_id: int
+    model: str
+
+
+def training_without_new_data(
     connection: sa.Connection, origin: date
-) -> dict[str, Any] | None:
-    """The training that a night has done for an origin, if nothing has come in since.
+) -> NightlyTraining | None:
+    """The newest training of a nightly run for an origin since which no data has changed.
 
-    One that was started by hand may have other settings, and does not count. News is
-    what came after the night's count: its training reads the data as of then.
+    A training that was started by hand may have other settings, and does not count. The
+    data counts as changed if it changed after the nightly run's step `demand`: its training
+    reads the data as of then.
     """
-    rows = connection.execute(sa.text(TRAINING_WITHOUT_NEWS), {"origin": origin})
-    row = rows.mappings().first()
-    return None if row is None else dict(row)
+    rows = connection.execute(sa.text(TRAINING_WITHOUT_NEW_DATA), {"origin": origin})
+    row = rows.first()
+    return None if row is None else NightlyTraining(*row)
 
 
 def newest_night(
@@ -171,16 +191,21 @@ def newest_night(
 
 @dataclass(frozen=True)
 class RecordedNights:
-    """The newest origin whose night is done or found nothing to do, and the oldest begun for."""
+    """The span of origins that have had a nightly run; None without one.
 
-    done_on: date | None
-    first_on: date | None
+    Attributes:
+      newest_completed_origin: Of the runs that are done or found nothing to do.
+      first_origin: Of all runs, whatever their state.
+    """
+
+    newest_completed_origin: date | None
+    first_origin: date | None
 
 
 def recorded_nights(connection: sa.Connection) -> RecordedNights:
     """Reads the span of origins that have had a nightly run."""
     ended_well = runs.c.state.in_(("done", "skipped"))
-    done_on = sa.func.max(runs.c.origin_on).filter(ended_well)
-    statement = sa.select(done_on, sa.func.min(runs.c.origin_on))
+    newest_completed = sa.func.max(runs.c.origin_on).filter(ended_well)
+    statement = sa.select(newest_completed, sa.func.min(runs.c.origin_on))
     row = connection.execute(statement.where(runs.c.step == "nightly")).one()
     return RecordedNights(*row)

@@ -131,6 +131,20 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
     assert text[1][1] == "100"
 
 
+@pytest.mark.parametrize("n_days", [1, 7, 14])
+def test_the_notice_of_a_cut_city_spans_the_grid_and_asks_for_no_choice_made(n_days):
+    days = pd.date_range(DAYS[0], periods=n_days).as_unit("s")
+    rows = [
+        (f"L{n}", f"Depot {n}", "London", day, 10.0, "model", 10.0)
+        for n in range(3)
+        for day in days
+    ]
+    cells = Cells(html_grids.week(fleet(*rows), max_depots=2))
+    assert cells.text[-1] == ["and 1 more: open “View data”"]
+    spans = [attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs]
+    assert spans == [str(len(cells.text[0]))]
+
+
 def test_a_name_links_to_its_depot_whatever_its_id(two_cities):
     odd = two_cities.assign(depot_id='A&B "1"/é')
     links = [

@@ -96,7 +96,8 @@ def test_iso_dates_in_a_text_are_formatted(written, expected):
     ("value", "expected"),
     [
         (999.4, "999"), (999.5, "1k"), (370_901, "371k"), (999_499, "999k"),
-        (999_500, "1M"), (3_736_694, "3.74M"),
+        (999_500, "1M"), (3_736_694, "3.74M"), (999_499_999, "999M"),
+        (999_500_000, "1B"), (1_234_000_000, "1.23B"),
     ],
 )  # fmt: skip
 def test_orders_are_abbreviated(value, expected):

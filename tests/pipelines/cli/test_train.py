@@ -27,3 +27,14 @@ def test_the_share_of_the_network_is_printed(capsys, share, sentence, says_no_he
     printed = capsys.readouterr().err
     assert sentence in printed
     assert ("did not help" in printed) is says_no_help
+
+
+@pytest.mark.parametrize(
+    ("coverage", "shown"), [(0.8149, "81"), (None, "–")], ids=["known", "not known"]
+)
+def test_the_table_of_scores_has_coverage_in_percent(capsys, coverage, shown):
+    scores = {"models": {"gru": SCORE | {"coverage80": coverage}}, "network_share": 1}
+    train.show_scores(scores, "Scores")
+    lines = capsys.readouterr().out.splitlines()
+    [row] = [line.split() for line in lines if line.strip().startswith("gru")]
+    assert row == ["gru", "8", "8", "0", "0.80", shown, "10"]

@@ -261,6 +261,11 @@ def test_the_command_lists_withdraws_and_counts_again(harbor, clean_engine, tmp_
     listed = json.loads(harbor("files", "list", "--json").stdout)
     withdrawn = [each["withdrawn_at"] is not None for each in listed]
     assert withdrawn == [False, True, False]
-    assert "withdrawn" in harbor("files", "list").stdout
+    shown = harbor("files", "list")
+    assert "withdrawn" in shown.stdout
+    assert "show more" not in shown.output
+    assert "2 of 3 files; show more" in harbor("files", "list", "--limit", "2").output
+    of_b = harbor("files", "list", "--limit", "1", "--file", "b.csv")
+    assert "show more" not in of_b.output
     again = harbor("files", "withdraw", str(file_id))
     assert isinstance(again.exception, NothingToDoError)

@@ -5,11 +5,15 @@ from datetime import UTC, date, datetime
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
+from typer.testing import CliRunner
 
+from pipelines.cli import app
 from pipelines.demand import counting
+from pipelines.ingest import FileOptions, replay
+from pipelines.ingest.withdrawal import withdraw
 from pipelines.runs.ledger import recorded
-from pipelines.store import commit_order, ingest, runs
-from tests.pipelines.ingest.ingesting import load, write
+from pipelines.store import commit_order, events, ingest, quarantine, runs
+from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, write
 
 pytestmark = pytest.mark.db
 
@@ -32,8 +36,8 @@ def night(engine, meanwhile=lambda: None, before_training=lambda: None):
 
 def has_news(engine):
     with engine.connect() as connection:
-        of_night = runs.night_without_news(connection, DAY) is None
-        of_training = runs.training_without_news(connection, DAY) is None
+        of_night = runs.night_without_new_data(connection, DAY) is None
+        of_training = runs.training_without_new_data(connection, DAY) is None
     assert of_night == of_training
     return of_night
 
@@ -84,10 +88,10 @@ def test_a_load_that_commits_while_the_night_counts_is_news(home):
             ingest.set_counts(other, begin_load(other, "quick.csv"), NONE)
 
     with home.connect() as connection:
-        assert runs.night_without_news(connection, DAY) is None
+        assert runs.night_without_new_data(connection, DAY) is None
     night(home, meanwhile)
     with home.connect() as connection:
-        assert runs.night_without_news(connection, DAY) is None
+        assert runs.night_without_new_data(connection, DAY) is None
 
 
 def test_what_is_counted_between_a_nights_count_and_its_training_is_news_to_both(
@@ -128,3 +132,105 @@ def test_a_dry_run_keeps_no_run_waiting(home, tmp_path):
         with pytest.raises(OperationalError, match="lock timeout"):
             load(impatient, tmp_path / "b.csv")
     impatient.dispose()
+
+
+def test_a_withdrawn_file_of_signals_is_news(home, tmp_path):
+    path = write(tmp_path / "s.csv", f"signal,depot_id,date,value\nbooked,A,{DAY},5\n")
+    load(home, path)
+    night(home)
+    assert not has_news(home)
+    with home.connect() as connection:
+        file_id = connection.scalar(
+            sa.text("select file_id from files where kind = 'signals'")
+        )
+    withdraw(home, [file_id])
+    assert has_news(home)
+    night(home)
+    assert not has_news(home)
+
+
+@pytest.fixture
+def withdraw_event(home, tmp_path, database_url, monkeypatch):
+    """Loads an event, and returns the call of `harbor events withdraw`."""
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
+    row = f"kind,starts_on,ends_on\nclosed,{DAY},{DAY}\n"
+    load(home, write(tmp_path / "e.csv", row))
+    words = ["events", "withdraw", f"closed/{DAY}", "--reason", "a test"]
+
+    def withdraw_once():
+        assert CliRunner().invoke(app, words).exit_code == 0
+
+    return withdraw_once
+
+
+def test_an_event_that_was_withdrawn_by_hand_is_news(home, withdraw_event):
+    night(home)
+    assert not has_news(home)
+    withdraw_event()
+    assert has_news(home)
+    night(home)
+    assert not has_news(home)
+
+
+def test_an_event_is_withdrawn_at_the_time_of_its_commit(
+    home, withdraw_event, monkeypatch
+):
+    """The command waits for a load, and a night ends before it has its turn."""
+
+    def wait(connection, event_id):
+        night(home)
+        return newest_locked(connection, event_id)
+
+    newest_locked = events.newest_locked
+    monkeypatch.setattr(events, "newest_locked", wait)
+    withdraw_event()
+    assert has_news(home)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "bad", "mended"),
+    [
+        ("kind,starts_on,ends_on,value", "fair,{day},{day},", "many", "5"),
+        ("signal,depot_id,date,value", "booked,A,{day},", "many", "5"),
+    ],
+    ids=["events", "signals"],
+)
+def test_rows_replayed_from_quarantine_are_news(
+    home, tmp_path, columns, row, bad, mended
+):
+    good = row.format(day=DAY) + mended
+    other_day = row.format(day="2026-05-29") + bad
+    path = write(tmp_path / "q.csv", f"{columns}\n{good}\n{other_day}\n")
+    assert load_one(home, path).counts.rejected == 1
+    night(home)
+    with home.begin() as connection:
+        connection.execute(
+            sa.text('update quarantine set raw = raw || \'{"value": "5"}\'')
+        )
+    assert not has_news(home)
+    assert replay(home, FileOptions(), SETTINGS, NOW).accepted == 1
+    assert has_news(home)
+    night(home)
+    assert not has_news(home)
+
+
+def test_a_replay_that_began_before_the_night_and_committed_after_it_is_news(
+    home, tmp_path, monkeypatch
+):
+    columns = "kind,starts_on,ends_on,value"
+    path = write(tmp_path / "q.csv", f"{columns}\nfair,{DAY},{DAY},many\n")
+    assert load_one(home, path).counts.rejected == 1
+    with home.begin() as connection:
+        connection.execute(
+            sa.text('update quarantine set raw = raw || \'{"value": "5"}\'')
+        )
+
+    def wait(connection, file_id):
+        night(home)
+        return rejected_of(connection, file_id)
+
+    rejected_of = quarantine.rejected_of
+    monkeypatch.setattr(quarantine, "rejected_of", wait)
+    assert replay(home, FileOptions(), SETTINGS, NOW).accepted == 1
+    assert has_news(home)
