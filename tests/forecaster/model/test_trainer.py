@@ -174,7 +174,7 @@ def test_any_number_of_devices_gives_the_same_loss_and_weights():
 
     A batch has 8 rows: with 3 and with 6 devices it does not divide.
     """
-    flags = "--xla_force_host_platform_device_count=8"
+    flags = os.environ["XLA_FLAGS"] + " --xla_force_host_platform_device_count=8"
     done = subprocess.run(
         [sys.executable, "-c", STEPS_ON_DEVICES],
         env={**os.environ, "XLA_FLAGS": flags},
