@@ -17,6 +17,13 @@ settings.register_profile("harbor", deadline=None)
 settings.load_profile("harbor")
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
+# A test's networks are small: to optimise their programs takes longer than to run them.
+# tests/contract/test_demo.py has them compiled as commands do.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
 # As every command does; workers beside each other leave no core for a second thread.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Hundreds of loads, each of which would start a parser; those that want one say so.

@@ -18,18 +18,18 @@ from tests.forecaster.model.test_trainer import MODEL, TASK, TRAIN, features_of,
 from tests.make import make_panel
 from tests.ports import free_port
 
-EPOCHS = 11
+UNEVEN = replace(TRAIN, epochs=11, batch_size=7)
+"""Batches that do not divide by two processes: the second one's last row is padding."""
 CHILD = """
 import json, sys
-from dataclasses import replace
 from pathlib import Path
 import jax
 from forecaster.model import multihost
 from forecaster.model.checkpoint import Checkpoints
 from forecaster.errors import TrainingError
 from forecaster.model.trainer import fit
-from tests.forecaster.model.test_trainer import MODEL, TASK, TRAIN, features_of, flat
-from tests.forecaster.model.test_multihost import EPOCHS, panels
+from tests.forecaster.model.test_trainer import MODEL, TASK, features_of, flat
+from tests.forecaster.model.test_multihost import UNEVEN, panels
 
 index, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 multihost.join(f"127.0.0.1:{port}", 2, index)
@@ -37,13 +37,10 @@ training, panel = panels()
 result = {"devices": jax.device_count(), "epochs": [], "error": ""}
 for fit_name in ("first", "resumed"):
     with Checkpoints(folder / str(index)) as checkpoints:
-        fitted = fit(features_of(training), TASK, MODEL, replace(TRAIN, epochs=EPOCHS),
-                     features_of(panel), checkpoints=checkpoints,
+        fitted = fit(features_of(training), TASK, MODEL, UNEVEN, features_of(panel),
+                     checkpoints=checkpoints,
                      report=lambda epoch, *_: result["epochs"].append(epoch))
     result[fit_name] = [fitted.validation_mape, flat(fitted.params).tolist()]
-fitted = fit(features_of(training), TASK, MODEL, replace(TRAIN, epochs=2, batch_size=7),
-             features_of(panel))
-result["padded"] = [fitted.validation_mape, flat(fitted.params).tolist()]
 try:
     multihost.assert_same_inputs(b"other data of process %d" % index)
 except TrainingError as error:
@@ -96,21 +93,10 @@ def outputs(folder, tmp_path_factory):
 
 def test_two_processes_give_the_weights_of_one(outputs):
     training, panel = panels()
-    config = replace(TRAIN, epochs=EPOCHS)
-    alone = fit(features_of(training), TASK, MODEL, config, features_of(panel))
+    alone = fit(features_of(training), TASK, MODEL, UNEVEN, features_of(panel))
     for each in outputs:
         mape, weights = each["first"]
         assert each["devices"] == 2
-        assert mape == pytest.approx(alone.validation_mape, abs=1e-5)
-        np.testing.assert_allclose(weights, flat(alone.params), atol=1e-4)
-
-
-def test_a_batch_that_does_not_divide_by_the_processes_is_padded(outputs):
-    training, panel = panels()
-    config = replace(TRAIN, epochs=2, batch_size=7)
-    alone = fit(features_of(training), TASK, MODEL, config, features_of(panel))
-    for each in outputs:
-        mape, weights = each["padded"]
         assert mape == pytest.approx(alone.validation_mape, abs=1e-5)
         np.testing.assert_allclose(weights, flat(alone.params), atol=2e-5)
 
@@ -143,7 +129,7 @@ def test_both_processes_have_bitwise_equal_weights(outputs):
 def test_only_process_0_writes_checkpoints_and_both_resume_from_them(outputs, folder):
     assert [path.name for path in folder.iterdir()] == ["0"]
     for each in outputs:
-        assert each["epochs"] == [*range(1, EPOCHS + 1), EPOCHS]
+        assert each["epochs"] == [*range(1, UNEVEN.epochs + 1), UNEVEN.epochs]
         assert each["resumed"] == each["first"]
 
 

@@ -153,7 +153,7 @@ from forecaster.model.trainer import _Trainer
 from tests.make import make_panel
 features = features_of(make_panel(n_depots=5, n_days=150))
 results = {}
-for count in (1, 2, 3, 6, 8):
+for count in (1, 3, 6, 8):
     multihost.jax.local_devices = lambda _: jax.devices()[:count]
     assert len(multihost.training_devices(TRAIN.batch_size)) == count
     config, task = replace(TRAIN, epochs=1, members=1), TaskConfig(horizon=2, context=20)
@@ -172,9 +172,9 @@ print(json.dumps(results))
 def test_any_number_of_devices_gives_the_same_loss_and_weights():
     """One epoch, whose last batch is short, then the validation days.
 
-    A batch has 8 rows: with 3 and with 6 devices it does not divide.
+    A batch has 8 rows: with 3 devices it does not divide, with 6 two of them have no row.
     """
-    flags = "--xla_force_host_platform_device_count=8"
+    flags = os.environ["XLA_FLAGS"] + " --xla_force_host_platform_device_count=8"
     done = subprocess.run(
         [sys.executable, "-c", STEPS_ON_DEVICES],
         env={**os.environ, "XLA_FLAGS": flags},
@@ -183,7 +183,7 @@ def test_any_number_of_devices_gives_the_same_loss_and_weights():
         check=True,
     )
     results = json.loads(done.stdout.splitlines()[-1])
-    assert list(results) == ["1", "2", "3", "6", "8"]
+    assert list(results) == ["1", "3", "6", "8"]
     for loss, mape, weights in results.values():
         assert loss == pytest.approx(results["1"][0], rel=1e-5)
         assert mape == pytest.approx(results["1"][1], abs=1e-5)
