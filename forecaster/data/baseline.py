@@ -71,7 +71,7 @@ def trimmed_mean(
       level: Forecast where no day is regular.
     """
     masked = [days * is_valid for days, is_valid in zip(weekdays, regular, strict=True)]
-    beyond = [BEYOND * (1 - is_valid) for is_valid in regular]
+    beyond = [is_valid * -BEYOND + BEYOND for is_valid in regular]
     pairs = list(zip(masked, beyond, strict=True))
     return _without_extremes(
         xp,
@@ -95,7 +95,7 @@ def _without_extremes(
     has_extremes = (n_valid > 2.5).astype(total.dtype)
     kept = total - has_extremes * (highest + lowest)
     mean = kept / xp.maximum(n_valid - 2 * has_extremes, 1.0)
-    return mean + level * (n_valid < 0.5)
+    return xp.where(n_valid > 0.5, mean, level)
 
 
 @dataclass(frozen=True)
