@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 from types import ModuleType
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Shaped
+from jaxtyping import Bool, Float, Float32, Int16, Shaped
 
 from forecaster.data.calendar import HOLIDAY
 from forecaster.data.panel import Panel, log_counts
@@ -46,6 +46,10 @@ BLOCK_DAYS = 32
 """Days summed by one matrix product; affects the speed only."""
 MIN_WEIGHT = np.float32(1e-3)
 """Smallest divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
+BEYOND = np.float32(1e6)
+"""Log counts beyond any; infinities would warn when they meet."""
+FADED_DAYS = 14
+"""Days after which a day's weight at the fastest of `LEVEL_RATES` falls below `MIN_WEIGHT`."""
 WEEK = 7
 
 
@@ -66,23 +70,31 @@ def trimmed_mean(
       regular: 1.0 where that day is regular; others are left out.
       level: Forecast where no day is regular.
     """
-    n_valid = reduce(xp.add, regular)
     masked = [days * is_valid for days, is_valid in zip(weekdays, regular, strict=True)]
-    total = reduce(xp.add, masked)
+    beyond = [is_valid * -BEYOND + BEYOND for is_valid in regular]
+    pairs = list(zip(masked, beyond, strict=True))
+    return _without_extremes(
+        xp,
+        n_valid=reduce(xp.add, regular),
+        total=reduce(xp.add, masked),
+        highest=reduce(xp.maximum, [days - far for days, far in pairs]),
+        lowest=reduce(xp.minimum, [days + far for days, far in pairs]),
+        level=level,
+    )
 
-    def masked_with(fill: float) -> list[Float[ArrayT, "*day"]]:
-        return [
-            xp.where(is_valid > 0, days, fill)
-            for days, is_valid in zip(weekdays, regular, strict=True)
-        ]
 
-    # Beyond any log count; infinities would warn when they meet.
-    highest = reduce(xp.maximum, masked_with(-1e6))
-    lowest = reduce(xp.minimum, masked_with(1e6))
-    has_extremes = n_valid > 2.5
-    extremes = xp.where(has_extremes, highest + lowest, 0.0)
-    n_kept = xp.where(has_extremes, n_valid - 2, n_valid)
-    mean = (total - extremes) / xp.maximum(n_kept, 1.0)
+def _without_extremes(
+    xp: ModuleType,
+    n_valid: Float[ArrayT, "*day"],
+    total: Float[ArrayT, "*day"],
+    highest: Float[ArrayT, "*day"],
+    lowest: Float[ArrayT, "*day"],
+    level: Float[ArrayT, "*#day"],
+) -> Float[ArrayT, "*day"]:
+    """Mean of up to four values from their number, sum and extremes; see `trimmed_mean`."""
+    has_extremes = (n_valid > 2.5).astype(total.dtype)
+    kept = total - has_extremes * (highest + lowest)
+    mean = kept / xp.maximum(n_valid - 2 * has_extremes, 1.0)
     return xp.where(n_valid > 0.5, mean, level)
 
 
@@ -122,21 +134,21 @@ class BaselineResiduals:
           panel: Demand up to the origin and the calendar ahead of it.
           effect_dt: Effects as known on the day before, log counts; None is no effect.
         """
-        ahead = ((0, 0), (0, panel.ahead))
-        log_dt = np.pad(log_counts(panel.demand_dt), ahead)
-        observed_dt = np.pad(panel.observed_dt, ahead)
-        holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
-        regular_dt = observed_dt & ~holiday_dt
+        shape, n_steps = (panel.n_depots, panel.n_steps + panel.ahead), panel.n_steps
+        log_dt, observed_dt = np.zeros(shape, np.float32), np.zeros(shape, bool)
+        log_dt[:, :n_steps] = log_counts(panel.demand_dt)
+        observed_dt[:, :n_steps] = panel.observed_dt
+        holiday_gt = panel.calendar.of_kind(HOLIDAY)
+        regular_dt = observed_dt & ~holiday_gt[panel.calendar.group_d]
         if effect_dt is not None:
-            log_dt = np.where(observed_dt, log_dt - effect_dt, np.float32(0.0))
+            log_dt = (log_dt - effect_dt) * observed_dt
             regular_dt &= np.abs(effect_dt) < LARGE_EFFECT
-        level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
-        lags = [weekday_lag(1, repeat) for repeat in range(1, REPEATS + 1)]
-        regular = [lag(regular_dt.astype(np.float32), days) for days in lags]
-        weekdays = [lag(log_dt, days) for days in lags]
-        residual_dt = log_dt - trimmed_mean(np, weekdays, regular, lag(level_dt, 1))
+        level_dt = trailing_level(log_dt, regular_dt)
+        np.copyto(level_dt, 0.0, where=np.isnan(level_dt))
+        n_weekdays_dt, trimmed_dt = _trimmed_weekday_mean(log_dt, regular_dt, level_dt)
+        residual_dt = log_dt - trimmed_dt
         residual_dt[:, 0] = 0.0
-        has_baseline_dt = reduce(np.add, regular) > 0
+        has_baseline_dt = n_weekdays_dt > 0
         return cls(
             log_dt=log_dt,
             observed_dt=observed_dt,
@@ -157,6 +169,38 @@ class BaselineResiduals:
         """Residuals clipped to ±`MAX_RESIDUAL`, 0 where there is none."""
         clipped_dt = np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
         return clipped_dt * self.has_residual_dt
+
+
+def _trimmed_weekday_mean(
+    log_dt: Float32[np.ndarray, "depot time"],
+    regular_dt: Bool[np.ndarray, "depot time"],
+    level_dt: Float32[np.ndarray, "depot time"],
+) -> tuple[Float32[np.ndarray, "depot time"], Float32[np.ndarray, "depot time"]]:
+    """Number of regular days among the last four same weekdays, and their `trimmed_mean`.
+
+    The four days of a step are two pairs a fortnight apart, and a pair is computed once.
+    """
+    reach = weekday_lag(1, REPEATS)
+    n_depots, n_steps = log_dt.shape
+    valid_dt, masked_dt = np.zeros((2, n_depots, reach + n_steps), np.float32)
+    valid_dt[:, reach:] = regular_dt
+    np.multiply(log_dt, regular_dt, out=masked_dt[:, reach:])
+    beyond_dt = BEYOND * (1 - valid_dt)
+
+    def of_four(combine: np.ufunc, value_dt: np.ndarray) -> np.ndarray:
+        pair_dt = combine(value_dt[:, WEEK:], value_dt[:, :-WEEK])
+        both_dt = combine(pair_dt[:, 2 * WEEK :], pair_dt[:, : -2 * WEEK])
+        return np.asarray(both_dt[:, :n_steps])
+
+    n_valid_dt = of_four(np.add, valid_dt)
+    return n_valid_dt, _without_extremes(
+        np,
+        n_valid=n_valid_dt,
+        total=of_four(np.add, masked_dt),
+        highest=of_four(np.maximum, masked_dt - beyond_dt),
+        lowest=of_four(np.minimum, masked_dt + beyond_dt),
+        level=lag(level_dt, 1),
+    )
 
 
 def lag(
@@ -188,93 +232,127 @@ def weekday_profile(
 
     It includes the day itself, and only regular days.
     """
-    regular_dt = residuals.regular_dt
+    regular_dt = residuals.regular_dt.astype(np.float32)
     deviation_dt = residuals.log_dt - residuals.level_dt
-    previous_profile_dt = lag(_weekly_mean(deviation_dt, regular_dt), WEEK)
-    has_warmed_up_dt = np.cumsum(regular_dt, axis=1) > WARMUP_DAYS
-    clipped_deviation_dt = previous_profile_dt + _clipped(
-        deviation_dt - previous_profile_dt, residuals
-    )
-    deviation_dt = np.where(has_warmed_up_dt, clipped_deviation_dt, deviation_dt)
-    return _weekly_mean(deviation_dt, regular_dt)
+    weight_dt = np.maximum(_weekly_sum(regular_dt), MIN_WEIGHT)
+    first_profile_dt = _weekly_sum(deviation_dt * regular_dt) / weight_dt
+    previous_profile_dt = lag(first_profile_dt, WEEK)
+    change_dt = deviation_dt - previous_profile_dt
+    clipped_dt = _clipped(change_dt, residuals)
+    has_warmed_up_dt = _regular_days(residuals.regular_dt) > WARMUP_DAYS
+    np.copyto(clipped_dt, change_dt, where=~has_warmed_up_dt)
+    clipped_dt += previous_profile_dt
+    clipped_dt *= regular_dt
+    return _weekly_sum(clipped_dt) / weight_dt
 
 
 def smoothed_level(
-    residuals: BaselineResiduals, weekday_profile_dt: Float32[np.ndarray, "depot time"]
-) -> Float32[np.ndarray, "depot time"]:
+    residuals: BaselineResiduals,
+    weekday_profile_dt: Float32[np.ndarray, "depot time"],
+    first_step: int = 0,
+) -> Float32[np.ndarray, "depot tail"]:
     """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
     Args:
       residuals: Residuals of the depots; their level is returned before the first regular
         day.
       weekday_profile_dt: From `weekday_profile`.
+      first_step: First step returned.
     """
     expected_dt = residuals.level_dt + lag(weekday_profile_dt, WEEK)
-    deviation_dt = _clipped(residuals.log_dt - expected_dt, residuals)
-    deseasonalised_dt = np.where(
-        residuals.regular_dt, residuals.level_dt + deviation_dt, np.float32(0.0)
-    )
-    count_dt = residuals.regular_dt.astype(np.float32)
-    means = [
-        exponentially_weighted_sum(deseasonalised_dt, rate)
-        / np.maximum(exponentially_weighted_sum(count_dt, rate), MIN_WEIGHT)
-        for rate in LEVEL_RATES
-    ]
+    deseasonalised_dt = _clipped(residuals.log_dt - expected_dt, residuals)
+    deseasonalised_dt += residuals.level_dt
+    deseasonalised_dt *= residuals.regular_dt
+    mean_dt = _mean_of_rates(deseasonalised_dt, residuals.regular_dt, first_step)
     # On a regular day each sum is of one day at least; on others nothing changes.
-    weighted = [w * mean_dt for w, mean_dt in zip(LEVEL_WEIGHTS, means, strict=True)]
-    mean_dt = np.where(residuals.regular_dt, sum(weighted), np.nan)
+    is_known_dt = residuals.regular_dt[:, first_step:].copy()
+    is_known_dt[:, 0] |= residuals.regular_dt[:, :first_step].any(axis=1)
+    mean_dt[~is_known_dt] = np.nan
     held_dt = carry_forward(mean_dt)
-    return np.where(np.isnan(held_dt), residuals.level_dt, held_dt).astype(np.float32)
+    return np.where(np.isnan(held_dt), residuals.level_dt[:, first_step:], held_dt)
+
+
+def _mean_of_rates(
+    value_dt: Float32[np.ndarray, "depot time"],
+    regular_dt: Bool[np.ndarray, "depot time"],
+    first_step: int,
+) -> Float32[np.ndarray, "depot tail"]:
+    """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days.
+
+    Right on regular days, and on the first one returned.
+    """
+    count_dt = regular_dt.astype(np.float32)
+    mean_dt = np.zeros((len(value_dt), value_dt.shape[1] - first_step), np.float32)
+    for rate, weight in zip(LEVEL_RATES, LEVEL_WEIGHTS, strict=True):
+        sum_dt = exponentially_weighted_sum(value_dt, rate, first_step)
+        weight_dt = exponentially_weighted_sum(count_dt, rate, first_step)
+        sum_dt /= np.maximum(weight_dt, MIN_WEIGHT, out=weight_dt)
+        mean_dt += np.multiply(sum_dt, np.float32(weight), out=sum_dt)
+    recent_dt = regular_dt[:, max(0, first_step + 1 - FADED_DAYS) : first_step + 1]
+    for depot in np.flatnonzero(~recent_dt.any(axis=1)):
+        regular_steps = np.flatnonzero(regular_dt[depot, :first_step])
+        if len(regular_steps):
+            age_r = regular_steps[-1] - regular_steps
+            weight_kr = (1 - np.array(LEVEL_RATES)[:, None]) ** age_r
+            mean_k = weight_kr @ value_dt[depot, regular_steps] / weight_kr.sum(axis=1)
+            mean_dt[depot, 0] = mean_k @ LEVEL_WEIGHTS
+    return mean_dt
 
 
 def exponentially_weighted_sum(
-    value_dt: Float32[np.ndarray, "depot time"], rate: float
-) -> Float32[np.ndarray, "depot time"]:
-    """Exponentially weighted sum up to each day.
+    value_dt: Float32[np.ndarray, "depot time"], rate: float, first_step: int = 0
+) -> Float32[np.ndarray, "depot tail"]:
+    """Exponentially weighted sum up to each day from `first_step` on.
 
     The weight falls by the factor 1 - rate per day of age. Computed in blocks of days,
-    with carry-over.
+    with carry-over; the days before the first step are one block.
     """
     n_depots, n_steps = value_dt.shape
-    padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % BLOCK_DAYS)))
+    n_blocks = -(-(n_steps - first_step) // BLOCK_DAYS)
+    block_sums = np.zeros((n_depots, n_blocks * BLOCK_DAYS), np.float32)
+    block_sums[:, : n_steps - first_step] = value_dt[:, first_step:]
     age_ij = np.arange(BLOCK_DAYS)[None, :] - np.arange(BLOCK_DAYS)[:, None]
     weight_ij = np.where(age_ij >= 0, (1 - rate) ** np.maximum(age_ij, 0), 0.0)
-    block_sums = padded_dt.reshape(n_depots, -1, BLOCK_DAYS) @ weight_ij.astype(
-        np.float32
-    )
+    block_sums = block_sums.reshape(-1, BLOCK_DAYS) @ weight_ij.astype(np.float32)
+    block_sums = block_sums.reshape(n_depots, n_blocks, BLOCK_DAYS)
     decay_i = ((1 - rate) ** np.arange(1, BLOCK_DAYS + 1)).astype(np.float32)
-    for block in range(1, block_sums.shape[1]):
-        block_sums[:, block] += block_sums[:, block - 1, -1:] * decay_i
-    return block_sums.reshape(n_depots, -1)[:, :n_steps]
+    weight_t = (1 - rate) ** np.arange(first_step - 1, -1, -1)
+    before_d = value_dt[:, :first_step] @ weight_t.astype(np.float32)
+    for block in range(n_blocks):
+        block_sums[:, block] += before_d[:, None] * decay_i
+        before_d = block_sums[:, block, -1]
+    return block_sums.reshape(n_depots, -1)[:, : n_steps - first_step]
 
 
 def _clipped(
     deviation_dt: Float32[np.ndarray, "depot time"], residuals: BaselineResiduals
 ) -> Float32[np.ndarray, "depot time"]:
     """Clips deviations to ±`MAX_SPREADS` of the day before's spreads."""
-    limit_dt = MAX_SPREADS * lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
-    return np.clip(deviation_dt, -limit_dt, limit_dt)
+    limit_dt = lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
+    limit_dt *= MAX_SPREADS
+    # Not by np.clip, which takes three times as long between arrays.
+    clipped_dt = np.minimum(deviation_dt, limit_dt)
+    return np.maximum(clipped_dt, np.negative(limit_dt, out=limit_dt), out=clipped_dt)
 
 
-def _weekly_mean(
-    value_dt: Float32[np.ndarray, "depot time"],
-    valid_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
-    """Exponentially weighted mean of the same weekday's valid values; 0 before the first."""
-    total_dt = _weekly_sum(np.where(valid_dt, value_dt, np.float32(0.0)))
-    weight_dt = _weekly_sum(valid_dt.astype(np.float32))
-    return total_dt / np.maximum(weight_dt, MIN_WEIGHT)
+def _regular_days(
+    regular_dt: Bool[np.ndarray, "depot time"],
+) -> Int16[np.ndarray, "depot time"]:
+    """Number of regular days up to each day."""
+    return np.cumsum(regular_dt, axis=1, dtype=np.int16)
 
 
 def _weekly_sum(
     value_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Exponentially weighted sum of the same weekday's values."""
-    n_depots, n_steps = value_dt.shape
-    padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % WEEK)))
-    series_dwi = padded_dt.reshape(n_depots, -1, WEEK).swapaxes(1, 2)
-    sum_ri = exponentially_weighted_sum(
-        series_dwi.reshape(n_depots * WEEK, -1), PROFILE_RATE
-    )
-    sum_diw = sum_ri.reshape(n_depots, WEEK, -1).swapaxes(1, 2)
-    return sum_diw.reshape(n_depots, -1)[:, :n_steps]
+    """Exponentially weighted sum of the same weekday's values.
+
+    Made of sums over 1, 2, 4, … weeks, each of two of those before it.
+    """
+    sum_dt = value_dt.copy()
+    days = WEEK
+    while days < value_dt.shape[1]:
+        decay = np.float32((1 - PROFILE_RATE) ** (days // WEEK))
+        sum_dt[:, days:] += decay * sum_dt[:, :-days]
+        days *= 2
+    return sum_dt

@@ -172,7 +172,7 @@ def build_features(
         ),
         residual_autocorrelation_dt=residual_autocorrelation(residuals, first_step),
         age_dt=_age(residuals.observed_dt, first_step),
-        smooth_dt=smoothed_level(residuals, weekday_profile_dt)[:, first_step:],
+        smooth_dt=smoothed_level(residuals, weekday_profile_dt, first_step),
         weekday_profile_dt=weekday_profile_dt[:, first_step:],
         yearly_dtf=yearly_lags(panel.calendar, residuals, first_target),
         event_response_dtf=event_response(

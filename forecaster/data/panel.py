@@ -157,4 +157,6 @@ def log_counts(
     demand_dt: Float[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
     """Converts orders to log counts, log(1 + orders); 0 where not observed."""
-    return np.log1p(np.nan_to_num(demand_dt, nan=0.0)).astype(np.float32)
+    known_dt = demand_dt.astype(np.float32)
+    np.copyto(known_dt, 0.0, where=~np.isfinite(known_dt))
+    return np.log1p(known_dt, out=known_dt)

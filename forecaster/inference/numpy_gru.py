@@ -1,8 +1,9 @@
-"""Two GRU layers in NumPy, computed day by day as Flax's `GRUCell` does.
+"""Two GRU layers of all members in NumPy, computed day by day as Flax's `GRUCell` does.
 
 Gates r and z have one bias, n has two. A gate g is 1/2 + t/2 with t = tanh of half its
 sum: the halves are in the weights, and t is stored in place of g. Depots are the last axis,
-so that each gate of all of them is contiguous in memory.
+so that each gate of all of them is contiguous in memory. The last row of every input and
+state is 1, so that the last column of a kernel is its bias.
 """
 
 from collections.abc import Mapping
@@ -11,99 +12,110 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-HALF = np.float32(0.5)
+HALF, ONE = np.float32(0.5), np.float32(1.0)
 
 
 class Layer(NamedTuple):
-    """Weights of one layer; the rows of gates r, z and n follow each other."""
+    """Weights of one layer of all members; the rows of gates r, z and n follow each other."""
 
-    input_kernel_gf: Float32[np.ndarray, "gates feature"]
-    input_bias_g1: Float32[np.ndarray, "gates 1"]
-    recurrent_kernel_gu: Float32[np.ndarray, "gates unit"]
-    # Bias of n that the reset gate scales.
-    recurrent_bias_u1: Float32[np.ndarray, "unit 1"]
+    input_kernel_mgi: Float32[np.ndarray, "member gates input"]
+    # Its bias is that of n that the reset gate scales, and 0 for the others.
+    recurrent_kernel_mgs: Float32[np.ndarray, "member gates state"]
 
     @classmethod
     def of(cls, weights: Mapping[str, np.ndarray], name: str) -> "Layer":
         """Builds a layer from weights under Flax's names.
 
         Args:
-          weights: Weights of one member, by path.
+          weights: Weights by path, members first.
           name: Name of the layer, such as `gru_1`.
         """
-        scale = {"r": HALF, "z": HALF, "n": np.float32(1.0)}
+        scale = {"r": HALF, "z": HALF, "n": ONE}
+        input_mfg = _stacked_gates(weights, f"{name}/i", scale)
+        recurrent_mug = _stacked_gates(weights, f"{name}/h", dict.fromkeys(scale, HALF))
+        return cls(*(_with_depots_last(each) for each in (input_mfg, recurrent_mug)))
 
-        def stack_gates(path: str, scales: Mapping[str, np.float32]) -> np.ndarray:
-            gates = [
-                scales[gate] * weights[f"{name}/{path.format(gate)}"] for gate in scales
-            ]
-            return np.ascontiguousarray(np.concatenate(gates, axis=-1).T)
 
-        return cls(
-            stack_gates("i{}/kernel", scale),
-            stack_gates("i{}/bias", scale)[:, None],
-            stack_gates("h{}/kernel", dict.fromkeys(scale, HALF)),
-            (HALF * weights[f"{name}/hn/bias"])[:, None],
-        )
+def _stacked_gates(
+    weights: Mapping[str, np.ndarray], path: str, scale: Mapping[str, np.float32]
+) -> Float32[np.ndarray, "member feature gates"]:
+    """Kernels of the three gates beside each other, each with its bias below it."""
+    gates = []
+    for gate, factor in scale.items():
+        kernel_mfu = weights[f"{path}{gate}/kernel"]
+        no_bias_mu = np.zeros_like(kernel_mfu[:, 0])
+        bias_mu = weights.get(f"{path}{gate}/bias", no_bias_mu)
+        gates.append(factor * np.concatenate([kernel_mfu, bias_mu[:, None]], axis=1))
+    return np.concatenate(gates, axis=-1)
+
+
+def _with_depots_last(
+    kernel_mfg: Float32[np.ndarray, "member feature gates"],
+) -> Float32[np.ndarray, "member gates feature"]:
+    """The kernel as it multiplies values whose last axis are the depots."""
+    return np.ascontiguousarray(np.swapaxes(kernel_mfg, 1, 2))
 
 
 class _Buffers(NamedTuple):
-    """Buffers that every step of a layer overwrites."""
+    """Buffers that every step overwrites."""
 
-    sum_gb: Float32[np.ndarray, "gates batch"]
-    input_gb: Float32[np.ndarray, "gates batch"]
+    input_mgb: Float32[np.ndarray, "member gates batch"]
+    sum_mgb: Float32[np.ndarray, "member gates batch"]
 
 
 def last_states(
-    layers: tuple[Layer, ...],
+    layers: tuple[Layer, Layer],
+    kernel_cgf: Float32[np.ndarray, "context members_gates feature"],
     input_cfb: Float32[np.ndarray, "context feature batch"],
     n_days: int,
-) -> Float32[np.ndarray, "batch {n_days} unit"]:
-    """Runs the layers, and returns the last layer's states on the last days.
+) -> Float32[np.ndarray, "member batch {n_days} unit"]:
+    """Runs the layers, and returns the second one's states on the last days.
 
     Args:
-      layers: Each reads the states of the one before it.
+      layers: The second reads the states of the first.
+      kernel_cgf: Each day's input kernel of the first layer, of all members, in place of
+        the layer's own.
       input_cfb: Input of the first layer.
       n_days: Number of last days returned.
     """
+    first, second = layers
     context, _, batch = input_cfb.shape
-    gates, units = layers[0].recurrent_kernel_gu.shape
-    buffers = _Buffers(*np.empty((2, gates, batch), np.float32))
-    states = np.zeros((len(layers), units, batch), np.float32)
-    last_oub = np.empty((n_days, units, batch), np.float32)
+    members, gates, width = first.recurrent_kernel_mgs.shape
+    buffers = _Buffers(*np.empty((2, members, gates, batch), np.float32))
+    first_msb, second_msb = np.zeros((2, members, width, batch), np.float32)
+    first_msb[:, -1] = second_msb[:, -1] = ONE
+    last_moub = np.empty((members, n_days, width - 1, batch), np.float32)
+    flat_input_gb = buffers.input_mgb.reshape(members * gates, batch)
     for day, value_fb in enumerate(input_cfb):
-        layer_input_fb = value_fb
-        for layer, state_ub in zip(layers, states, strict=True):
-            _step(layer, layer_input_fb, state_ub, buffers)
-            layer_input_fb = state_ub
+        np.matmul(kernel_cgf[day], value_fb, out=flat_input_gb)
+        _step(first.recurrent_kernel_mgs, first_msb, buffers)
+        np.matmul(second.input_kernel_mgi, first_msb, out=buffers.input_mgb)
+        _step(second.recurrent_kernel_mgs, second_msb, buffers)
         if day >= context - n_days:
-            last_oub[day - context + n_days] = layer_input_fb
-    return np.transpose(last_oub, (2, 0, 1))
+            last_moub[:, day - context + n_days] = second_msb[:, :-1]
+    return np.transpose(last_moub, (0, 3, 1, 2))
 
 
 def _step(
-    layer: Layer,
-    value_fb: Float32[np.ndarray, "feature batch"],
-    state_ub: Float32[np.ndarray, "unit batch"],
+    recurrent_kernel_mgs: Float32[np.ndarray, "member gates state"],
+    state_msb: Float32[np.ndarray, "member state batch"],
     buffers: _Buffers,
 ) -> None:
     """Advances the state by one day, in place."""
-    units = len(state_ub)
-    sum_gb, input_gb = buffers
-    np.matmul(layer.recurrent_kernel_gu, state_ub, out=sum_gb)
-    np.matmul(layer.input_kernel_gf, value_fb, out=input_gb)
-    input_gb += layer.input_bias_g1
-    gates_gb, inner_ub = sum_gb[: 2 * units], sum_gb[2 * units :]
-    gates_gb += input_gb[: 2 * units]
-    np.tanh(gates_gb, out=gates_gb)
-    reset_ub, keep_ub = gates_gb[:units], gates_gb[units:]
-    inner_ub += layer.recurrent_bias_u1
-    reset_ub *= inner_ub
-    inner_ub += reset_ub
-    inner_ub += input_gb[2 * units :]
-    new_ub = np.tanh(inner_ub, out=inner_ub)
+    input_mgb, sum_mgb = buffers
+    state_mub = state_msb[:, :-1]
+    units = state_mub.shape[1]
+    np.matmul(recurrent_kernel_mgs, state_msb, out=sum_mgb)
+    gates_mgb, inner_mub = sum_mgb[:, : 2 * units], sum_mgb[:, 2 * units :]
+    gates_mgb += input_mgb[:, : 2 * units]
+    np.tanh(gates_mgb, out=gates_mgb)
+    reset_mub, keep_mub = gates_mgb[:, :units], gates_mgb[:, units:]
+    reset_mub *= inner_mub
+    inner_mub += reset_mub
+    inner_mub += input_mgb[:, 2 * units :]
+    new_mub = np.tanh(inner_mub, out=inner_mub)
     # (1 - z) n + z h, with z = 1/2 + t/2
-    keep_ub *= np.subtract(state_ub, new_ub, out=reset_ub)
-    state_ub += new_ub
-    state_ub += keep_ub
-    state_ub *= HALF
+    keep_mub *= np.subtract(state_mub, new_mub, out=reset_mub)
+    state_mub += new_mub
+    state_mub += keep_mub
+    state_mub *= HALF

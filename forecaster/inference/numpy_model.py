@@ -1,17 +1,37 @@
 """The forward pass of `model.DepotForecaster` in NumPy, without JAX."""
 
-import numpy as np
-from jaxtyping import Float32
+from typing import NamedTuple
 
-from forecaster.data import inputs, windows
+import numpy as np
+from jaxtyping import Float32, Int
+
+from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.features import Features
 from forecaster.data.inputs import FutureFeatures, Slices
 from forecaster.errors import ArtefactError
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.numpy_gru import Layer, last_states
+from forecaster.inference.numpy_gru import HALF, Layer, last_states
 
 Weights = dict[str, np.ndarray]
+
+
+class _Calendars(NamedTuple):
+    """Calendars of a batch, each of them once."""
+
+    value_gsf: Float32[np.ndarray, "calendar near feature"]
+    # Calendar of each depot.
+    row_b: Int[np.ndarray, " batch"]
+
+    @classmethod
+    def of(
+        cls, slices: Slices, group_b: Int[np.ndarray, " batch"] | None
+    ) -> "_Calendars":
+        value_bsf = np.asarray(slices.calendar)
+        if group_b is None:
+            return cls(value_bsf, np.arange(len(value_bsf)))
+        _, first_g, row_b = np.unique(group_b, return_index=True, return_inverse=True)
+        return cls(value_bsf[first_g], row_b)
 
 
 class Network:
@@ -19,12 +39,17 @@ class Network:
 
     def __init__(self, artefact: Artefact) -> None:
         self._horizon = artefact.horizon
-        self._members = [
-            _Member(artefact.member(number)) for number in range(artefact.n_members)
+        self._encoder = _PastEncoder(artefact.weights)
+        self._heads = [
+            _HorizonHead(artefact.member(number))
+            for number in range(artefact.n_members)
         ]
 
     def forward(
-        self, slices: Slices, n_origins: int = 1
+        self,
+        slices: Slices,
+        n_origins: int = 1,
+        group_b: Int[np.ndarray, " batch"] | None = None,
     ) -> tuple[
         Float32[np.ndarray, "batch origin horizon"],
         Float32[np.ndarray, "batch origin horizon"],
@@ -34,6 +59,8 @@ class Network:
         Args:
           slices: Windows with a batch axis.
           n_origins: Number of last context days that are origins.
+          group_b: Calendar of each depot: equal ones are computed once. None takes all
+            for different.
 
         Returns:
           Both in log counts; the correction is the mean of the members.
@@ -41,10 +68,14 @@ class Network:
         past_bcf = np.asarray(inputs.past(np, slices, self._horizon))
         near = inputs.shorten_context(slices, self._horizon, n_origins)
         future = inputs.future(np, near, self._horizon)
-        corrections = [
-            member.correction(slices, past_bcf, future) for member in self._members
-        ]
-        return np.asarray(future.baseline), np.mean(corrections, axis=0)
+        calendars = _Calendars.of(slices, group_b)
+        state_mbou = self._encoder.last_states(past_bcf, calendars, n_origins)
+        depot_b = np.asarray(slices.depot).astype(int)
+        correction_boh = np.zeros_like(future.baseline)
+        for head, state_bou in zip(self._heads, state_mbou, strict=True):
+            origin_bof = np.concatenate([state_bou, past_bcf[:, -n_origins:]], axis=-1)
+            correction_boh += head.correction(origin_bof, future, calendars, depot_b)
+        return np.asarray(future.baseline), correction_boh / len(self._heads)
 
 
 def require_same_inputs(artefact: Artefact, features: Features) -> None:
@@ -63,66 +94,140 @@ def require_same_inputs(artefact: Artefact, features: Features) -> None:
         )
 
 
-class _Member:
-    """One member of the network: `model.DepotForecaster` with its weights."""
+class _PastEncoder:
+    """The GRU layers of all members, `model.PastEncoder`.
+
+    The calendar's layer and the input of the first GRU layer are two linear maps in a row:
+    they are multiplied once.
+    """
 
     def __init__(self, weights: Weights) -> None:
-        self._weights = weights
         self._layers = (Layer.of(weights, "gru_1"), Layer.of(weights, "gru_2"))
+        kernel_mgf = self._layers[0].input_kernel_mgi
+        calendar_mfk, bias_mk = weights["calendar/kernel"], weights["calendar/bias"]
+        n_past = kernel_mgf.shape[2] - 1 - bias_mk.shape[1]
+        self._past_gp = _members_together(kernel_mgf[..., :n_past])
+        of_calendar_mgk = kernel_mgf[..., n_past:-1]
+        self._calendar_gf = _members_together(
+            of_calendar_mgk @ np.swapaxes(calendar_mfk, 1, 2)
+        )
+        self._bias_g1 = _members_together(
+            of_calendar_mgk @ bias_mk[..., None] + kernel_mgf[..., -1:]
+        )
+
+    def last_states(
+        self,
+        past_bcf: Float32[np.ndarray, "batch context feature"],
+        calendars: _Calendars,
+        n_days: int,
+    ) -> Float32[np.ndarray, "member batch {n_days} unit"]:
+        """States of every member on the last days."""
+        batch, context, n_past = past_bcf.shape
+        value_gcf = calendars.value_gsf[:, :context]
+        rest_ckb, kernel_cgk = self._calendar_input(value_gcf, calendars.row_b)
+        input_cfb = np.empty((context, n_past + rest_ckb.shape[1], batch), np.float32)
+        input_cfb[:, :n_past] = past_bcf.transpose(1, 2, 0)
+        input_cfb[:, n_past:] = rest_ckb
+        past_cgp = np.broadcast_to(self._past_gp, (context, *self._past_gp.shape))
+        kernel_cgf = np.concatenate([past_cgp, kernel_cgk], axis=-1)
+        return last_states(self._layers, kernel_cgf, input_cfb, n_days)
+
+    def _calendar_input(
+        self,
+        value_gcf: Float32[np.ndarray, "calendar context feature"],
+        row_b: Int[np.ndarray, " batch"],
+    ) -> tuple[
+        Float32[np.ndarray, "#context some batch"],
+        Float32[np.ndarray, "context gates some"],
+    ]:
+        """What the first layer reads of the calendar, and the kernels of each day.
+
+        A day of a calendar adds the same to the gates of all its depots: that is the
+        kernel of an input that says which calendar a depot has. Where there are more
+        calendars than columns, the columns are the input.
+        """
+        n_calendars, context, n_columns = value_gcf.shape
+        if n_calendars <= n_columns:
+            is_row_gb = np.arange(n_calendars)[:, None] == row_b
+            added_cgk = self._calendar_gf @ value_gcf.transpose(1, 2, 0)
+            return is_row_gb[None].astype(np.float32), added_cgk + self._bias_g1
+        value_cfb = value_gcf.transpose(1, 2, 0)[..., row_b]
+        one_c1b = np.ones_like(value_cfb[:, :1])
+        kernel_gf = np.concatenate([self._calendar_gf, self._bias_g1], axis=1)
+        kernel_cgf = np.broadcast_to(kernel_gf, (context, *kernel_gf.shape))
+        return np.concatenate([value_cfb, one_c1b], axis=1), kernel_cgf
+
+
+def _members_together(
+    kernel_mgf: Float32[np.ndarray, "member gates feature"],
+) -> Float32[np.ndarray, "members_gates feature"]:
+    """One kernel that gives the gates of all members."""
+    return np.ascontiguousarray(kernel_mgf.reshape(-1, kernel_mgf.shape[2]))
+
+
+class _HorizonHead:
+    """The head of one member, `model.HorizonHead` with `model.DepotEffect`.
+
+    What enters `_silu` is halved in the weights.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        halved = {
+            name: HALF * weights[f"{name}/kernel"]
+            for name in ("calendar", "target", "gain", "own", "mix")
+        }
+        self._calendar_fm, self._target_fm = halved["calendar"], halved["target"]
+        self._gain_em, self._mix_mm = halved["gain"], halved["mix"]
+        self._answer_fm = weights["answer/kernel"]
+        self._embedding = weights["depots/embedding"]
+        origin_fhm, bias_hm = weights["origin/kernel"], weights["origin/bias"]
+        own_ehm = np.repeat(halved["own"][:, None], len(bias_hm), axis=1)
+        origin_fhm = np.concatenate([HALF * origin_fhm, own_ehm])
+        self._origin_fx = origin_fhm.reshape(len(origin_fhm), -1)
+        self._bias_hm = HALF * (bias_hm + weights["calendar/bias"])
+        self._mix_bias_m = HALF * weights["mix/bias"]
+        self._correction_m = weights["correction/kernel"][:, 0]
+        self._correction_bias = weights["correction/bias"]
 
     def correction(
         self,
-        slices: Slices,
-        past_bcf: Float32[np.ndarray, "batch context feature"],
+        origin_bof: Float32[np.ndarray, "batch origin feature"],
         future: FutureFeatures,
+        calendars: _Calendars,
+        depot_b: Int[np.ndarray, " batch"],
     ) -> Float32[np.ndarray, "batch origin horizon"]:
         """Correction to the baseline forecasts of the days after each origin."""
-        weights = self._weights
-        context, (n_origins, horizon) = past_bcf.shape[1], future.baseline.shape[1:]
-        day_bsm = _dense(weights, "calendar", np.asarray(slices.calendar))
-        today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
-        today_cfb = np.ascontiguousarray(np.transpose(today_bcf, (1, 2, 0)))
-        state_bou = last_states(self._layers, today_cfb, n_origins)
-        origin_bof = np.concatenate([state_bou, past_bcf[:, -n_origins:]], axis=-1)
-        near_bsm = day_bsm[:, context - n_origins :] + _depot_effect(
-            weights, slices, context - n_origins
-        )
-        ahead_bohm = windows.days_ahead(np, near_bsm, n_origins, horizon)
-        future_bohm = future.features @ weights["target/kernel"]
-        sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + future_bohm)
-        mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
-        return _dense(weights, "correction", mixed_bohm)[..., 0]
+        batch, n_origins, horizon, _ = future.features.shape
+        embedding_be = self._embedding[depot_b] * (depot_b > 0)[:, None]
+        gain_b1m = (embedding_be @ self._gain_em)[:, None]
+        days_gsf = calendars.value_gsf[:, 1 - n_origins - horizon :]
+        day_gsm = _dense(days_gsf, self._calendar_fm)
+        answer_gsm = _dense(days_gsf[..., SEASON_COLUMNS:], self._answer_fm)
+        correction_boh = np.empty((batch, n_origins, horizon), np.float32)
+        for origin in range(n_origins):
+            ahead = slice(origin, origin + horizon)
+            calendar_ghm = day_gsm[:, ahead] + self._bias_hm
+            origin_bf = np.concatenate([origin_bof[:, origin], embedding_be], axis=1)
+            sum_bhm = (origin_bf @ self._origin_fx).reshape(batch, *self._bias_hm.shape)
+            sum_bhm += _dense(future.features[:, origin], self._target_fm)
+            sum_bhm += calendar_ghm[calendars.row_b]
+            sum_bhm += gain_b1m * answer_gsm[:, ahead][calendars.row_b]
+            mixed_bhm = _dense(_silu(sum_bhm), self._mix_mm)
+            mixed_bhm += self._mix_bias_m
+            correction_boh[:, origin] = _silu(mixed_bhm) @ self._correction_m
+        return correction_boh + self._correction_bias
 
 
-def _from_origin(
-    weights: Weights, origin_bof: Float32[np.ndarray, "batch origin feature"]
-) -> Float32[np.ndarray, "batch origin horizon hidden"]:
-    """Projects the state of each origin onto each day ahead, in one product."""
-    kernel_fhm, bias_hm = weights["origin/kernel"], weights["origin/bias"]
-    projected = origin_bof @ kernel_fhm.reshape(len(kernel_fhm), -1)
-    return projected.reshape(*origin_bof.shape[:2], *bias_hm.shape) + bias_hm
+def _dense(value: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """One product, where NumPy would take one for each row of the first axis."""
+    product = value.reshape(-1, value.shape[-1]) @ kernel
+    return product.reshape(*value.shape[:-1], kernel.shape[1])
 
 
-def _depot_effect(
-    weights: Weights, slices: Slices, first: int
-) -> Float32[np.ndarray, "batch day hidden"]:
-    """Effect of each depot's embedding on the days from `first` on."""
-    row_b = np.asarray(slices.depot).astype(int)
-    embedding_be = weights["depots/embedding"][row_b] * (row_b > 0)[:, None]
-    gain_bm = embedding_be @ weights["gain/kernel"]
-    day_bsf = slices.calendar[:, first:, SEASON_COLUMNS:]
-    response_bsm = gain_bm[:, None] * (day_bsf @ weights["answer/kernel"])
-    return response_bsm + (embedding_be @ weights["own/kernel"])[:, None]
-
-
-def _dense(weights: Weights, name: str, value: np.ndarray) -> np.ndarray:
-    return value @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
-
-
-def _sigmoid(value: np.ndarray) -> np.ndarray:
+def _silu(half: np.ndarray) -> np.ndarray:
+    """Returns x · sigmoid(x) of x = 2 · half."""
     # By tanh: exp of a large negative number would overflow.
-    return np.float32(0.5) * (np.tanh(np.float32(0.5) * value) + 1)
-
-
-def _silu(value: np.ndarray) -> np.ndarray:
-    return value * _sigmoid(value)
+    result = np.tanh(half)
+    result *= half
+    result += half
+    return result

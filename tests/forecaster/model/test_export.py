@@ -55,6 +55,18 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
     )
 
 
+def test_a_calendar_is_computed_once_for_its_depots_or_for_each():
+    """As many calendars as there are depots, more than its columns, or one of them all."""
+    panel = make_panel(n_depots=24, n_days=100)
+    artefact, params, windows = trained_looking(panel, 7, 28)
+    assert windows.calendar.shape[2] < panel.n_depots
+    expected = export.flax_forecast(artefact, params, windows)
+    network = numpy_model.Network(artefact)
+    for group_b in (None, panel.calendar.group_d, np.arange(24) % 3):
+        result = np.add(*network.forward(windows, 1, group_b))[:, 0]
+        np.testing.assert_allclose(result, expected, atol=1e-5)
+
+
 def test_the_builder_of_the_tests_makes_the_weights_flax_makes():
     panel = make_panel(n_depots=3, n_days=100)
     _, params, _ = trained_looking(panel, 7, 28)
