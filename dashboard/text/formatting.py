@@ -179,6 +179,11 @@ def link(page: str, **query: str) -> str:
     return f"{page}?{urlencode(query)}"
 
 
+def quoted(reason: str) -> str:
+    """What a planner wrote, in quotation marks: '“Bridge closed”'."""
+    return f"“{reason}”"
+
+
 def day_notes(days: pd.DataFrame) -> list[list[str]]:
     """The `holidays`, `events` and `is_closed` of each day, as display names."""
     rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)

@@ -106,7 +106,8 @@ widgets.small_table(
 
 st.header("Biggest misses")
 st.caption(
-    "Ranked by orders, using the last forecast of each day. Above zero: too high."
+    "Ranked by orders, using the model's last forecast of each day. Above zero: too high. "
+    "Override: the planner's number, and as the cause who set it and why."
 )
 misses = queries.largest_errors(scope, freshness)
 widgets.small_table(

@@ -36,8 +36,9 @@ with week:
         plan_parts.depot_change_form(depot, freshness)
         if status.is_fallback:
             st.caption(
-                "The model has been less accurate here than repeating last week, so this is "
-                "the baseline forecast: recent level and weekday pattern."
+                "Here the model has been less accurate than same day last week, so this is the "
+                "baseline forecast: recent level and weekday pattern, plus the usual effect of "
+                "holidays and events."
             )
         changes = depot_notices.forecast_changes(days, status.previous, freshness)
         if changes:
