@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable
+from datetime import date
 from typing import Any, cast
 
 import pandas as pd
@@ -150,11 +151,12 @@ def override_sentence(result: pd.DataFrame) -> str:
     )
 
 
-def what_if_sentence(outcome: pd.DataFrame) -> str:
-    """Summary of the effect of a scenario of `what_if.simulate`."""
+def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:
+    """Effect of a scenario of some days on all days ahead, from `what_if.simulate`."""
     now, then = outcome["forecast"].sum(), outcome["scenario"].sum()
     return (
-        f"With this scenario: {formatting.orders(then)} orders instead of "
+        f"With this scenario on {formatting.day_range(first_on, last_on)}: "
+        f"{formatting.orders(then)} orders in {formatting.next_days(len(outcome))} instead of "
         f"{formatting.orders(now)} ({formatting.change(now, then)})."
     )
 

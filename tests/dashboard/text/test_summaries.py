@@ -125,8 +125,9 @@ def test_a_baseline_without_scores_is_a_dash():
 
 def test_a_scenario_is_summarised_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "scenario": [1000.0, 0.0]})
-    assert summaries.what_if_sentence(outcome) == (
-        "With this scenario: 1,000 orders instead of 1,400 (−400)."
+    assert summaries.what_if_sentence(outcome, DAYS[0], DAYS[1]) == (
+        "With this scenario on Fri 14 Nov – Sat 15 Nov: 1,000 orders in the next 2 days "
+        "instead of 1,400 (−400)."
     )
 
 

@@ -1,7 +1,7 @@
 """Each page as a user meets it: with data, without, and with something broken."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -336,8 +336,9 @@ def test_a_scenario_of_demand_and_vans_over_days_is_kept_in_the_url(seeded, open
     own = seeded.forecasts.query("depot_id == 'LON-01'")
     own = own[own["origin_on"] == seeded.through].sort_values("target_on")["point"]
     then = own.sum() + own.iloc[1:4].sum() / 2
-    assert f"With this scenario: {then:,.0f} orders" in text
-    assert "Vans needed here over 3 days" in text
+    days = formatting.day_range(*map(date.fromisoformat, (first, last)))
+    assert f"With this scenario on {days}: {then:,.0f} orders in" in text
+    assert f"Vans needed here on {days}" in text.replace("\\", "")
     assert "The number of vans in London is not known" in text
 
 
@@ -349,6 +350,19 @@ def test_vans_off_the_road_are_short_in_their_city(seeded, write, open_page):
     label = formatting.day(seeded.through + timedelta(days=1))
     text = page_text(app).replace("\\", "")
     assert f"Vans short in London on {label}: " in text
+
+
+def test_a_scenario_is_for_all_days_ahead_unless_others_are_chosen(seeded, open_page):
+    app = open_page("depot", depot="LON-01", demand="10")
+    assert_no_traceback(app)
+    first, last = (seeded.through + timedelta(days=n) for n in (1, 7))
+    assert app.selectbox(key="choice of on").value == first.isoformat()
+    assert app.selectbox(key="choice of to").value == last.isoformat()
+    text = page_text(app).replace("\\", "")
+    assert f"With this scenario on {formatting.day_range(first, last)}: " in text
+    assert app.number_input(key="demand").label == "This depot's demand, ± %"
+    label = "Vans off the road in all of London"
+    assert app.number_input(key="vans").label == label
 
 
 def test_a_first_day_after_the_last_one_moves_it(seeded, open_page):
