@@ -205,7 +205,7 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
         .encode(
             x=x,
             y=percent_axis("label_at"),
-            text="forecaster:N",
+            text="name:N",
             color=colour_only("ink"),
         )
     )
@@ -237,7 +237,7 @@ def _by_forecaster(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
-    """The last row of each line, with the place and colour of its name.
+    """The last row of each line, with its name on the page, and the place and colour of that.
 
     `label_at` keeps the names apart; `ink` is the series whose colour is legible as text.
     """
@@ -247,7 +247,8 @@ def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
     for value in ends["weekly"].to_list():
         places.append(max(value, places[-1] + gap) if places else value)
     ink = ends["forecaster"].replace(NAIVE, ACTUAL)
-    return ends.assign(label_at=places, ink=ink)
+    names = ends["forecaster"].replace(NAIVE, formatting.NAIVE)
+    return ends.assign(label_at=places, ink=ink, name=names)
 
 
 def what_if(outcome: pd.DataFrame) -> Chart:

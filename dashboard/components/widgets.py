@@ -68,14 +68,15 @@ def _column_config(table: pd.DataFrame) -> dict[str, Any]:
     """Formats of days, whole numbers, differences and percentages."""
     config: dict[str, Any] = {}
     for name in map(str, table.columns):
+        label = html_tables.PAGE_HEADINGS.get(name)
         if pd.api.types.is_datetime64_any_dtype(table[name]):
             config[name] = st.column_config.DateColumn(format=DAY_FORMAT)
         elif pd.api.types.is_integer_dtype(table[name]):
             form = "%+,d" if name in html_tables.DIFFERENCES else "%,d"
-            config[name] = st.column_config.NumberColumn(format=form)
+            config[name] = st.column_config.NumberColumn(label, format=form)
         elif pd.api.types.is_float_dtype(table[name]):
             form = "%.2f" if name in html_tables.PLAIN else "%.1f %%"
-            config[name] = st.column_config.NumberColumn(format=form)
+            config[name] = st.column_config.NumberColumn(label, format=form)
     return config
 
 

@@ -15,6 +15,8 @@ MONTHS = (
 )  # fmt: skip
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
+NAIVE = "same day last week"
+"""The seasonal naive forecast, as pages call it."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
@@ -177,6 +179,11 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 def link(page: str, **query: str) -> str:
     """Address of a page: 'depot?depot=LON-01'."""
     return f"{page}?{urlencode(query)}"
+
+
+def network_share(delivers: str) -> str:
+    """What a model delivers: '40 % network' becomes '40 % of the network's correction'."""
+    return delivers.replace(" % network", " % of the network's correction")
 
 
 def quoted(reason: str) -> str:

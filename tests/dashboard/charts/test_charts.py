@@ -148,6 +148,9 @@ def test_accuracy_has_lines_with_names_and_one_ruler_for_all_series():
     assert {row["forecaster"] for row in names[1]} == {
         "forecast", "seasonal naive", "median of 4",
     }  # fmt: skip
+    assert {row["name"] for row in names[1]} == {
+        "forecast", "same day last week", "median of 4",
+    }  # fmt: skip
     assert [
         (row["day"], row["forecast_mape"], row["naive_mape"], row["median_mape"])
         for row in ruler[1]

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 import pytest
 import sqlalchemy as sa
 import streamlit as st
+from streamlit.runtime.context import ContextProxy, StreamlitTheme
 from streamlit.testing.v1 import AppTest
 
 from dashboard.queries import database
@@ -546,3 +547,28 @@ def test_a_baseline_forecast_says_that_it_has_the_effects_of_events(
     text = page_text(open_page("depot", depot="LON-01"))
     assert "plus the usual effect of holidays and events" in text
     assert "baseline forecast" not in page_text(open_page("depot", depot="LON-02"))
+
+
+@pytest.mark.parametrize(
+    ("theme", "shade"), [("light", "Darker"), ("dark", "Brighter"), (None, "Darker")]
+)
+def test_the_calendar_of_errors_names_its_shade_in_each_theme(
+    seeded, open_page, monkeypatch, theme, shade
+):
+    chosen = property(lambda _: StreamlitTheme({"type": theme}))
+    monkeypatch.setattr(ContextProxy, "theme", chosen)
+    caption = f"MAPE of the forecast by day. {shade} = further off."
+    assert caption in page_text(open_page("accuracy"))
+
+
+def test_accuracy_and_models_have_one_name_of_the_seasonal_naive(
+    seeded, clean_engine, open_page
+):
+    seed_pipeline(clean_engine, seeded.through)
+    for view in ("accuracy", "models"):
+        text = page_text(open_page(view))
+        assert text.count("seasonal naive") == 1, "the term, in the caption"
+        assert "same day last week" in text
+        for other in ("Naive MAPE", "repeating last week", "beat last week"):
+            assert other not in text
+    assert "held-out days, forecast by" in text
