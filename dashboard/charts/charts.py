@@ -10,6 +10,7 @@ from dashboard.charts.encodings import (
     ACTUAL,
     AHEAD,
     FORECAST,
+    LABEL_COLOUR,
     MEDIAN,
     NAIVE,
     PAST,
@@ -38,6 +39,13 @@ PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
 """Visible on bars and background, in light and dark themes."""
+
+
+def legible(chart: Chart) -> Chart:
+    """A chart with labels that contrast with the background of either theme."""
+    return chart.configure_axis(labelColor=LABEL_COLOUR).configure_legend(
+        labelColor=LABEL_COLOUR
+    )
 
 
 def daily_totals(totals: pd.DataFrame) -> Chart:

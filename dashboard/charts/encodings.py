@@ -15,6 +15,12 @@ NAIVE, MEDIAN = "seasonal naive", "median of 4"
 SERIES = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
 DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
 """Dash pattern of each series, so that colour is not the only distinction."""
+LABELS_ON_LIGHT, LABELS_ON_DARK = "#52636d", "#aebac1"
+"""Labels of axes and legends; Streamlit's own grey on white has a contrast of 3.7 : 1."""
+LABEL_COLOUR = {
+    "expr": f"luminance(background) > 0.5 ? '{LABELS_ON_LIGHT}' : '{LABELS_ON_DARK}'"
+}
+"""Chosen in the browser, so that it follows the theme without another run of the page."""
 MAX_LABELLED_DAYS = 14
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"

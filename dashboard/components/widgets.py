@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import pandas as pd
 import streamlit as st
 
+from dashboard.charts import charts
 from dashboard.charts.charts import Chart
 from dashboard.tables import html_tables, tables
 from dashboard.text import formatting
@@ -45,7 +46,7 @@ def _draw(
     name: str,  # noqa: ARG001 - keys the cache
 ) -> None:
     """Draws a chart, cached by rows and name because Altair is slow."""
-    st.altair_chart(_draw(rows), width="stretch", alt=alt)
+    st.altair_chart(charts.legible(_draw(rows)), width="stretch", alt=alt)
 
 
 def data_expander(make_table: Callable[[], pd.DataFrame], name: str) -> None:

@@ -1,5 +1,6 @@
 """Charts over literal tables: what is drawn, in which order, in which colour."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -269,6 +270,21 @@ def luminance(colour):
 def contrast(one, other):
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("shade", ["light", "dark"])
+def test_labels_of_axes_and_legends_are_legible(totals, shade):
+    config = charts.legible(charts.daily_totals(totals)).to_dict()["config"]
+    expressions = [config[part]["labelColor"]["expr"] for part in ("axis", "legend")]
+    themes = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
+    ground = tomllib.loads(themes.read_text())["theme"][shade]["backgroundColor"]
+    for expression in expressions:
+        condition, on_light, on_dark = re.fullmatch(
+            r"(.*) \? '(#\w{6})' : '(#\w{6})'", expression
+        ).groups()
+        assert condition == "luminance(background) > 0.5"
+        colour = on_light if luminance(ground) > 0.5 else on_dark
+        assert contrast(colour, ground) >= 4.5
 
 
 @pytest.mark.parametrize("shade", ["light", "dark"])

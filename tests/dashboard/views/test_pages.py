@@ -1,5 +1,6 @@
 """Each page as a user meets it: with data, without, and with something broken."""
 
+import json
 import re
 from datetime import date, timedelta
 
@@ -9,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.context import ContextProxy, StreamlitTheme
 from streamlit.testing.v1 import AppTest
 
+from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.queries import database
 from dashboard.text import formatting
 from pipelines import schema
@@ -572,3 +574,14 @@ def test_accuracy_and_models_have_one_name_of_the_seasonal_naive(
         for other in ("Naive MAPE", "repeating last week", "beat last week"):
             assert other not in text
     assert "held-out days, forecast by" in text
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"), [("days_ahead", 1), ("depot", 4), ("accuracy", 1)]
+)
+def test_every_chart_has_legible_labels(seeded, open_page, view, expected):
+    app = open_page(view, depot="LON-01", demand="10", drivers="true")
+    specs = [chart.proto.spec for chart in app.get("vega_lite_chart")]
+    assert len(specs) == expected
+    for spec in specs:
+        assert json.loads(spec)["config"]["axis"]["labelColor"] == LABEL_COLOUR
