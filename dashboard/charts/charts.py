@@ -15,6 +15,7 @@ from dashboard.charts.encodings import (
     NAIVE,
     PAST,
     SCENARIO,
+    WORDS,
     colour,
     colour_only,
     dashes,
@@ -134,7 +135,7 @@ def contributions(day: pd.DataFrame) -> Chart:
         "contribution:O",
         sort=list(table["contribution"]),
         title=None,
-        axis=alt.Axis(labelAngle=0, ticks=False),
+        axis=alt.Axis(labelAngle=0, labelExpr=WORDS, labelOverlap=False, ticks=False),
     )
     bars = (
         alt.Chart(table)
@@ -165,12 +166,15 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     """contribution, low and high (ends of its bar, orders), effect (text), series (its colour)."""
     rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
     reached = day["level"]
-    names = ["weekday", "signals", "holiday", "events"]
-    for name in (each for each in names if not pd.isna(day[each])):
-        effect = formatting.signed(round(day[name]))
-        series = SCENARIO if day[name] > 0 else MEDIAN
-        rows.append((name.title(), reached, reached + day[name], effect, series))
-        reached += day[name]
+    effects = {name.title(): day[name] for name in ("weekday", "signals", "holiday")}
+    effects |= _events(day) or {"Events": day["events"]}
+    for name, value in effects.items():
+        if pd.isna(value):
+            continue
+        effect = formatting.signed(round(value))
+        series = SCENARIO if value > 0 else MEDIAN
+        rows.append((name, reached, reached + value, effect, series))
+        reached += value
     total = formatting.orders(day["forecast"])
     rows.append(("Forecast", 0.0, day["forecast"], total, FORECAST))
     table = pd.DataFrame(
@@ -178,6 +182,16 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     )
     ends = table[["low", "high"]]
     return table.assign(low=ends.min(axis=1), high=ends.max(axis=1))
+
+
+def _events(day: dict[Hashable, Any]) -> dict[str, float]:
+    """Contributions of the kinds of events of a day, by name; those that round to 0 left out."""
+    kinds = [str(name) for name in day if str(name).startswith(formatting.EVENT)]
+    return {
+        formatting.event_name(name.removeprefix(formatting.EVENT)): day[name]
+        for name in kinds
+        if round(day[name])
+    }
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:

@@ -25,6 +25,8 @@ MAX_LABELLED_DAYS = 14
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""
+WORDS = "split(datum.label, ' ')"
+"""A word on each line."""
 TITLES = {
     "day": "Day",
     "actual_text": "Actual",

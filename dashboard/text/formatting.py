@@ -15,6 +15,8 @@ MONTHS = (
 )  # fmt: skip
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
+EVENT = "event: "
+"""Begins the columns of `what_if.contributions` that hold those of a kind of event."""
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"

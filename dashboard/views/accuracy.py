@@ -114,6 +114,7 @@ misses = queries.largest_errors(scope, freshness)
 widgets.small_table(
     tables.largest_errors(misses),
     "biggest-misses",
+    hidden_on_phones=("Actual",),
     links={"Depot": tables.depot_links(misses)},
 )
 

@@ -103,7 +103,8 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
         charts.contributions,
         contributions[contributions["target_on"] == day_to_explain],
         f"A usual day of the last four weeks, plus or minus the effects of {signals}holidays "
-        "and events in the model that made the forecast, and of the weekday (the remainder).",
+        "and events in the model that made the forecast, and of the weekday (the remainder). "
+        "Effects multiply, so each event is upon those to its left.",
         tables.contributions(contributions),
         f"drivers-{depot}",
     )

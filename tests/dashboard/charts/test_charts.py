@@ -192,6 +192,22 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
     ]  # fmt: skip
 
 
+def test_each_event_has_a_bar_of_its_own():
+    day = pd.DataFrame(
+        {"level": [100.0], "weekday": [0.0], "signals": [np.nan], "holiday": [0.0],
+         "events": [90.0], "forecast": [190.0], "event: black_friday": [60.0],
+         "event: fair": [0.2], "event: promotion": [29.8]}
+    )  # fmt: skip
+    (_, rows), _ = marks(charts.contributions(day))
+    assert [(row["contribution"], row["effect"]) for row in rows][2:] == [
+        ("Holiday", "0"), ("Black Friday", "+60"), ("Promotion", "+30"),
+        ("Forecast", "190"),
+    ]  # fmt: skip
+    quiet = day.assign(**{"event: black_friday": 0.0, "event: promotion": 0.1})
+    (_, rows), _ = marks(charts.contributions(quiet))
+    assert [row["contribution"] for row in rows][3:] == ["Events", "Forecast"]
+
+
 def test_signals_have_a_bar_of_their_own_where_the_model_uses_any():
     day = pd.DataFrame(
         {"level": [100.0], "weekday": [-20.0], "signals": [12.0], "holiday": [0.0],
