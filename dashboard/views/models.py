@@ -36,7 +36,7 @@ else:
     held_out = model_tables.held_out_days(model)
     st.caption(
         f"{held_out.capitalize()}, forecast by a model with the same settings trained only on "
-        f"the days before, from origins {window}. The page “Accuracy” has the forecasts that "
+        f"the days before, with origins {window}. The page “Accuracy” has the forecasts that "
         "were live. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
         "volume; MASE below 1 beats same day last week (the seasonal naive) in training."
     )
