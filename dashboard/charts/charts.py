@@ -10,10 +10,12 @@ from dashboard.charts.encodings import (
     ACTUAL,
     AHEAD,
     FORECAST,
+    LABEL_COLOUR,
     MEDIAN,
     NAIVE,
     PAST,
     SCENARIO,
+    WORDS,
     colour,
     colour_only,
     dashes,
@@ -38,6 +40,13 @@ PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
 """Visible on bars and background, in light and dark themes."""
+
+
+def legible(chart: Chart) -> Chart:
+    """A chart with labels that contrast with the background of either theme."""
+    return chart.configure_axis(labelColor=LABEL_COLOUR).configure_legend(
+        labelColor=LABEL_COLOUR
+    )
 
 
 def daily_totals(totals: pd.DataFrame) -> Chart:
@@ -126,7 +135,7 @@ def contributions(day: pd.DataFrame) -> Chart:
         "contribution:O",
         sort=list(table["contribution"]),
         title=None,
-        axis=alt.Axis(labelAngle=0, ticks=False),
+        axis=alt.Axis(labelAngle=0, labelExpr=WORDS, labelOverlap=False, ticks=False),
     )
     bars = (
         alt.Chart(table)
@@ -157,12 +166,15 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     """contribution, low and high (ends of its bar, orders), effect (text), series (its colour)."""
     rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
     reached = day["level"]
-    names = ["weekday", "signals", "holiday", "events"]
-    for name in (each for each in names if not pd.isna(day[each])):
-        effect = formatting.signed(round(day[name]))
-        series = SCENARIO if day[name] > 0 else MEDIAN
-        rows.append((name.title(), reached, reached + day[name], effect, series))
-        reached += day[name]
+    effects = {name.title(): day[name] for name in ("weekday", "signals", "holiday")}
+    effects |= _events(day) or {"Events": day["events"]}
+    for name, value in effects.items():
+        if pd.isna(value):
+            continue
+        effect = formatting.signed(round(value))
+        series = SCENARIO if value > 0 else MEDIAN
+        rows.append((name, reached, reached + value, effect, series))
+        reached += value
     total = formatting.orders(day["forecast"])
     rows.append(("Forecast", 0.0, day["forecast"], total, FORECAST))
     table = pd.DataFrame(
@@ -170,6 +182,16 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     )
     ends = table[["low", "high"]]
     return table.assign(low=ends.min(axis=1), high=ends.max(axis=1))
+
+
+def _events(day: dict[Hashable, Any]) -> dict[str, float]:
+    """Contributions of the kinds of events of a day, by name; those that round to 0 left out."""
+    kinds = [str(name) for name in day if str(name).startswith(formatting.EVENT)]
+    return {
+        formatting.event_name(name.removeprefix(formatting.EVENT)): day[name]
+        for name in kinds
+        if round(day[name])
+    }
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
@@ -205,7 +227,7 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
         .encode(
             x=x,
             y=percent_axis("label_at"),
-            text="forecaster:N",
+            text="name:N",
             color=colour_only("ink"),
         )
     )
@@ -237,7 +259,7 @@ def _by_forecaster(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
-    """The last row of each line, with the place and colour of its name.
+    """The last row of each line, with its name on the page, and the place and colour of that.
 
     `label_at` keeps the names apart; `ink` is the series whose colour is legible as text.
     """
@@ -247,7 +269,8 @@ def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
     for value in ends["weekly"].to_list():
         places.append(max(value, places[-1] + gap) if places else value)
     ink = ends["forecaster"].replace(NAIVE, ACTUAL)
-    return ends.assign(label_at=places, ink=ink)
+    names = ends["forecaster"].replace(NAIVE, formatting.NAIVE)
+    return ends.assign(label_at=places, ink=ink, name=names)
 
 
 def what_if(outcome: pd.DataFrame) -> Chart:

@@ -15,10 +15,18 @@ NAIVE, MEDIAN = "seasonal naive", "median of 4"
 SERIES = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
 DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
 """Dash pattern of each series, so that colour is not the only distinction."""
+LABELS_ON_LIGHT, LABELS_ON_DARK = "#52636d", "#aebac1"
+"""Labels of axes and legends; Streamlit's own grey on white has a contrast of 3.7 : 1."""
+LABEL_COLOUR = {
+    "expr": f"luminance(background) > 0.5 ? '{LABELS_ON_LIGHT}' : '{LABELS_ON_DARK}'"
+}
+"""Chosen in the browser, so that it follows the theme without another run of the page."""
 MAX_LABELLED_DAYS = 14
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""
+WORDS = "split(datum.label, ' ')"
+"""A word on each line."""
 TITLES = {
     "day": "Day",
     "actual_text": "Actual",
@@ -29,8 +37,8 @@ TITLES = {
     "p90_text": "High (P90)",
     "scenario_text": "Scenario",
     "forecast_mape": "Forecast MAPE",
-    "naive_mape": "Naive MAPE",
-    "median_mape": "Median of 4 MAPE",
+    "naive_mape": "Same day last week",
+    "median_mape": "Median of 4",
     "counted_text": "Depot-days scored",
     "series": "Series",
     "contribution": "Driver",

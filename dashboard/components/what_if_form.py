@@ -37,7 +37,7 @@ def what_if_form(
     widgets.chart(
         charts.what_if,
         outcome,
-        summaries.what_if_sentence(outcome),
+        summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on),
         tables.what_if(outcome),
         f"what-if-{depot}",
     )
@@ -48,15 +48,16 @@ def _choose(
     depot: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> Scenario:
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
+    city = plan_parts.city_of(depot, freshness) or "the city"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Scenario", "scenario", events, width=280)
         change = st.number_input(
-            "Demand, %", MIN_CHANGE, MAX_CHANGE, 0, step=5, width=140,
+            "This depot's demand, ± %", MIN_CHANGE, MAX_CHANGE, 0, step=5, width=200,
             key="demand", bind="query-params",
         )  # fmt: skip
         vans_off = st.number_input(
-            "Vans off the road", 0, MAX_VANS_OFF, 0, width=160,
-            key="vans", bind="query-params", help="Of all vans of the city.",
+            f"Vans off the road in all of {formatting.escape_markdown(city)}", 0,
+            MAX_VANS_OFF, 0, width=280, key="vans", bind="query-params",
         )  # fmt: skip
         first, last = _choose_days(days_ahead)
     return Scenario(
@@ -70,14 +71,15 @@ def _choose(
 
 
 def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
+    """The first and last day of the scenario: all days ahead, unless others are chosen."""
     first = widgets.choose_from_url(
         "From", "on", days_ahead, next(iter(days_ahead)), width=150
     )
     if st.query_params.get("to", first) < first:
         # The first day was moved past the last one.
-        del st.query_params["to"]
+        st.query_params["to"] = first
     later = {day: label for day, label in days_ahead.items() if day >= first}
-    return first, widgets.choose_from_url("To", "to", later, first, width=150)
+    return first, widgets.choose_from_url("To", "to", later, max(later), width=150)
 
 
 def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import pandas as pd
 import streamlit as st
 
+from dashboard.charts import charts
 from dashboard.charts.charts import Chart
 from dashboard.tables import html_tables, tables
 from dashboard.text import formatting
@@ -45,7 +46,7 @@ def _draw(
     name: str,  # noqa: ARG001 - keys the cache
 ) -> None:
     """Draws a chart, cached by rows and name because Altair is slow."""
-    st.altair_chart(_draw(rows), width="stretch", alt=alt)
+    st.altair_chart(charts.legible(_draw(rows)), width="stretch", alt=alt)
 
 
 def data_expander(make_table: Callable[[], pd.DataFrame], name: str) -> None:
@@ -68,14 +69,15 @@ def _column_config(table: pd.DataFrame) -> dict[str, Any]:
     """Formats of days, whole numbers, differences and percentages."""
     config: dict[str, Any] = {}
     for name in map(str, table.columns):
+        label = html_tables.PAGE_HEADINGS.get(name)
         if pd.api.types.is_datetime64_any_dtype(table[name]):
             config[name] = st.column_config.DateColumn(format=DAY_FORMAT)
         elif pd.api.types.is_integer_dtype(table[name]):
             form = "%+,d" if name in html_tables.DIFFERENCES else "%,d"
-            config[name] = st.column_config.NumberColumn(format=form)
+            config[name] = st.column_config.NumberColumn(label, format=form)
         elif pd.api.types.is_float_dtype(table[name]):
             form = "%.2f" if name in html_tables.PLAIN else "%.1f %%"
-            config[name] = st.column_config.NumberColumn(format=form)
+            config[name] = st.column_config.NumberColumn(label, format=form)
     return config
 
 

@@ -97,11 +97,12 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     Returns:
       depot_id, name, city, target_on, actual, p10, point, p90 (of the last forecast of
       that day, or of that many days ahead), basis, events, holidays (lists, as
-      `depot_days` has them).
+      `depot_days` has them); override_orders (the planner's number), override_reason and
+      made_by of the day's last override, missing without one.
     """
     return read(
         sql.LARGEST_ERRORS,
-        numbers=["actual", "p10", "point", "p90"],
+        numbers=["actual", "p10", "point", "p90", "override_orders"],
         days=["target_on"],
         row_limit=MAX_DAYS,
         **vars(scope),

@@ -122,8 +122,9 @@ order by badness desc, name, depot_id
 DEPOT_ACCURACY = _depot_accuracy(PUBLISHED_BY_DEPOT)
 DEPOT_ACCURACY_OF_HORIZON = _depot_accuracy(PUBLISHED_OF_HORIZON)
 
-# Of several forecasts of a depot's day, the one made last. Days far off by chance alone are
-# listed as well as those with an event. Each day's worst come from an index.
+# Of several forecasts of a depot's day, the one made last, beside the last override of the day.
+# Days far off by chance alone are listed as well as those with an event. Each day's worst come
+# from an index.
 LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     select distinct target_on from score_totals
     where is_live = :live and target_on >= (select first_on from period)
@@ -147,11 +148,17 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     limit :row_limit
 ), names as ({DEPOT_NAMES})
 select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.point, w.p90,
-       f.basis, {SPECIAL_OF.format(day="w.target_on")}
+       f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by,
+       {SPECIAL_OF.format(day="w.target_on")}
 from worst w
 join depots d using (depot_id)
 join names using (depot_id)
 left join forecasts f using (depot_id, origin_on, target_on, model_version)
+left join lateral (
+    select orders, reason, made_by from overrides
+    where depot_id = w.depot_id and target_on = w.target_on
+    order by override_id desc limit 1
+) o on o.orders is not null
 order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 """  # noqa: S608 - of our own words
 

@@ -253,11 +253,20 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):
         notes = [f"Closed wins over the number of {row['overruled_by']}", *notes]
-    elif mark := _mark(row):
-        by = f"{mark.capitalize()} by {row['made_by']}"
-        notes = [f"{by}: {row['override_reason']}", *notes]
-    cells.append(f'<td class="fill">{escape(", ".join(notes))}</td>')
+    cells.append(
+        f'<td class="fill">{escape(", ".join(notes))}{_override_line(row)}</td>'
+    )
     return html_parts.row(formatting.day(row["day_on"]), cells)
+
+
+def _override_line(row: Row) -> str:
+    """'Set by Anna: “a strike”' on a line of its own, apart from the events; else ''."""
+    mark = _mark(row)
+    if not mark or not pd.isna(row["overruled_by"]):
+        return ""
+    reason = formatting.quoted(row["override_reason"])
+    line = f"{mark.capitalize()} by {row['made_by']}: {reason}"
+    return f"<small>{escape(line)}</small>"
 
 
 def _band(row: Row) -> str:

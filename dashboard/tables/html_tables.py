@@ -14,6 +14,8 @@ PLAIN = {"MASE"}
 DIFFERENCES = {"Forecast − actual", "Difference", "Weekday", "Holiday", "Events"}
 """Columns whose whole numbers have a sign."""
 SIGNED_PERCENTAGES = {"Bias", "Value added"}
+PAGE_HEADINGS = {"Naive MAPE": "Same day last week", "Median MAPE": "Median of 4"}
+"""Headings that are others on pages than in a CSV."""
 MANY_COLUMNS, LONG_TEXT, SHORT_TEXT = 4, 24, 10
 
 
@@ -34,7 +36,7 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out. `links` are the addresses to which the
+    Columns that are empty in every row are left out, and some headings are `PAGE_HEADINGS`. `links` are the addresses to which the
     cells of a column lead.
     """
     columns = {str(name): column(result[name], str(name)) for name in result.columns}
@@ -51,7 +53,8 @@ def table(
         name: f"{classes[name]} desk" for name in hidden_on_phones if name in columns
     }
     heads = [
-        f'<th scope="col" class="{classes[name]}">{escape(name)}</th>' for name in rest
+        f'<th scope="col" class="{classes[name]}">{escape(PAGE_HEADINGS.get(name, name))}</th>'
+        for name in rest
     ]
     cells_of = {
         name: _cells(columns[name], (links or {}).get(name)) for name in columns

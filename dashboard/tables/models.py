@@ -19,7 +19,7 @@ from forecaster.inference import postprocessing
 MODEL_LABELS = {
     "gru": "this model",
     "champion": "champion at the time",
-    "seasonal_naive": "seasonal naive",
+    "seasonal_naive": formatting.NAIVE,
     "median4": "median of 4",
 }
 ROLES = {
@@ -30,8 +30,7 @@ ROLES = {
 }
 NETWORK_SHARES = {
     None: "not recorded",
-    0: "its network did not help",
-    1: "its correction in full",
+    0: "only the baseline: its network did not help",
 }
 COLUMNS = {"mape": "MAPE", "wape": "WAPE", "bias": "Bias", "coverage80": "In the 80 % band",
            "mase": "MASE", "days": "Days"}  # fmt: skip
@@ -61,19 +60,20 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:
     """Key figures of a row of `queries.models`; times in `zone`."""
     share = model["scores"].get("network_share")
     mape, naive_mape = _mapes(model["scores"])
+    on_days = f", on {held_out_days(model)}" if holdout_window(model["scores"]) else ""
     return {
         "Status": (ROLES[model["role"]], f"version {model['version']}"),
         "Network weight": (
-            postprocessing.describe_share(share),
-            NETWORK_SHARES.get(share, "the rest is the baseline"),
+            formatting.UNKNOWN if share is None else f"{100 * share:.0f} %",
+            NETWORK_SHARES.get(share, "of the network's correction to the baseline"),
         ),
         "Trained through": (
             formatting.day(model["trained_through"]),
             f"made {formatting.timestamp(model['created_at'], zone)}",
         ),
-        "MAPE": (
+        "Off by, on average (MAPE)": (
             formatting.percent(mape / 100),
-            f"{formatting.percent(naive_mape / 100)} seasonal naive",
+            f"{formatting.NAIVE} {formatting.percent(naive_mape / 100)}{on_days}",
         ),
     }
 
@@ -112,6 +112,13 @@ def holdout_window(scores: Mapping[str, Any]) -> str | None:
     )
 
 
+def held_out_days(model: Mapping[Any, Any]) -> str:
+    """'28 held-out days': those of the holdout test of an evaluated row of `queries.models`."""
+    first = pd.Timestamp(model["scores"]["first_origin"])
+    days = (pd.Timestamp(model["trained_through"]) - first).days
+    return formatting.count(days, "held-out day")
+
+
 def labels(models: pd.DataFrame) -> dict[str, str]:
     """Labels of the models for the select box, by version."""
     return {
@@ -140,7 +147,8 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             "Version": models["version"],
             "Status": models["role"].map(ROLES),
             "Network weight": [
-                postprocessing.describe_share(share) for share in shares
+                formatting.network_share(postprocessing.describe_share(share))
+                for share in shares
             ],
             "Trained through": models["trained_through"],
             "MAPE": [mape for mape, _ in mapes],
@@ -154,6 +162,10 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """Reason why a row of `queries.models` was promoted or not, and its pruning."""
     if isinstance(model["decision_reason"], str):
         reason = formatting.format_dates(model["decision_reason"], zone)
+        for phrase in ("beats", "beat", "% of"):
+            reason = reason.replace(
+                f"{phrase} the seasonal naive", f"{phrase} {formatting.NAIVE}"
+            )
     elif model["role"] == "challenger":
         reason = "To be evaluated in the next nightly run."
     else:

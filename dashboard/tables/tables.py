@@ -203,7 +203,8 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
             error=result["point"] - result["actual"],
             cause=[_likely_cause(row, day) for row, day in rows],
         ),
-        "target_on", "name", "point", "actual", "error", "cause", cause="Likely cause",
+        "target_on", "name", "point", "override_orders", "actual", "error", "cause",
+        override_orders="Override", cause="Likely cause",
     )  # fmt: skip
 
 
@@ -319,6 +320,9 @@ def safe_cell(value: Any) -> Any:
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
+    if not pd.isna(row["override_orders"]):
+        reason = formatting.quoted(row["override_reason"])
+        notes = [f"{row['made_by']}: {reason}", *notes]
     if notes:
         return ", ".join(notes)
     if row["basis"] == "cold_start":

@@ -41,11 +41,11 @@ def forecast_changes(
     common = formatting.count(len(both), "day")
     new_actuals = days.dropna(subset=["actual", "point_before"]).to_dict("records")
     return [
-        f"{change} {since}, over the {common} that both forecasts cover.",
+        f"The model's forecast {change} {since}, over the {common} that both forecasts cover.",
         *(
             f"{formatting.day(row['day_on'])}: {formatting.orders(row['actual'])} orders, "
             f"{formatting.orders(row['point_before'])} forecast "
-            f"({formatting.change(row['point_before'], row['actual'])})."
+            f"({_error(row['point_before'], row['actual'])})."
             for row in new_actuals
         ),
         *_causes(previous, freshness, since),
@@ -53,12 +53,20 @@ def forecast_changes(
 
 
 def _change(before: float, after: float) -> str:
-    """'Up 11 from 429', 'Down 11 from 429' or 'Unchanged at 429'."""
+    """'rose by 11 to 440', 'fell by 11 to 418' or 'stayed at 429'."""
     difference = round(after) - round(before)
     if difference == 0:
-        return f"Unchanged at {formatting.orders(before)}"
-    direction = "Up" if difference > 0 else "Down"
-    return f"{direction} {abs(difference):,} from {formatting.orders(before)}"
+        return f"stayed at {formatting.orders(after)}"
+    verb = "rose" if difference > 0 else "fell"
+    return f"{verb} by {abs(difference):,} to {formatting.orders(after)}"
+
+
+def _error(forecast: float, actual: float) -> str:
+    """'34 too low', '11 too high' or 'exact'."""
+    difference = round(forecast) - round(actual)
+    if difference == 0:
+        return "exact"
+    return f"{abs(difference):,} too {'high' if difference > 0 else 'low'}"
 
 
 def _causes(previous: PreviousForecast, freshness: Freshness, since: str) -> list[str]:

@@ -15,6 +15,10 @@ MONTHS = (
 )  # fmt: skip
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
+EVENT = "event: "
+"""Begins the columns of `what_if.contributions` that hold those of a kind of event."""
+NAIVE = "same day last week"
+"""The seasonal naive forecast, as pages call it."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
@@ -179,6 +183,16 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 def link(page: str, **query: str) -> str:
     """Address of a page: 'depot?depot=LON-01'."""
     return f"{page}?{urlencode(query)}"
+
+
+def network_share(delivers: str) -> str:
+    """What a model delivers: '40 % network' becomes '40 % of the network's correction'."""
+    return delivers.replace(" % network", " % of the network's correction")
+
+
+def quoted(reason: str) -> str:
+    """What a planner wrote, in quotation marks: '“Bridge closed”'."""
+    return f"“{reason}”"
 
 
 def day_notes(days: pd.DataFrame) -> list[list[str]]:

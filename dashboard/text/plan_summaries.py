@@ -128,19 +128,23 @@ def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
 def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
     """Consequence of a scenario for the vans of a depot and of its city, from `edits.preview`."""
     _, vans = _sums(preview)
-    days = formatting.count(len(preview), "day")
-    needed = f"Vans needed here over {days}: {vans}."
+    days = formatting.day_range(preview["target_on"].min(), preview["target_on"].max())
+    needed = f"Vans needed here on {days}: {vans}."
     if city.vans is None:
         return f"{needed} The number of vans in {city.city} is not known."
     short = preview[preview["short_after"] > 0]
     if short.empty:
-        return f"{needed} {city.city} has enough vans."
+        return f"{needed} {city.city} has enough vans then."
     listed = [
         f"{formatting.day(row['target_on'])}: {row['short_after']:,} "
         f"({row['short_before']:,} without the scenario)"
         for row in short.to_dict("records")
     ]
-    return f"{needed} Vans short in {city.city} on {'; '.join(listed)}."
+    total = ""
+    if len(short) > 1:
+        before, after = preview["short_before"].sum(), preview["short_after"].sum()
+        total = f" Together {after:,} van-days ({before:,} without the scenario)."
+    return f"{needed} Vans short in {city.city} on {'; '.join(listed)}.{total}"
 
 
 def _sums(preview: pd.DataFrame) -> tuple[str, str]:

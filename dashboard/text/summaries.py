@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable
+from datetime import date
 from typing import Any, cast
 
 import pandas as pd
@@ -103,11 +104,10 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
         _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
     )
     return (
-        f"MAPE {formatting.percent(model['mape'])} over "
-        f"{formatting.count(int(model['counted']), 'day')}. On the same days: "
-        f"{formatting.percent(naive['mape'])} for repeating last week, "
-        f"{formatting.percent(median['mape'])} for the median of the last four same "
-        "weekdays."
+        f"Off by {formatting.percent(model['mape'])} on average (MAPE) over "
+        f"{formatting.count(int(model['counted']), 'day')}; {formatting.NAIVE} "
+        f"{formatting.percent(naive['mape'])}, median of the last four same weekdays "
+        f"{formatting.percent(median['mape'])}."
     )
 
 
@@ -120,9 +120,9 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
         mape = formatting.percent(model["all_mape"])
         note = f"{n_unscored:,} more have no naive forecast; with them MAPE {mape}"
     return {
-        "MAPE": (
+        "Off by, on average (MAPE)": (
             formatting.percent(model["mape"]),
-            f"{formatting.percent(naive['mape'])} seasonal naive",
+            f"{formatting.NAIVE} {formatting.percent(naive['mape'])}",
         ),
         "WAPE": (formatting.percent(model["wape"]), "of volume"),
         "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
@@ -150,11 +150,12 @@ def override_sentence(result: pd.DataFrame) -> str:
     )
 
 
-def what_if_sentence(outcome: pd.DataFrame) -> str:
-    """Summary of the effect of a scenario of `what_if.simulate`."""
+def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:
+    """Effect of a scenario of some days on all days ahead, from `what_if.simulate`."""
     now, then = outcome["forecast"].sum(), outcome["scenario"].sum()
     return (
-        f"With this scenario: {formatting.orders(then)} orders instead of "
+        f"With this scenario on {formatting.day_range(first_on, last_on)}: "
+        f"{formatting.orders(then)} orders in {formatting.next_days(len(outcome))} instead of "
         f"{formatting.orders(now)} ({formatting.change(now, then)})."
     )
 

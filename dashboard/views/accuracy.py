@@ -60,7 +60,8 @@ widgets.chart(
 calendar, by_name = st.columns([2, 3], gap="large")
 with calendar:
     st.header("Calendar of errors")
-    st.caption("MAPE of the forecast by day. Darker = further off.")
+    shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
+    st.caption(f"MAPE of the forecast by day. {shade} = further off.")
     st.html(html_grids.error_calendar(by_day[by_day["forecaster"] == "forecast"]))
 with by_name:
     if not (scope.city or scope.depot):
@@ -88,9 +89,9 @@ if not scope.depot:
     else:
         st.caption(
             f"The first {len(depots)} of "
-            f"{formatting.count(depots['n_depots'].iloc[0], 'depot')}. Value added is Naive "
-            "MAPE minus MAPE: below zero, the model does not yet beat last week. With "
-            "Fallback on, the depot gets the baseline forecast until it does."
+            f"{formatting.count(depots['n_depots'].iloc[0], 'depot')}. Value added is the "
+            "MAPE of same day last week minus the forecast's: below zero, the model does not "
+            "yet beat it. With Fallback on, the depot gets the baseline forecast until it does."
         )
         widgets.small_table(
             tables.depot_accuracy(depots),
@@ -106,12 +107,14 @@ widgets.small_table(
 
 st.header("Biggest misses")
 st.caption(
-    "Ranked by orders, using the last forecast of each day. Above zero: too high."
+    "Ranked by orders, using the model's last forecast of each day. Above zero: too high. "
+    "Override: the planner's number, and as the cause who set it and why."
 )
 misses = queries.largest_errors(scope, freshness)
 widgets.small_table(
     tables.largest_errors(misses),
     "biggest-misses",
+    hidden_on_phones=("Actual",),
     links={"Depot": tables.depot_links(misses)},
 )
 
@@ -131,6 +134,7 @@ st.caption(
     "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
     "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
     "actual, so above zero is too high. Closed days are not scored. If two models forecast "
-    "from the same origin, the latest forecast counts. Seasonal naive repeats last week; "
-    "median of 4 is the median of the last four same weekdays."
+    "from the same origin, the latest forecast counts. Same day "
+    "last week (the seasonal naive) and median of 4 (of the last four same weekdays) are naive "
+    "forecasts; their columns hold their MAPE."
 )

@@ -36,8 +36,9 @@ with week:
         plan_parts.depot_change_form(depot, freshness)
         if status.is_fallback:
             st.caption(
-                "The model has been less accurate here than repeating last week, so this is "
-                "the baseline forecast: recent level and weekday pattern."
+                "Here the model has been less accurate than same day last week, so this is the "
+                "baseline forecast: recent level and weekday pattern, plus the usual effect of "
+                "holidays and events."
             )
         changes = depot_notices.forecast_changes(days, status.previous, freshness)
         if changes:
@@ -102,7 +103,8 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
         charts.contributions,
         contributions[contributions["target_on"] == day_to_explain],
         f"A usual day of the last four weeks, plus or minus the effects of {signals}holidays "
-        "and events in the model that made the forecast, and of the weekday (the remainder).",
+        "and events in the model that made the forecast, and of the weekday (the remainder). "
+        "Effects multiply, so each event is upon those to its left.",
         tables.contributions(contributions),
         f"drivers-{depot}",
     )

@@ -33,10 +33,12 @@ window = model_tables.holdout_window(model["scores"])
 if window is None:
     widgets.empty_state("Not evaluated, so there are no scores.")
 else:
+    held_out = model_tables.held_out_days(model)
     st.caption(
-        f"Origins {window}, forecast by a model with the same settings trained only on earlier "
-        "days. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
-        "volume; MASE below 1 beats the seasonal naive in training."
+        f"{held_out.capitalize()}, forecast by a model with the same settings trained only on "
+        f"the days before, with origins {window}. The page “Accuracy” has the forecasts that "
+        "were live. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
+        "volume; MASE below 1 beats same day last week (the seasonal naive) in training."
     )
     widgets.small_table(
         model_tables.holdout_scores(model["scores"]).reset_index(), f"backtest-{chosen}"

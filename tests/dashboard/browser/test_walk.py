@@ -211,7 +211,7 @@ def hover(window, chart, across):
 @pytest.mark.parametrize(
     ("path", "number", "titles"),
     [
-        ("/accuracy", 0, ("Forecast MAPE", "Naive MAPE", "Median of 4 MAPE")),
+        ("/accuracy", 0, ("Forecast MAPE", "Same day last week", "Median of 4")),
         ("/depot?depot=RTM-02", 0, ("Day", "Actual")),
         ("/depot?depot=RTM-02", 1, ("Actual", "Forecast", "Low (P10)", "High (P90)")),
     ],

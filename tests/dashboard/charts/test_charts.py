@@ -1,5 +1,6 @@
 """Charts over literal tables: what is drawn, in which order, in which colour."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -148,6 +149,9 @@ def test_accuracy_has_lines_with_names_and_one_ruler_for_all_series():
     assert {row["forecaster"] for row in names[1]} == {
         "forecast", "seasonal naive", "median of 4",
     }  # fmt: skip
+    assert {row["name"] for row in names[1]} == {
+        "forecast", "same day last week", "median of 4",
+    }  # fmt: skip
     assert [
         (row["day"], row["forecast_mape"], row["naive_mape"], row["median_mape"])
         for row in ruler[1]
@@ -186,6 +190,22 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
         ("Holiday", 79.6, 79.6, "0"), ("Events", 79.6, 129.6, "+50"),
         ("Forecast", 0.0, 129.6, "130"),
     ]  # fmt: skip
+
+
+def test_each_event_has_a_bar_of_its_own():
+    day = pd.DataFrame(
+        {"level": [100.0], "weekday": [0.0], "signals": [np.nan], "holiday": [0.0],
+         "events": [90.0], "forecast": [190.0], "event: black_friday": [60.0],
+         "event: fair": [0.2], "event: promotion": [29.8]}
+    )  # fmt: skip
+    (_, rows), _ = marks(charts.contributions(day))
+    assert [(row["contribution"], row["effect"]) for row in rows][2:] == [
+        ("Holiday", "0"), ("Black Friday", "+60"), ("Promotion", "+30"),
+        ("Forecast", "190"),
+    ]  # fmt: skip
+    quiet = day.assign(**{"event: black_friday": 0.0, "event: promotion": 0.1})
+    (_, rows), _ = marks(charts.contributions(quiet))
+    assert [row["contribution"] for row in rows][3:] == ["Events", "Forecast"]
 
 
 def test_signals_have_a_bar_of_their_own_where_the_model_uses_any():
@@ -266,6 +286,21 @@ def luminance(colour):
 def contrast(one, other):
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("shade", ["light", "dark"])
+def test_labels_of_axes_and_legends_are_legible(totals, shade):
+    config = charts.legible(charts.daily_totals(totals)).to_dict()["config"]
+    expressions = [config[part]["labelColor"]["expr"] for part in ("axis", "legend")]
+    themes = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
+    ground = tomllib.loads(themes.read_text())["theme"][shade]["backgroundColor"]
+    for expression in expressions:
+        condition, on_light, on_dark = re.fullmatch(
+            r"(.*) \? '(#\w{6})' : '(#\w{6})'", expression
+        ).groups()
+        assert condition == "luminance(background) > 0.5"
+        colour = on_light if luminance(ground) > 0.5 else on_dark
+        assert contrast(colour, ground) >= 4.5
 
 
 @pytest.mark.parametrize("shade", ["light", "dark"])

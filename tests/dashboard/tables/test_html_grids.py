@@ -239,7 +239,7 @@ SET_BY_ANNA = {
         ),
         pytest.param(
             days_of("model", ["promotion"], **SET_BY_ANNA),
-            ["120 set model 100", "96 – 150", "Set by Anna: <i>strike, Promotion"],
+            ["120 set model 100", "96 – 150", "Promotion Set by Anna: “<i>strike”"],
             id="set by hand",
         ),
         pytest.param(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.tables import html_tables
+from dashboard.tables import html_tables, tables
 from tests.dashboard.cells import Cells
 
 
@@ -68,3 +68,12 @@ def test_a_column_of_links_leads_where_it_says():
     assert cells.text[1:] == [["A & B", "+1.5 %"], ["C", "−2.0 %"]]
     links = [attrs["href"] for tag, attrs in cells.tags if tag == "a"]
     assert links == ["depot?depot=A%26", "x?y=1&z=2"]
+
+
+def test_pages_have_one_name_of_the_naive_forecast_and_a_csv_keeps_its_columns():
+    table = pd.DataFrame(
+        {"City": ["Ghent"], "Naive MAPE": [12.0], "Median MAPE": [10.0]}
+    )
+    head = Cells(html_tables.table(table)).text[0]
+    assert head == ["City", "Same day last week", "Median of 4"]
+    assert b"City,Naive MAPE,Median MAPE" in tables.csv(table)

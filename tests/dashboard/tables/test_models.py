@@ -8,6 +8,7 @@ import pytest
 
 from dashboard.tables import models as model_tables
 
+CORRECTION = "of the network's correction to the baseline"
 ZONE = ZoneInfo("Europe/Amsterdam")
 DAYS = pd.to_datetime(["2025-11-21", "2025-12-21"]).as_unit("s")
 SCORES = {
@@ -41,7 +42,7 @@ def models():
 
 def test_a_backtest_is_a_row_per_forecaster_with_the_model_first():
     table = model_tables.holdout_scores(SCORES)
-    assert table.index.tolist() == ["this model", "seasonal naive"]
+    assert table.index.tolist() == ["this model", "same day last week"]
     assert table["MAPE"].tolist() == [8.1, 12.0]
     assert table["In the 80 % band"].iloc[0] == 79.0
     assert math.isnan(table["In the 80 % band"].iloc[1])
@@ -72,10 +73,10 @@ def test_every_model_has_its_status_and_decision(models):
 @pytest.mark.parametrize(
     ("share", "expected"),
     [
-        (0.0, ("baseline", "its network did not help")),
-        (0.25, ("25 % network", "the rest is the baseline")),
-        (1.0, ("network", "its correction in full")),
-        (None, ("–", "not recorded")),
+        (0.0, ("0 %", "only the baseline: its network did not help", "baseline")),
+        (0.25, ("25 %", CORRECTION, "25 % of the network's correction")),
+        (1.0, ("100 %", CORRECTION, "network")),
+        (None, ("–", "not recorded", "–")),
     ],
 )
 def test_key_figures_state_whether_the_network_or_the_baseline_is_delivered(
@@ -84,10 +85,32 @@ def test_key_figures_state_whether_the_network_or_the_baseline_is_delivered(
     recorded = {} if share is None else {"network_share": share}
     with_share = models.assign(scores=[SCORES | recorded, {}])
     figures = model_tables.figures(with_share.iloc[0].to_dict(), ZONE)
-    assert figures["Network weight"] == expected
+    assert figures["Network weight"] == expected[:2]
     assert model_tables.all_models(with_share, ZONE)["Network weight"].tolist() == [
-        expected[0],
+        expected[2],
         "–",
+    ]
+
+
+def test_the_score_says_on_which_days_and_beside_what(models):
+    held_out = models.assign(trained_through=pd.Timestamp("2025-12-05"))
+    figures = model_tables.figures(held_out.iloc[0].to_dict(), ZONE)
+    assert figures["Off by, on average (MAPE)"] == (
+        "8.1 %", "same day last week 12.0 %, on 34 held-out days",
+    )  # fmt: skip
+    unknown = model_tables.figures(models.iloc[1].to_dict(), ZONE)
+    assert unknown["Off by, on average (MAPE)"] == ("–", "same day last week –")
+
+
+def test_the_reason_of_a_decision_uses_the_pages_name_of_the_naive_forecast(models):
+    [stored, own] = (
+        "It beats the seasonal naive: MAPE 8.10 % against 12.00 % of the seasonal naive.",
+        "Anna: the seasonal naive was right on Sunday.",
+    )
+    reasons = models.assign(decision_reason=[stored, own])
+    assert model_tables.all_models(reasons, ZONE)["Decision"].tolist() == [
+        "It beats same day last week: MAPE 8.10 % against 12.00 % of same day last week.",
+        own,
     ]
 
 

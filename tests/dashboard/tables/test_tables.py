@@ -140,7 +140,10 @@ def test_a_scenario_has_its_difference():
     assert (row["Forecast"], row["Scenario"], row["Difference"]) == (100, 80, -20)
 
 
-def large_error(events=(), holidays=(), basis="model", actual=500.0):
+def large_error(
+    events=(), holidays=(), basis="model", actual=500.0, override=(None, None, None)
+):
+    orders, reason, planner = override
     return pd.DataFrame(
         {
             "name": "Wapping",
@@ -152,13 +155,24 @@ def large_error(events=(), holidays=(), basis="model", actual=500.0):
             "basis": basis,
             "events": [list(events)],
             "holidays": [list(holidays)],
+            "override_orders": [orders],
+            "override_reason": [reason],
+            "made_by": [planner],
         }
-    )
+    ).astype({"override_orders": float})
+
+
+BRIDGE = (40.0, "Bridge closed", "Mara")
 
 
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
+        (large_error(override=BRIDGE), "Mara: “Bridge closed”"),
+        (
+            large_error(["promotion"], override=BRIDGE),
+            "Mara: “Bridge closed”, Promotion",
+        ),
         (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(basis="cold_start"), "No history"),
         (large_error(actual=105.0), "Chance: within the 80 % band"),
@@ -169,6 +183,8 @@ def test_a_large_error_has_a_likely_cause(result, expected):
     [row] = rows(tables.largest_errors(result))
     assert row["Likely cause"] == expected
     assert row["Forecast − actual"] == round(100 - result["actual"].iloc[0])
+    is_set = "Mara" in expected
+    assert (row["Forecast"], row["Override"]) == (100, 40 if is_set else None)
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,29 @@ def days():
 def test_the_change_is_over_the_days_that_both_forecasts_cover(days):
     change, actual = depot_notices.forecast_changes(days, SAME, FRESH)
     assert change == (
-        "Up 10 from 100 overnight, over the 1 day that both forecasts cover."
+        "The model's forecast rose by 10 to 110 overnight, over the 1 day that both forecasts "
+        "cover."
     )
-    assert actual == "Thu 20 Nov: 205 orders, 193 forecast (+12)."
+    assert actual == "Thu 20 Nov: 205 orders, 193 forecast (12 too low)."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [(120.4, 110.0, "fell by 10 to 110"), (110.4, 110.0, "stayed at 110")],
+)
+def test_a_lower_and_an_equal_forecast_are_put_in_words(days, before, after, expected):
+    moved = days.assign(model_point=after, point_before=[np.nan, before, np.nan])
+    change = depot_notices.forecast_changes(moved, SAME, FRESH)[0]
+    assert change.startswith(f"The model's forecast {expected} overnight, ")
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"), [(190.0, "3 too high"), (193.3, "exact")]
+)
+def test_an_error_is_forecast_minus_actual_in_words(days, actual, expected):
+    known = days.assign(actual=[actual, np.nan, np.nan])
+    sentence = depot_notices.forecast_changes(known, SAME, FRESH)[1]
+    assert sentence.endswith(f"193 forecast ({expected}).")
 
 
 def test_each_cause_is_named(days):

@@ -115,7 +115,7 @@ def test_a_preview_says_what_a_change_does():
 @pytest.mark.parametrize(
     ("vans", "short", "expected"),
     [
-        (30, (0, 0), "London has enough vans."),
+        (30, (0, 0), "London has enough vans then."),
         (30, (1, 3), "Vans short in London on Thu 27 Nov: 3 (1 without the scenario)."),
         (None, (0, 0), "The number of vans in London is not known."),
     ],
@@ -123,7 +123,17 @@ def test_a_preview_says_what_a_change_does():
 def test_a_scenario_says_what_it_means_for_the_vans(vans, short, expected):
     shown = preview((341, 420), (7, 9), short)
     text = plan_summaries.consequence_sentence(shown, CitySettings("London", vans, 50))
-    assert text == f"Vans needed here over 1 day: 7 → 9. {expected}"
+    assert text == f"Vans needed here on Thu 27 Nov: 7 → 9. {expected}"
+
+
+def test_a_scenario_of_several_days_names_them_and_sums_the_shortage():
+    first = preview((341, 420), (7, 9), (1, 3))
+    second = preview((341, 420), (7, 9), (0, 2)).assign(target_on=DAYS[1])
+    text = plan_summaries.consequence_sentence(
+        pd.concat([first, second]), CitySettings("London", 30, 50)
+    )
+    assert text.startswith("Vans needed here on Thu 27 Nov – Fri 28 Nov: 14 → 18. ")
+    assert text.endswith("Together 5 van-days (1 without the scenario).")
 
 
 @pytest.mark.parametrize(

@@ -101,12 +101,14 @@ def test_accuracy_is_stated_beside_both_naive_forecasts():
         ("seasonal naive", 0.123, 0.1, 0.0, np.nan, 684),
     )
     assert summaries.accuracy_sentence(table) == (
-        "MAPE 8.1 % over 684 days. On the same days: 12.3 % for repeating last week, "
-        "11.0 % for the median of the last four same weekdays."
+        "Off by 8.1 % on average (MAPE) over 684 days; same day last week 12.3 %, median of "
+        "the last four same weekdays 11.0 %."
     )
     figures = summaries.accuracy_figures(table)
     assert figures["Bias"][0] == "−1.2 %"
-    assert figures["MAPE"] == ("8.1 %", "12.3 % seasonal naive")
+    assert figures["Off by, on average (MAPE)"] == (
+        "8.1 %", "same day last week 12.3 %",
+    )  # fmt: skip
     assert figures["Days scored"] == ("684", "per depot and origin")
 
 
@@ -120,13 +122,14 @@ def test_days_without_a_baseline_are_counted():
 
 def test_a_baseline_without_scores_is_a_dash():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 6))
-    assert "– for repeating last week" in summaries.accuracy_sentence(table)
+    assert "same day last week –," in summaries.accuracy_sentence(table)
 
 
 def test_a_scenario_is_summarised_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "scenario": [1000.0, 0.0]})
-    assert summaries.what_if_sentence(outcome) == (
-        "With this scenario: 1,000 orders instead of 1,400 (−400)."
+    assert summaries.what_if_sentence(outcome, DAYS[0], DAYS[1]) == (
+        "With this scenario on Fri 14 Nov – Sat 15 Nov: 1,000 orders in the next 2 days "
+        "instead of 1,400 (−400)."
     )
 
 

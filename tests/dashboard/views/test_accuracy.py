@@ -239,6 +239,28 @@ def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, scope
         assert row["events"] == (["promotion"] if is_on else [])
 
 
+def test_a_large_error_has_the_override_that_counted_last(freshness, seeded, write):
+    worst, second = queries.largest_errors(ScoreFilter(True), freshness)[
+        ["depot_id", "target_on"]
+    ].to_numpy()[:2]
+    base = {"origin_on": seeded.through, "model_version": CHAMPION, "point": 9.0}
+    made = [
+        (*worst, "set", 50.0, "A guess", "Anna"),
+        (*worst, "set", 60.0, "Bridge closed", "Mara"),
+        (*second, "set", 70.0, "A mistake", "Anna"),
+        (*second, "withdraw", None, "Undo", "Anna"),
+    ]
+    names = ("depot_id", "target_on", "action", "orders", "reason", "made_by")
+    for row in made:
+        values = base | dict(zip(names, row, strict=True))
+        write(sa.insert(schema.overrides).values(**values))
+    rows = queries.largest_errors(ScoreFilter(True), freshness)
+    columns = ["override_orders", "override_reason", "made_by"]
+    assert len(rows) == 15
+    assert rows[columns].iloc[0].tolist() == [60.0, "Bridge closed", "Mara"]
+    assert rows[columns].iloc[1:].isna().all(axis=None)
+
+
 def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
     """One day changed twice, one locked as forecast, one taken back, one not known."""
     day, origin = seeded.through - A_DAY, seeded.through - 2 * A_DAY

@@ -1,18 +1,22 @@
 """Each page as a user meets it: with data, without, and with something broken."""
 
+import json
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
 import streamlit as st
+from streamlit.runtime.context import ContextProxy, StreamlitTheme
 from streamlit.testing.v1 import AppTest
 
+from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.queries import database
 from dashboard.text import formatting
 from pipelines import schema
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
+from tests.dashboard.queries.test_depot import gate
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
@@ -335,8 +339,9 @@ def test_a_scenario_of_demand_and_vans_over_days_is_kept_in_the_url(seeded, open
     own = seeded.forecasts.query("depot_id == 'LON-01'")
     own = own[own["origin_on"] == seeded.through].sort_values("target_on")["point"]
     then = own.sum() + own.iloc[1:4].sum() / 2
-    assert f"With this scenario: {then:,.0f} orders" in text
-    assert "Vans needed here over 3 days" in text
+    days = formatting.day_range(*map(date.fromisoformat, (first, last)))
+    assert f"With this scenario on {days}: {then:,.0f} orders in" in text
+    assert f"Vans needed here on {days}" in text.replace("\\", "")
     assert "The number of vans in London is not known" in text
 
 
@@ -348,6 +353,19 @@ def test_vans_off_the_road_are_short_in_their_city(seeded, write, open_page):
     label = formatting.day(seeded.through + timedelta(days=1))
     text = page_text(app).replace("\\", "")
     assert f"Vans short in London on {label}: " in text
+
+
+def test_a_scenario_is_for_all_days_ahead_unless_others_are_chosen(seeded, open_page):
+    app = open_page("depot", depot="LON-01", demand="10")
+    assert_no_traceback(app)
+    first, last = (seeded.through + timedelta(days=n) for n in (1, 7))
+    assert app.selectbox(key="choice of on").value == first.isoformat()
+    assert app.selectbox(key="choice of to").value == last.isoformat()
+    text = page_text(app).replace("\\", "")
+    assert f"With this scenario on {formatting.day_range(first, last)}: " in text
+    assert app.number_input(key="demand").label == "This depot's demand, ± %"
+    label = "Vans off the road in all of London"
+    assert app.number_input(key="vans").label == label
 
 
 def test_a_first_day_after_the_last_one_moves_it(seeded, open_page):
@@ -522,3 +540,48 @@ def test_a_city_with_markdown_in_its_name_can_be_chosen(seeded, write, open_page
     assert_no_traceback(app)
     assert "Greenwich" in grid_of(app)
     assert "Waalhaven" not in grid_of(app)
+
+
+def test_a_baseline_forecast_says_that_it_has_the_effects_of_events(
+    seeded, write, open_page
+):
+    gate(write, seeded, "LON-01")
+    text = page_text(open_page("depot", depot="LON-01"))
+    assert "plus the usual effect of holidays and events" in text
+    assert "baseline forecast" not in page_text(open_page("depot", depot="LON-02"))
+
+
+@pytest.mark.parametrize(
+    ("theme", "shade"), [("light", "Darker"), ("dark", "Brighter"), (None, "Darker")]
+)
+def test_the_calendar_of_errors_names_its_shade_in_each_theme(
+    seeded, open_page, monkeypatch, theme, shade
+):
+    chosen = property(lambda _: StreamlitTheme({"type": theme}))
+    monkeypatch.setattr(ContextProxy, "theme", chosen)
+    caption = f"MAPE of the forecast by day. {shade} = further off."
+    assert caption in page_text(open_page("accuracy"))
+
+
+def test_accuracy_and_models_have_one_name_of_the_seasonal_naive(
+    seeded, clean_engine, open_page
+):
+    seed_pipeline(clean_engine, seeded.through)
+    for view in ("accuracy", "models"):
+        text = page_text(open_page(view))
+        assert text.count("seasonal naive") == 1, "the term, in the caption"
+        assert "same day last week" in text
+        for other in ("Naive MAPE", "repeating last week", "beat last week"):
+            assert other not in text
+    assert "held-out days, forecast by" in text
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"), [("days_ahead", 1), ("depot", 4), ("accuracy", 1)]
+)
+def test_every_chart_has_legible_labels(seeded, open_page, view, expected):
+    app = open_page(view, depot="LON-01", demand="10", drivers="true")
+    specs = [chart.proto.spec for chart in app.get("vega_lite_chart")]
+    assert len(specs) == expected
+    for spec in specs:
+        assert json.loads(spec)["config"]["axis"]["labelColor"] == LABEL_COLOUR

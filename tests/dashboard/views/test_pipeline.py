@@ -51,7 +51,7 @@ def test_the_models_page_states_the_reason_of_each_decision(worked, open_page):
     app = open_page("models")
     assert_no_traceback(app)
     text = page_text(app)
-    assert "It beats the seasonal naive\\: MAPE 8.10 % against 12.00 %." in text
+    assert "It beats same day last week\\: MAPE 8.10 % against 12.00 %." in text
     assert f"makes {BEFORE} champion again" in text.replace("\\", "")
     assert "harbor models rollback" in text
 
@@ -60,7 +60,7 @@ def test_a_model_in_the_url_is_shown(worked, open_page):
     app = open_page("models", model=REFUSED)
     assert_no_traceback(app)
     assert "not promoted" in page_text(app)
-    assert "It does not beat the seasonal naive." in page_text(app)
+    assert "It does not beat same day last week." in page_text(app)
 
 
 @pytest.mark.parametrize(("view", "name"), [("models", "model"), ("pipeline", "run")])
