@@ -136,7 +136,8 @@ def _city(city: str, depots: pd.DataFrame, limit: int) -> list[str]:
     if len(depot_ids) > limit:
         lines.append(
             f'<tr><th scope="row" colspan="10"><small>and {len(depot_ids) - limit:,} more: '
-            "choose the city, or open “View data”</small></th></tr>"
+            'choose the city, find one by name on page <a href="depot">Depot</a>, or open '
+            "“View data”</small></th></tr>"
         )
     return lines
 

@@ -179,6 +179,11 @@ def link(page: str, **query: str) -> str:
     return f"{page}?{urlencode(query)}"
 
 
+def settings_link(city: str) -> str:
+    """Address of the form for the settings of a city."""
+    return link("plan", city=city, form="settings")
+
+
 def day_notes(days: pd.DataFrame) -> list[list[str]]:
     """The `holidays`, `events` and `is_closed` of each day, as display names."""
     rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)

@@ -117,7 +117,7 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
     window = visit(fleet[0], "phone")
     window.to("/")
     brief = window.page.locator(".hf-brief")
-    assert "decision" in brief.locator("h2").inner_text()
+    assert "to look at today" in brief.locator("h2").inner_text()
     box = brief.bounding_box()
     assert box["y"] + box["height"] <= SIZES["phone"][1]
     brief.locator("a", has_text="Poplar (London)").first.click()
@@ -150,7 +150,7 @@ def test_from_the_brief_to_a_change_its_undoing_and_the_export(fleet, visit):
     window = visit(fleet[0], "phone")
     window.to("/")
     page = window.page
-    page.locator(".hf-brief a[href^='plan?']").first.click()
+    page.locator(".hf-brief a[href^='plan?city']").first.click()
     page.wait_for_url("**/plan?*")
     window.settled()
     fill_in(page, "+10 %", "A fair", "Anna")
