@@ -113,6 +113,23 @@ def test_an_unknown_city_in_the_url_is_explained(fleet, visit):
     assert "Waalhaven" in text
 
 
+# What Streamlit shows where a script fails; the pages have no way to fail on purpose.
+FAILURE = """() => {
+    document.querySelector('[data-testid=stMain]').insertAdjacentHTML('afterbegin',
+        '<div data-testid="stException"><p>redacted</p><a href="#">Ask Google</a></div>');
+    const box = document.querySelector('[data-testid=stException]');
+    return [getComputedStyle(box, '::before').content, box.innerText];
+}"""
+
+
+def test_a_part_that_fails_says_so_to_its_reader(fleet, visit):
+    window = visit(fleet[0], "phone")
+    window.to("/plan")
+    sentence, rest = window.page.evaluate(FAILURE)
+    assert "This part of the page could not be shown. Load the page again" in sentence
+    assert rest == ""
+
+
 def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
     window = visit(fleet[0], "phone")
     window.to("/")
