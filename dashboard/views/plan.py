@@ -37,6 +37,8 @@ if not city:
     plan_parts.workbook_button("plan", freshness)
     st.stop()
 
+# A printed or saved sheet is named by it.
+st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 own_days = days[days["city"] == city]
 plan = plan_parts.city_plan(city, freshness)
 depot, day = plan_parts.cell_of_address(plan)
