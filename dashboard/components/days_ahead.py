@@ -28,19 +28,21 @@ def brief_html(freshness: Freshness, today: date) -> str:
     """The morning brief as HTML; requires a forecast."""
     assert freshness.last_on is not None, "requires known demand"
     days = fleet_plan.totals(freshness)
+    estimated = brief.estimated_cities(days, city_settings.by_city(freshness))
     decisions = brief.decisions(
         days,
         queries.fleet_week(freshness),
         queries.fleet_events(freshness),
         today,
         freshness.newest,
+        estimated,
     )
     scored = queries.last_day(freshness)
     return html_brief.brief(
         decisions,
         brief.last_day_sentence(scored, freshness.last_on, today),
         "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0]),
-        brief.caution(days, city_settings.by_city(freshness)),
+        estimated,
     )
 
 
@@ -50,14 +52,17 @@ def figures_and_grid(
 ) -> tuple[Figures, str]:
     """Key figures and grid of a city, or of all (''), in a sort order."""
     depots = ranked(city, order, freshness)
-    names = day_names(city, freshness)
+    names = day_names(city, freshness, with_cities=False)
     return summaries.fleet_figures(depots), html_grids.fleet_grid(depots, names)
 
 
-def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
+def day_names(
+    city: str, freshness: Freshness, *, with_cities: bool = True
+) -> dict[pd.Timestamp, str]:
     """Holidays and events by day of a city, or of all (''), in words."""
     events = queries.fleet_events(freshness)
-    return brief.day_names(events, len(cities(freshness)), city)
+    n_cities = len(cities(freshness))
+    return brief.day_names(events, n_cities, city, with_cities=with_cities)
 
 
 def events_sentence(city: str, freshness: Freshness) -> str:

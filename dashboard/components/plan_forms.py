@@ -55,14 +55,16 @@ class Entry:
     planner: str
 
 
-def settings_form(settings: CitySettings) -> None:
+def settings_form(settings: CitySettings, *, is_open: bool = False) -> None:
     """The form for the settings of a city; saves them for everybody."""
     saved = st.session_state.pop(SETTINGS_SAVED, None)
     if saved:
         st.success(saved, icon=":material/check:")
     title = formatting.escape_markdown(settings.city)
     note = ": estimated, please set" if settings.is_estimated else ""
-    expander = st.expander(f"Settings of {title}{note}", icon=":material/tune:")
+    expander = st.expander(
+        f"Settings of {title}{note}", expanded=is_open, icon=":material/tune:"
+    )
     with expander.form(
         f"settings of {settings.city} {settings.settings_id}", border=False
     ):

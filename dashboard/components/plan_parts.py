@@ -1,7 +1,8 @@
 """Parts of the page Plan: one city's plan, transfers, the address of a cell, exports."""
 
-from datetime import date
+from datetime import date, datetime
 from functools import partial
+from html import escape
 
 import pandas as pd
 import streamlit as st
@@ -9,9 +10,10 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import plan_forms, widgets
 from dashboard.planning import city_settings, fleet_plan, planning
+from dashboard.planning.city_settings import CitySettings
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import plan_grids, workbook
-from dashboard.text import formatting
+from dashboard.text import formatting, plan_summaries
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -60,20 +62,49 @@ def city_of(depot: str, freshness: Freshness) -> str | None:
     return None if cities.empty else str(cities.iloc[0])
 
 
+def settings_note(settings: CitySettings) -> None:
+    """What a city plans with; leads to its form where nobody has set it."""
+    text = plan_summaries.settings_text(settings, queries.zone())
+    html = escape(text)
+    if settings.made_at is None:
+        stem = escape(text.removesuffix(f"{plan_summaries.ESTIMATED}."))
+        link = escape(formatting.settings_link(settings.city))
+        html = f'{stem}<a href="{link}" target="_self">{plan_summaries.ESTIMATED}</a>.'
+    st.html(f'<p class="hf-note">{html}</p>')
+
+
+def are_settings_asked_for() -> bool:
+    """Whether the address names the form for the settings of a city."""
+    return st.query_params.get("form") == "settings"
+
+
+def print_heading(days: pd.DataFrame) -> None:
+    """A heading that is only printed: the city, its days, and when."""
+    zone = queries.zone()
+    heading = plan_summaries.print_heading(days, datetime.now(zone), zone)
+    st.html(f'<p class="hf-print">{escape(heading)}</p>')
+
+
 def cell_of_address(plan: pd.DataFrame) -> tuple[str, date | None]:
     """The depot and day named by the address; '' and None where it names none.
 
     A depot of another city, and a day that is not ahead, are explained.
     """
-    depot, text = (st.query_params.get(name, "") for name in ("depot", "day"))
-    days = {f"{day:%Y-%m-%d}": day for day in plan["target_on"].dt.date}
+    depot = st.query_params.get("depot", "")
     if depot and depot not in set(plan["depot_id"]):
         name = formatting.escape_markdown(depot)
         widgets.empty_state(f"This city has no open depot “{name}”. Choose one here.")
-    if text and text not in days:
+    return depot, day_of_address(plan)
+
+
+def day_of_address(days: pd.DataFrame) -> date | None:
+    """The day named by the address; one that is not ahead is explained."""
+    text = st.query_params.get("day", "")
+    known = {f"{day:%Y-%m-%d}": day for day in days["target_on"].dt.date}
+    if text and text not in known:
         name = formatting.escape_markdown(text)
         widgets.empty_state(f"{name} is not among the days ahead. Choose one here.")
-    return depot, days.get(text)
+    return known.get(text)
 
 
 def workbook_button(name: str, freshness: Freshness, city: str = "") -> None:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 POOL = ""
 """Stands for vans of the city that belong to no depot."""
+SPARE_POOL = "spare pool"
+"""Its name."""
 
 
 @dataclass(frozen=True)

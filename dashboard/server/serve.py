@@ -18,6 +18,7 @@ FLAGS = {
     # Its greeting asks an outside address for this machine's own.
     "logger.hideWelcomeMessage": "true",
     "client.showErrorDetails": "none",
+    "client.showErrorLinks": "false",
     "client.toolbarMode": "minimal",
 }
 

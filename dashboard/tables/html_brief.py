@@ -4,14 +4,18 @@ from collections.abc import Sequence
 from html import escape
 
 from dashboard.text import formatting
-from dashboard.text.brief import Decision
+from dashboard.text.brief import VANS, Decision
 
 MAX_DECISIONS = 5
 """Decisions shown at once, so that a phone shows them in one screen."""
+MAX_CITIES = 5
 
 
 def brief(
-    decisions: Sequence[Decision], last_day: str, worst_depot: str, caution: str
+    decisions: Sequence[Decision],
+    last_day: str,
+    worst_depot: str,
+    estimated: Sequence[str],
 ) -> str:
     """The decisions, how the last day went, and what the shortages rest on.
 
@@ -19,10 +23,10 @@ def brief(
       decisions: Most urgent first; the first five are shown, the others unfold.
       last_day: A sentence.
       worst_depot: depot_id of the depot it names; '' for none.
-      caution: What the reader must know about the numbers; '' for nothing.
+      estimated: Cities whose shortages rest on estimated vans.
     """
+    body = ""
     if decisions:
-        heading = f"{formatting.count(len(decisions), 'decision')} today"
         first, more = decisions[:MAX_DECISIONS], decisions[MAX_DECISIONS:]
         body = f"<ul>{''.join(map(_item, first))}</ul>"
         if more:
@@ -30,22 +34,65 @@ def brief(
                 f"<details><summary>{len(more):,} more</summary>"
                 f"<ul>{''.join(map(_item, more))}</ul></details>"
             )
-    else:
-        heading, body = "Nothing needs you today", ""
+        body += _order(decisions)
     day = escape(last_day)
     if worst_depot:
-        link = escape(formatting.link("depot", depot=worst_depot))
-        day = f'<a href="{link}">{day}</a>'
-    note = f"<p><small>{escape(caution)}</small></p>" if caution else ""
+        day = _link(formatting.link("depot", depot=worst_depot), last_day)
     return (
-        f'<section class="hf-brief" aria-label="Today"><h2>{heading}</h2>{body}'
-        f"<p>{day}</p>{note}</section>"
+        f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions)}</h2>{body}'
+        f"<p>{day}</p>{_caution(estimated)}</section>"
+    )
+
+
+def _heading(decisions: Sequence[Decision]) -> str:
+    if not decisions:
+        return "Nothing needs you today"
+    if _are_shortages(decisions):
+        return f"{formatting.count(len(decisions), 'day')} short of vans"
+    return f"{formatting.count(len(decisions), 'thing')} to look at today"
+
+
+def _order(decisions: Sequence[Decision]) -> str:
+    """Why the decisions are in their order; '' for one."""
+    if len(decisions) == 1:
+        return ""
+    reason = "Most vans short first."
+    if not _are_shortages(decisions):
+        reason = (
+            "Days short of vans first, then missing data, events, changed forecasts."
+        )
+    return f"<p><small>{reason}</small></p>"
+
+
+def _are_shortages(decisions: Sequence[Decision]) -> bool:
+    return all(decision.kind == VANS for decision in decisions)
+
+
+def _caution(estimated: Sequence[str]) -> str:
+    """Leads to the settings of the cities whose vans are estimated."""
+    if not estimated:
+        return ""
+    links = [
+        _link(formatting.settings_link(city), city) for city in estimated[:MAX_CITIES]
+    ]
+    more = len(estimated) - MAX_CITIES
+    rest = f" and {formatting.count(more, 'city', 'cities')} more" if more > 0 else ""
+    return (
+        f'<p class="set"><small>Vans are estimated in {", ".join(links)}{rest}: click a city '
+        "to set its vans and orders per van.</small></p>"
     )
 
 
 def _item(decision: Decision) -> str:
     kind = decision.kind
+    severe = " severe" if decision.is_severe else ""
+    places = "".join(_link(address, name) for name, address in decision.places)
+    cities = f'<span class="places">{places}</span>' if places else ""
     return (
-        f'<li><a href="{escape(decision.link)}">'
-        f'<b class="{kind.lower()}">{kind}</b> <span>{escape(decision.text)}</span></a></li>'
+        f'<li><b class="{kind.lower()}{severe}">{kind}</b>'
+        f"<div>{_link(decision.link, decision.text)}{cities}</div></li>"
     )
+
+
+def _link(address: str, text: str) -> str:
+    return f'<a href="{escape(address)}">{escape(text)}</a>'

@@ -52,9 +52,10 @@ def fleet_grid(
         '<th scope="col" class="wide">vs last week</th>',
     ]
     limit = max(max_depots // n_cities, 1)
-    advice = "" if n_cities == 1 else "choose the city, or "
+    advice = "" if n_cities == 1 else "choose the city, "
     notice = f'<tr><th scope="row" colspan="{1 + len(heads)}"><small>and {{:,}} more: '
-    notice += f"{advice}open “View data”</small></th></tr>"
+    notice += f'{advice}find one by name on page <a href="depot">Depot</a>, or open '
+    notice += "“View data”</small></th></tr>"
     bodies = [
         _city(str(city), own, limit, notice)
         for city, own in depots.groupby("city", sort=False)

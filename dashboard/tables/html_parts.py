@@ -26,11 +26,18 @@ def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
     return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
 
 
-def day_head(day: pd.Timestamp, event: str = "") -> str:
-    """A day's head; the name of its event is left to a tooltip on phones."""
-    weekday, rest = formatting.day(day).split(" ", 1)
+def day_head(day: pd.Timestamp, event: str = "", *, is_marked: bool = False) -> str:
+    """A day's head; the name of its event is left to a tooltip on phones.
+
+    `is_marked` marks the day that the address names.
+    """
+    weekday, number, month = formatting.day(day).split(" ")
     mark = ""
     if event:
         name = escape(event)
         mark = f'<abbr class="event" title="{name}">▲<span class="desk"> {name}</span></abbr>'
-    return f'<th scope="col" class="day">{mark}{weekday}<small>{rest}</small></th>'
+    marked = ' class="day marked" aria-current="date"' if is_marked else ' class="day"'
+    return (
+        f'<th scope="col"{marked}>{mark}{weekday}'
+        f"<small>{number} <span>{month}</span></small></th>"
+    )

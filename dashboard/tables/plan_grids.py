@@ -1,7 +1,8 @@
 """Grids of the page Plan as HTML: cities × days, and the depots of a city × days."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import date
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -9,7 +10,7 @@ from operator import itemgetter
 import pandas as pd
 
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.transfers import POOL, Transfer
+from dashboard.planning.transfers import SPARE_POOL, Transfer
 from dashboard.tables import html_parts
 from dashboard.tables.html_grids import (
     Row,
@@ -20,26 +21,43 @@ from dashboard.tables.html_grids import (
 )
 from dashboard.text import formatting
 
-UNLIKELY, UNSURE, CERTAIN = 0.5, 0.8, 0.99
-"""Chances of full delivery below which a day is marked, and below which it is shown."""
+CERTAIN = 0.99
+"""Chance of full delivery below which it is shown."""
 
 
-def cities(days: pd.DataFrame, settings: Mapping[str, CitySettings]) -> str:
-    """`planning.by_city` as cities × days: vans needed, vans short, and the chance."""
+def cities(
+    days: pd.DataFrame,
+    settings: Mapping[str, CitySettings],
+    marked: date | None = None,
+) -> str:
+    """`planning.by_city` as cities × days: vans needed, vans short, and the chance.
+
+    Each cell leads to its city and day; the column of the day `marked` is marked.
+    """
     first = days["city"].iloc[0]
-    heads = [
-        html_parts.day_head(day) for day in days.loc[days["city"] == first, "target_on"]
-    ]
+    heads = _heads(days.loc[days["city"] == first, "target_on"], marked)
     rows = days.to_dict("records")
     body = [
-        html_parts.row(_city_name(settings[str(city)]), map(_city_cell, own))
+        html_parts.row(
+            _city_name(settings[str(city)], marked),
+            [_city_cell(day, marked) for day in own],
+        )
         for city, own in groupby(rows, itemgetter("city"))
     ]
     return html_parts.table("hf-plan", "City", heads, body)
 
 
-def _city_name(settings: CitySettings) -> str:
-    link = escape(formatting.link("plan", city=settings.city))
+def _heads(days: pd.Series, marked: date | None) -> list[str]:
+    return [html_parts.day_head(day, is_marked=day.date() == marked) for day in days]
+
+
+def _day_class(day: pd.Timestamp, marked: date | None) -> str:
+    return "day marked" if day.date() == marked else "day"
+
+
+def _city_name(settings: CitySettings, marked: date | None) -> str:
+    day = {} if marked is None else {"day": f"{marked:%Y-%m-%d}"}
+    link = escape(formatting.link("plan", city=settings.city, **day))
     vans = "vans not known"
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
@@ -50,7 +68,7 @@ def _city_name(settings: CitySettings) -> str:
     )
 
 
-def _city_cell(day: Row) -> str:
+def _city_cell(day: Row, marked: date | None) -> str:
     short = f' <b class="short">−{day["short"]}</b>' if day["short"] else ""
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
@@ -58,32 +76,29 @@ def _city_cell(day: Row) -> str:
     title = f"{formatting.orders(day['point'])} orders; {int(day['needed_pooled'])} vans needed"
     if not math.isnan(chance):
         title += f" of {int(day['vans'])}; all carried with a chance of {likely}"
+    target_on = day["target_on"]
+    link = formatting.link("plan", city=day["city"], day=f"{target_on:%Y-%m-%d}")
     return (
-        f'<td class="day {_severity(chance)}" title="{escape(title)}">'
-        f"{int(day['needed_pooled'])}{short}{text}</td>"
+        f'<td class="{_day_class(target_on, marked)}" title="{escape(title)}">'
+        f'<a href="{escape(link)}" target="_self">'
+        f"{int(day['needed_pooled'])}{short}{text}</a></td>"
     )
 
 
-def _severity(chance: float) -> str:
-    """The class of a chance of full delivery; '' where there is no need to act."""
-    if chance < UNLIKELY:
-        return "unlikely"
-    return "unsure" if chance < UNSURE else ""
-
-
-def depots(plan: pd.DataFrame, days: pd.DataFrame) -> str:
+def depots(plan: pd.DataFrame, days: pd.DataFrame, marked: date | None = None) -> str:
     """One city's `planning.make_plan` as depots × days, and its `planning.by_city`.
 
-    Each cell links to the form that changes it.
+    Each cell is a link to the form that changes it; the column of the day `marked` is
+    marked.
     """
     short = set(days.loc[days["short"] > 0, "target_on"])
     body = []
     for _, own in groupby(plan.to_dict("records"), itemgetter("depot_id")):
         rows = list(own)
-        cells = [_depot_cell(row, row["target_on"] in short) for row in rows]
+        cells = [_depot_cell(row, row["target_on"] in short, marked) for row in rows]
         body.append(html_parts.row(_depot_name(rows[0]), cells))
-    heads = [html_parts.day_head(day) for day in days["target_on"]]
-    return html_parts.table("hf-plan", "Depot", heads, body, _totals(days))
+    heads = _heads(days["target_on"], marked)
+    return html_parts.table("hf-plan", "Depot", heads, body, _totals(days, marked))
 
 
 def _depot_name(depot: Row) -> str:
@@ -92,31 +107,38 @@ def _depot_name(depot: Row) -> str:
     return f"{escape(depot['name'])}<small>{own}</small>"
 
 
-def _depot_cell(row: Row, is_short: bool) -> str:
+def _depot_cell(row: Row, is_short: bool, marked: date | None) -> str:
     """A depot's day; its lack of vans is shown where the city is short."""
+    css_class = _day_class(row["target_on"], marked)
     if is_closed(row):
-        return f'<td class="closed"{closed_since(row)}>{_edit_link(row, "closed")}</td>'
+        link = _edit_link(row, "closed", "closed")
+        return f'<td class="{css_class} closed"{closed_since(row)}>{link}</td>'
     short = row["needed"] - row["allocated"] if is_short else 0
     shortage = f' <b class="short">−{short}</b>' if short else ""
     title = (
         f"{formatting.count(row['drivers'], 'driver')}; all carried with a chance of "
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
-    orders = _edit_link(row, formatting.orders(row["point"]))
+    orders = formatting.orders(row["point"])
+    told = [formatting.count(row["allocated"], "van"), f"{orders} orders"]
+    if short:
+        told.insert(1, f"{short} short")
+    html = f"{row['allocated']}{shortage}<small><u>{orders}</u></small>{badge(row)}"
     return (
-        f'<td class="day" title="{escape(title)}">{row["allocated"]}{shortage}'
-        f"<small>{orders}</small>{badge(row)}</td>"
+        f'<td class="{css_class}" title="{escape(title)}">'
+        f"{_edit_link(row, ', '.join(told), html)}</td>"
     )
 
 
-def _edit_link(row: Row, text: str) -> str:
+def _edit_link(row: Row, told: str, html: str) -> str:
+    """A link around a whole cell; `told` is what it says to who cannot see it."""
     day = f"{row['target_on']:%Y-%m-%d}"
     link = formatting.link("plan", city=row["city"], depot=row["depot_id"], day=day)
-    label = escape(f"Change {row['name']}, {formatting.day(row['target_on'])}: {text}")
-    return f'<a href="{escape(link)}" target="_self" aria-label="{label}">{text}</a>'
+    label = escape(f"Change {row['name']}, {formatting.day(row['target_on'])}: {told}")
+    return f'<a href="{escape(link)}" target="_self" aria-label="{label}">{html}</a>'
 
 
-def _totals(days: pd.DataFrame) -> list[str]:
+def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
     columns = {
         "point": "Planned orders",
         "allocated": "Vans assigned",
@@ -131,20 +153,33 @@ def _totals(days: pd.DataFrame) -> list[str]:
             k: v for k, v in columns.items() if k not in ("needed_pooled", "spare")
         }
     lines = [
-        html_parts.row(
+        _total(
             name,
-            [f'<td class="day">{formatting.orders(n)}</td>' for n in days[column]],
+            days,
+            map(formatting.orders, days[column]),
+            marked,
             "total" if column == "point" else "",
         )
         for column, name in columns.items()
     ]
     if is_known:
-        cells = [
-            f'<td class="day {_severity(chance)}">{escape(formatting.chance(chance))}</td>'
-            for chance in days["delivery_probability"]
-        ]
-        lines.append(html_parts.row("Full delivery", cells))
+        chances = map(formatting.chance, days["delivery_probability"])
+        lines.append(_total("Chance of full delivery", days, chances, marked))
     return lines
+
+
+def _total(
+    name: str,
+    days: pd.DataFrame,
+    texts: Iterable[str],
+    marked: date | None,
+    css_class: str = "",
+) -> str:
+    cells = [
+        f'<td class="{_day_class(day, marked)}">{escape(text)}</td>'
+        for day, text in zip(days["target_on"], texts, strict=True)
+    ]
+    return html_parts.row(name, cells, css_class)
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
@@ -158,6 +193,6 @@ def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
 
 
 def _move(transfer: Transfer) -> str:
-    from_depot = "spare pool" if transfer.from_depot == POOL else transfer.from_depot
+    from_depot = transfer.from_depot or SPARE_POOL
     vans = formatting.count(transfer.vans, "van")
     return f"{vans} {from_depot} → {transfer.to_depot}"

@@ -7,6 +7,8 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from dashboard.planning import planning
+from dashboard.planning.transfers import SPARE_POOL
 from dashboard.tables import tables
 from dashboard.text import formatting
 
@@ -17,8 +19,11 @@ OPTIONS = {
     "strings_to_urls": False,
     "nan_inf_to_errors": True,
 }
-GRIDS = {"Vans": "allocated", "Drivers": "drivers", "Orders": "point"}
-"""Sheets of depots × days, and their column of `planning.make_plan`."""
+CLOSED = "closed"
+GRIDS = {
+    "Vans": "allocated", "Vans short": "short", "Drivers": "drivers", "Orders": "point",
+}  # fmt: skip
+"""Sheets of depots × days, and their column of the plan."""
 MIN_WIDTH, MAX_WIDTH = 12, 40
 """Characters."""
 
@@ -27,9 +32,10 @@ def plan(plan: pd.DataFrame, days: pd.DataFrame) -> bytes:
     """The workbook of `planning.make_plan` and its `by_city`, to be printed a page wide.
 
     Returns:
-      The file: the sheets Cities, Vans, Drivers, Orders (depots × days), Changes (since
-      the previous forecast, and by planners) and Data (everything).
+      The file: the sheets Cities, Vans, Vans short, Drivers, Orders (depots × days), Vans
+      to move, Changes (since the previous forecast, and by planners) and Data (everything).
     """
+    plan = with_short(plan, days)
     file = BytesIO()
     with xlsxwriter.Workbook(file, OPTIONS) as book:
         head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True})
@@ -37,15 +43,36 @@ def plan(plan: pd.DataFrame, days: pd.DataFrame) -> bytes:
         _table(book.add_worksheet("Cities"), tables.city_plan(days), head, day)
         for name, column in GRIDS.items():
             _table(book.add_worksheet(name), grid(plan, column), head, day)
+        _table(book.add_worksheet("Vans to move"), moves(plan), head, day)
         _table(book.add_worksheet("Changes"), changes(plan), head, day)
         _table(book.add_worksheet("Data"), tables.plan(plan), head, day)
     return file.getvalue()
 
 
+def with_short(plan: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
+    """The plan with `short`, the vans a depot lacks on the days its city is short of vans."""
+    is_short = days.set_index(["city", "target_on"])["short"] > 0
+    keys = pd.MultiIndex.from_frame(plan[["city", "target_on"]])
+    lacking = plan["needed"] - plan["allocated"]
+    return plan.assign(short=lacking.where(is_short.reindex(keys).to_numpy(), 0))
+
+
+def moves(plan: pd.DataFrame) -> pd.DataFrame:
+    """The vans that move between the depots of each city, a row for each transfer."""
+    rows = [
+        (city, day, each.from_depot or SPARE_POOL, each.to_depot, each.vans)
+        for city, own in plan.groupby("city")
+        for day, transfers in planning.transfers_by_day(own).items()
+        for each in transfers
+    ]
+    return pd.DataFrame(rows, columns=["City", "Day", "From", "To", "Vans"])
+
+
 def grid(plan: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of the plan as depots × days, with the totals of each city first.
 
-    Whole numbers, rounded after they are added up; missing where a depot has no such day.
+    Whole numbers, rounded after they are added up; "closed" where a depot is closed, missing
+    where it has no such day.
     """
     keys = ["city", "name", "depot_id"]
     wide = plan.pivot_table(column, keys, "target_on", aggfunc="sum")
@@ -53,7 +80,11 @@ def grid(plan: pd.DataFrame, column: str) -> pd.DataFrame:
     totals.index = pd.MultiIndex.from_tuples(
         [(city, "", "") for city in totals.index], names=keys
     )
-    both = pd.concat([totals, wide]).sort_index().round().astype("Int64").reset_index()
+    both = pd.concat([totals, wide]).sort_index().round().astype("Int64")
+    closed = plan.assign(is_closed=(plan["basis"] == "closed") & ~plan["is_set"])
+    is_closed = closed.pivot_table("is_closed", keys, "target_on", aggfunc="any")
+    is_closed = is_closed.reindex(both.index).fillna(False).astype(bool)
+    both = both.astype(object).mask(is_closed, CLOSED).reset_index()
     both["name"] = both["name"].where(both["depot_id"] != "", "All depots")
     headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
     return both.rename(columns=lambda name: headings.get(name) or formatting.day(name))

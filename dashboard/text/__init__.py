@@ -2,7 +2,7 @@
 
 formatting        numbers, days and names
 summaries         sentences and key figures of query results
-plan_summaries    those of a plan                brief             what needs a decision today
+plan_summaries    those of a plan                brief             what to look at today
 ranking           sort order of depots           depot_notices     what is unusual at a depot
 run_descriptions  runs and backfills as tables
 """

@@ -1,11 +1,11 @@
-"""The morning brief: what needs a decision today, most urgent first; no I/O.
+"""The morning brief: what to look at today, most urgent first; no I/O.
 
 Urgency is ranked over the whole fleet: days short of vans, then missing data, then holidays
 and events, then forecasts that changed much.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import cast
@@ -23,6 +23,8 @@ MIN_CHANGED_ORDERS = 20.0
 """Orders over the days ahead below which no change is large."""
 MAX_CHANGES = 3
 MAX_NAMES = 3
+LIKELY = 0.5
+"""Chance of full delivery from which a day short of vans is not severe."""
 A_DAY = timedelta(days=1)
 EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
 """First and last day, name or kind, whether it is a holiday."""
@@ -30,17 +32,21 @@ EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
 
 @dataclass(frozen=True)
 class Decision:
-    """One thing that needs a decision.
+    """One thing to look at.
 
     Attributes:
       kind: Why it is urgent: 'Vans', 'Data', 'Event' or 'Change'.
       text: What, where and how much, as a sentence.
-      link: Address of the page on which it is decided.
+      link: Address of the page that shows it.
+      places: The cities it is about, each with its address; the text does not repeat them.
+      is_severe: Whether it is marked as urgent.
     """
 
     kind: str
     text: str
     link: str
+    places: tuple[tuple[str, str], ...] = ()
+    is_severe: bool = False
 
 
 def decisions(
@@ -49,8 +55,9 @@ def decisions(
     events: pd.DataFrame,
     today: date,
     newest: date,
+    estimated: Collection[str] = (),
 ) -> list[Decision]:
-    """Everything that needs a decision, most urgent first.
+    """Everything to look at, most urgent first.
 
     Args:
       plan_days: `planning.by_city`.
@@ -58,11 +65,12 @@ def decisions(
       events: `queries.fleet_events`.
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
+      estimated: Cities whose vans are estimated.
     """
     starting = _starting(events, week["target_on"].min().date() - A_DAY)
     short = plan_days[plan_days["short"] > 0]
     return [
-        *_shortages(short, day_names(events, week["city"].nunique())),
+        *_shortages(short, day_names(events, week["city"].nunique()), estimated),
         *_missing_data(week, today, newest),
         *_events(starting, week, short["target_on"]),
         *_changes(week),
@@ -70,14 +78,15 @@ def decisions(
 
 
 def day_names(
-    events: pd.DataFrame, n_cities: int, city: str = ""
+    events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
 ) -> dict[pd.Timestamp, str]:
-    """The holidays and events of each day in words: 'Black friday, Promotion (London)'.
+    """The holidays and events of each day in words: 'Black Friday · Promotion in London'.
 
     Args:
       events: `queries.fleet_events`.
       n_cities: Cities of the fleet; an event of fewer is followed by their names.
       city: The only city that matters; '' for all.
+      with_cities: Whether the names of cities are wanted.
     """
     if city:
         events = events[events["city"] == city]
@@ -85,10 +94,10 @@ def day_names(
     for key, own in events.groupby(["day_on", "what", "is_holiday"]):
         day, what, is_holiday = cast(tuple[pd.Timestamp, str, bool], key)
         name = formatting.occasion_name(what, is_holiday)
-        if not city and len(own) < n_cities:
-            name += f" ({formatting.listed(sorted(own['city']))})"
+        if with_cities and not city and len(own) < n_cities:
+            name += f" in {formatting.listed(sorted(own['city']))}"
         names.setdefault(day, []).append(name)
-    return {day: ", ".join(own) for day, own in names.items()}
+    return {day: " · ".join(own) for day, own in names.items()}
 
 
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
@@ -131,20 +140,14 @@ def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
     return f" of {len(counted):,} of {formatting.count(n_expected, 'depot')}"
 
 
-def caution(plan_days: pd.DataFrame, settings: Settings) -> str:
-    """Says that the shortages rest on estimates, where they do; else ''."""
+def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
+    """The cities whose shortages rest on estimated vans, sorted."""
     short = plan_days.loc[plan_days["short"] > 0, "city"].unique()
-    cities = sorted(city for city in short if settings[city].is_estimated)
-    if not cities:
-        return ""
-    return (
-        f"Vans of {formatting.listed(cities)} are estimated: set vans and orders per van on "
-        "the page “Plan”."
-    )
+    return sorted(city for city in short if settings[city].is_estimated)
 
 
 def _shortages(
-    short: pd.DataFrame, names: Mapping[pd.Timestamp, str]
+    short: pd.DataFrame, names: Mapping[pd.Timestamp, str], estimated: Collection[str]
 ) -> list[Decision]:
     """One decision per day; `names` are the holidays and events by day."""
     totals = short.groupby("target_on")["short"].sum().reset_index()
@@ -152,21 +155,46 @@ def _shortages(
     found = []
     for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
         own = short[short["target_on"] == day]
-        cities = own.sort_values(["short", "city"], ascending=[False, True])
-        places = [
-            f"{row['city']} {row['short']:,}"
-            for row in cities.head(MAX_NAMES).to_dict("records")
-        ]
-        if len(cities) > MAX_NAMES:
-            more = len(cities) - MAX_NAMES
-            places.append(formatting.count(more, "more city", "more cities"))
         event = f", {names[day]}" if day in names else ""
         text = (
-            f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short "
-            f"({', '.join(places)})"
+            f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short"
+            f"{_estimate(own['city'], estimated)}{_still_likely(own)}"
         )
-        found.append(Decision(VANS, text, link("plan", city=cities["city"].iloc[0])))
+        link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
+        is_severe = bool(own["delivery_probability"].min() < LIKELY)
+        found.append(Decision(VANS, text, link_of_day, _places(own, day), is_severe))
     return found
+
+
+def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
+    """The cities short of vans on a day with their addresses, worst first."""
+    cities = short.sort_values(["short", "city"], ascending=[False, True])
+    day_on = f"{day:%Y-%m-%d}"
+    places = [
+        (f"{row['city']} {row['short']:,}", link("plan", city=row["city"], day=day_on))
+        for row in cities.head(MAX_NAMES).to_dict("records")
+    ]
+    more = len(cities) - MAX_NAMES
+    if more > 0:
+        named = formatting.count(more, "more city", "more cities")
+        places.append((named, link("plan", day=day_on)))
+    return tuple(places)
+
+
+def _estimate(cities: pd.Series, estimated: Collection[str]) -> str:
+    """' (vans estimated)'; '' where all vans are known."""
+    is_estimated = cities.isin(list(estimated))
+    if is_estimated.all():
+        return " (vans estimated)"
+    return " (vans partly estimated)" if is_estimated.any() else ""
+
+
+def _still_likely(short: pd.DataFrame) -> str:
+    """', 80 % likely to carry all', where one city is short and not severely; else ''."""
+    chance = float(short["delivery_probability"].iloc[0])
+    if len(short) > 1 or not chance >= LIKELY:
+        return ""
+    return f", still {formatting.chance(chance)} likely to carry all orders"
 
 
 def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decision]:

@@ -195,6 +195,11 @@ def quoted(reason: str) -> str:
     return f"“{reason}”"
 
 
+def settings_link(city: str) -> str:
+    """Address of the form for the settings of a city."""
+    return link("plan", city=city, form="settings")
+
+
 def day_notes(days: pd.DataFrame) -> list[list[str]]:
     """The `holidays`, `events` and `is_closed` of each day, as display names."""
     rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)

@@ -1,6 +1,7 @@
 """Key figures and sentences of a plan and of its changes; no I/O."""
 
 from collections.abc import Hashable, Sequence
+from datetime import datetime
 from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from dashboard.text.summaries import Figures
 
 Row = dict[Hashable, Any]
 MAX_LISTED = 3
+ESTIMATED = "estimated, please set"
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -28,7 +30,7 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
         f"{100 * settings.service_level:.0f} %, {drivers} per van"
     )
     if settings.made_at is None:
-        return f"{assumed}: estimated, please set."
+        return f"{assumed}: {ESTIMATED}."
     made_at = formatting.timestamp(settings.made_at, zone)
     return f"{assumed}. Set by {settings.made_by}, {made_at}."
 
@@ -112,6 +114,30 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
         f"Vans short on {', '.join(listed)}{rest}. They are assigned to deliver as many "
         "orders as possible."
     )
+
+
+def shortage_sentence(plan: pd.DataFrame, days: pd.DataFrame) -> str:
+    """Why the depots of a city lack more vans than the city; '' where they lack as many.
+
+    Args:
+      plan: The city's rows of `planning.make_plan`.
+      days: Its rows of `planning.by_city`.
+    """
+    lacking = (plan["needed"] - plan["allocated"]).groupby(plan["target_on"]).sum()
+    listed = [
+        f"{formatting.day(row['target_on'])}: {lacking[row['target_on']]:,} vans short if each "
+        f"depot stands alone, {row['short']:,} if vans are moved between depots on the day."
+        for row in days.to_dict("records")
+        if 0 < row["short"] != lacking[row["target_on"]]
+    ]
+    return " ".join(listed)
+
+
+def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:
+    """The heading of a printed plan of a city: 'Ghent, Mon 23 Nov – Sun 29 Nov; as of …'."""
+    day_range = formatting.day_range(days["target_on"].min(), days["target_on"].max())
+    as_of = formatting.timestamp(now, zone)
+    return f"{days['city'].iloc[0]}, {day_range}; printed {as_of} ({zone.key})"
 
 
 def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:

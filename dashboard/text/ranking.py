@@ -12,7 +12,7 @@ Row = dict[Hashable, Any]
 A_DAY = pd.Timedelta(days=1)
 
 URGENT, REVISED, BAND, WEEK, NAME = (
-    "Urgent", "Changed overnight", "Widest band", "Change vs last week", "Name",
+    "Missing data first", "Changed overnight", "Widest band", "Change vs last week", "Name",
 )  # fmt: skip
 SORT_ORDERS = {
     URGENT: "depots with missing data, then those whose forecast changed most since the "

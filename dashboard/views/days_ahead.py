@@ -1,4 +1,4 @@
-"""The page "Days ahead": forecasts of all depots, most urgent first."""
+"""The page "Days ahead": the brief, and forecasts of all depots."""
 
 from datetime import datetime
 
@@ -57,7 +57,8 @@ if events:
 st.caption(
     f"Planned orders per day. {shade} = busier, for each depot. First in each city: "
     f"{ranking.SORT_ORDERS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
-    "Click a name for details."
+    "Click a name for details. Totals add the exact numbers, so they can differ by a few from the "
+    "sum of the rounded ones."
 )
 widgets.data_expander(
     lambda: tables.fleet_week(days_ahead.ranked(city, order, freshness)), "days-ahead"

@@ -25,36 +25,48 @@ if not city:
     sentence = plan_summaries.fleet_sentence(days)
     st.markdown(formatting.escape_markdown(sentence))
     widgets.key_figures(plan_summaries.figures(days))
-    st.html(plan_grids.cities(days, settings))
+    st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
         "Vans needed per day; underlined: vans short. In percent, where it is below 99: the "
         "chance that the city's vans carry all orders, if they may be moved between its "
-        "depots. Click a city for its depots, settings and changes."
+        "depots."
     )
+    with st.container(key="screen-only"):
+        st.caption("Click a city or a day for its depots, settings and changes.")
     widgets.data_expander(lambda: tables.plan(fleet_plan.plan(freshness)), "plan")
     plan_parts.workbook_button("plan", freshness)
     st.stop()
 
+# A printed or saved sheet is named by it.
+st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 own_days = days[days["city"] == city]
 plan = plan_parts.city_plan(city, freshness)
 depot, day = plan_parts.cell_of_address(plan)
+plan_parts.print_heading(own_days)
 top = st.container()
 st.markdown(formatting.escape_markdown(plan_summaries.city_sentence(own_days, city)))
 widgets.key_figures(plan_summaries.figures(own_days))
-assumed = plan_summaries.settings_text(settings[city], queries.zone())
-st.caption(formatting.escape_markdown(assumed))
-st.html(plan_grids.depots(plan, own_days))
+plan_parts.settings_note(settings[city])
+st.html(plan_grids.depots(plan, own_days, day))
+shortage = plan_summaries.shortage_sentence(plan, own_days)
+if shortage:
+    st.caption(shortage)
 st.caption(
-    "Large: vans assigned; underlined: vans short. Small: planned orders, with “set” or "
-    "“locked” where a planner changed them; click a number to change it."
+    "Large: vans assigned; underlined: vans "
+    "short. Small: planned orders, with “set” or “locked” where a planner changed them. Totals "
+    "add the exact numbers, so they can differ by a few from the sum of the rounded ones."
 )
+with st.container(key="screen-only"):
+    st.caption("Click a cell to change its orders.")
 plan_parts.transfers(plan)
 widgets.data_expander(lambda: tables.plan(plan), f"plan-{city}")
 plan_parts.workbook_button(f"plan-{city}", freshness, city)
 
-plan_forms.settings_form(settings[city])
-# A cell that was clicked is changed at the top of the page.
-place = top if depot or day else st.container()
+# What was clicked is changed at the top of the page.
+is_open = plan_parts.are_settings_asked_for()
+with top if is_open else st.container():
+    plan_forms.settings_form(settings[city], is_open=is_open)
+place = top if depot else st.container()
 with place.container(key="plan-form"):
     st.header("Change orders")
     bands = queries.city_bands(freshness)

@@ -97,7 +97,8 @@ def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
     window.to("/plan?city=London")
     page = window.page
     link = page.locator("table.hf-plan a").last
-    depot, day = link.get_attribute("aria-label").removeprefix("Change ").split(", ")
+    named = link.get_attribute("aria-label").removeprefix("Change ")
+    depot, day = named.split(", ", 1)
     link.click()
     page.wait_for_url("**depot=*")
     window.settled()
@@ -141,9 +142,21 @@ def read(download):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+TWELVE_DEPOTS = """() => {
+    const body = document.querySelector('.hf-plan tbody');
+    while (body.rows.length < 12) body.append(body.rows[0].cloneNode(true));
+    const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
+    const moves = Array(7).fill('<li>Fri 27 Nov: ' + Array(3).fill(
+        '1 van Rotterdam Delfshaven → Rotterdam Hillegersberg').join(', ') + '</li>');
+    place.insertAdjacentHTML('afterend', place.outerHTML.replace(/<table.*<[/]table>/s,
+        '<ul class="hf-moves">' + moves.join('') + '</ul>'));
+}"""
+
+
 def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=Rotterdam")
+    window.page.evaluate(TWELVE_DEPOTS)
     printed = window.page.pdf(prefer_css_page_size=True)
     assert printed.count(b"/Type /Page\n") == 1
     assert A4_LANDSCAPE in printed
@@ -151,6 +164,35 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     save = window.page.get_by_role("button", name="Save", exact=True)
     assert not save.is_visible()
     assert window.page.get_by_role("rowheader", name="Vans needed").is_visible()
+    assert not window.page.get_by_role("heading", name="Plan", exact=True).is_visible()
+    assert window.page.get_by_text("; printed ").is_visible()
+    assert window.page.title() == "Rotterdam · Plan · Harbor Fleet"
+    assert not window.page.get_by_text("Click a cell").is_visible()
+
+
+def test_every_link_in_a_phones_grids_is_large_enough_to_tap(fleet, visit):
+    window = visit(fleet, "phone")
+    for path in ("/plan?city=London", "/plan", "/"):
+        window.to(path)
+        heights = window.page.evaluate(
+            "() => [...document.querySelectorAll('.hf a, .hf-brief a')]"
+            ".map(link => link.getBoundingClientRect().height)"
+        )
+        assert heights
+        assert min(heights) >= 24, path
+
+
+def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/")
+    head = window.page.locator(".hf-fleet thead th").nth(1)
+    window.page.locator(".hf-fleet tbody tr").last.scroll_into_view_if_needed()
+    window.page.locator(".hf-fleet tbody tr").last.evaluate(
+        "row => row.scrollIntoView({block: 'center'})"
+    )
+    header = window.page.get_by_test_id("stHeader").bounding_box()
+    box = head.bounding_box()
+    assert header["height"] - 1 <= box["y"] < browser.SIZES["phone"][1] / 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -49,6 +49,7 @@ def test_the_server_listens_on_the_address_and_port_and_sends_no_statistics(tmp_
         "--server.headless=true",
         "--browser.gatherUsageStats=false",
         "--client.showErrorDetails=none",
+        "--client.showErrorLinks=false",
         "--client.toolbarMode=minimal",
         "--server.enableXsrfProtection=true",
         "--server.enableAgentApi=false",

@@ -7,13 +7,13 @@ from tests.dashboard.cells import Cells
 
 def make(number):
     return [
-        Decision("Vans", f"Day {n}: 1 van short", f"plan?city=C{n}")
+        Decision("Data", f"Depot {n}: no orders yet", f"depot?depot=D{n}")
         for n in range(number)
     ]
 
 
 def test_without_decisions_it_says_that_nothing_needs_you():
-    html = html_brief.brief([], "Yesterday: 5 orders.", "", "")
+    html = html_brief.brief([], "Yesterday: 5 orders.", "", [])
     assert "<h2>Nothing needs you today</h2>" in html
     assert "Yesterday: 5 orders." in html
     assert "<ul>" not in html
@@ -21,15 +21,39 @@ def test_without_decisions_it_says_that_nothing_needs_you():
 
 
 def test_each_decision_is_a_link_and_the_worst_depot_another():
-    html = html_brief.brief(make(2), "Yesterday.", "LON 1", "Estimated.")
-    assert "<h2>2 decisions today</h2>" in html
-    links = [attrs["href"] for tag, attrs in Cells(html).tags if tag == "a"]
-    assert links == ["plan?city=C0", "plan?city=C1", "depot?depot=LON+1"]
-    assert "Estimated." in html
+    html = html_brief.brief(make(2), "Yesterday.", "LON 1", [])
+    assert "<h2>2 things to look at today</h2>" in html
+    assert addresses(html) == ["depot?depot=D0", "depot?depot=D1", "depot?depot=LON+1"]
+
+
+def addresses(html):
+    return [attrs["href"] for tag, attrs in Cells(html).tags if tag == "a"]
+
+
+def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
+    places = (("London 5", "plan?city=London"), ("Delft 4", "plan?city=Delft"))
+    severe = Decision("Vans", "Fri: 9 vans short", "plan?day=F", places, is_severe=True)
+    mild = Decision("Vans", "Thu: 1 van short", "plan?day=T")
+    html = html_brief.brief([severe, mild], "", "", [])
+    assert "<h2>2 days short of vans</h2>" in html
+    assert "Most vans short first." in html
+    assert addresses(html) == [
+        "plan?day=F", "plan?city=London", "plan?city=Delft", "plan?day=T",
+    ]  # fmt: skip
+    classes = [attrs.get("class") for tag, attrs in Cells(html).tags if tag == "b"]
+    assert classes == ["vans severe", "vans"]
+    assert "Days short of vans first" in html_brief.brief([mild, *make(1)], "", "", [])
+
+
+def test_estimated_vans_lead_to_the_settings_of_their_cities():
+    html = html_brief.brief([], "", "", ["The Hague", *"ABCDEF"])
+    assert addresses(html)[0] == "plan?city=The+Hague&form=settings"
+    assert len(addresses(html)) == 5
+    assert "and 2 cities more: click a city to set its vans" in html
 
 
 def test_beyond_five_decisions_the_others_unfold():
-    html = html_brief.brief(make(7), "", "", "")
+    html = html_brief.brief(make(7), "", "", [])
     shown, _, folded = html.partition("<details>")
     assert (shown.count("<li>"), folded.count("<li>")) == (5, 2)
     assert "<summary>2 more</summary>" in html
@@ -37,7 +61,7 @@ def test_beyond_five_decisions_the_others_unfold():
 
 def test_names_are_escaped():
     nasty = [Decision("Data", "<b>x</b>: orders are missing", 'depot?depot="')]
-    html = html_brief.brief(nasty, "<i>", "&", "<u>")
+    html = html_brief.brief(nasty, "<i>", "&", ["<u>"])
     assert "<b>x" not in html
     assert "<i>" not in html
     assert "<u>" not in html

@@ -125,8 +125,8 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
     text = Cells(html_grids.fleet_grid(fleet(*rows), max_depots=4)).text
     assert [row[0] for row in text] == [
         "Depot", "All cities", "London", "Depot 0", "Depot 1",
-        "and 3 more: choose the city, or open “View data”", "Rotterdam",
-        "Depot 0", "Depot 1", "and 3 more: choose the city, or open “View data”",
+        "and 3 more: choose the city, find one by name on page Depot , or open “View data”", "Rotterdam",
+        "Depot 0", "Depot 1", "and 3 more: choose the city, find one by name on page Depot , or open “View data”",
     ]  # fmt: skip
     assert text[1][1] == "100"
 

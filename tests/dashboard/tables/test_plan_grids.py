@@ -1,5 +1,7 @@
 """The grids of the page Plan, read back with a parser."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -43,7 +45,7 @@ def test_depots_have_vans_shortages_orders_and_marks(planned):
     ]
     assert [row[0] for row in rows[4:]] == [
         "Vans assigned", "Vans needed if moved between depots", "Vans not assigned",
-        "Drivers", "Undelivered orders", "Full delivery",
+        "Drivers", "Undelivered orders", "Chance of full delivery",
     ]  # fmt: skip
 
 
@@ -51,7 +53,7 @@ def test_a_cell_links_to_its_form_and_says_who_changed_it(planned):
     tags = Cells(plan_grids.depots(*planned)).tags
     [link, *_] = [attributes for tag, attributes in tags if tag == "a"]
     assert link["href"] == "plan?city=London&depot=A&day=2025-11-21"
-    assert link["aria-label"] == "Change Poplar, Fri 21 Nov: 150"
+    assert link["aria-label"] == "Change Poplar, Fri 21 Nov: 3 vans, 150 orders"
     titles = [attributes.get("title", "") for tag, attributes in tags if tag == "td"]
     assert "set by Anna: <i>strike" in titles[0]
 
@@ -67,22 +69,40 @@ def test_cities_have_vans_needed_short_and_the_chance(planned):
         ["City", "Fri 21 Nov", "Sat 22 Nov"],
         ["London 5 vans (estimated)", "3", "9 −4 < 1 %"],
     ]
-    [link] = [attributes for tag, attributes in Cells(html).tags if tag == "a"]
-    assert link["href"] == "plan?city=London"
-
-
-@pytest.mark.parametrize(
-    ("chance", "expected"), [(0.3, "unlikely"), (0.7, "unsure"), (0.95, "")]
-)
-def test_the_less_likely_all_is_carried_the_stronger_a_day_is_marked(
-    planned, chance, expected
-):
-    settings = {"London": CitySettings("London", 5, 50.0)}
-    html = plan_grids.cities(planned[1].assign(delivery_probability=chance), settings)
-    classes = [
-        attributes["class"] for tag, attributes in Cells(html).tags if tag == "td"
+    links = [attributes["href"] for tag, attributes in Cells(html).tags if tag == "a"]
+    assert links == [
+        "plan?city=London",
+        "plan?city=London&day=2025-11-21",
+        "plan?city=London&day=2025-11-22",
     ]
-    assert classes == [f"day {expected}"] * 2
+
+
+def test_the_whole_cell_of_a_depot_is_its_link(planned):
+    html = plan_grids.depots(*planned)
+    cells = re.findall("<td[^>]*>(.*?)</td>", html.split("</tbody>")[0])
+    assert len(cells) == 4
+    assert all(
+        cell.startswith("<a ") and cell.endswith("</a>") and cell.count("<a ") == 1
+        for cell in cells
+    )
+    assert 'aria-label="Change Poplar, Sat 22 Nov: 3 vans, 1 short, 200 orders"' in html
+
+
+def test_the_column_of_the_marked_day_is_marked(planned):
+    plan, days = planned
+    settings = {"London": CitySettings("London", 5, 50.0)}
+    marked = DAYS[1].date()
+    grids = (
+        plan_grids.depots(plan, days, marked),
+        plan_grids.cities(days, settings, marked),
+    )
+    for html in grids:
+        for row in re.findall("<tr.*?</tr>", html):
+            classes = re.findall('<t[dh][^>]*? class="([^"]*)"', row)
+            assert ["marked" in each for each in classes] == [False, True]
+        assert html.count('aria-current="date"') == 1
+    assert 'href="plan?city=London&amp;day=2025-11-22"' in grids[1].split("<td")[0]
+    assert "marked" not in plan_grids.depots(plan, days)
 
 
 def test_transfers_are_listed_by_day():
@@ -102,7 +122,7 @@ def test_unknown_vans_have_no_chance(planned):
     unknown = planning.by_city(plan, london(None), NO_BANDS)
     rows = Cells(plan_grids.depots(plan.assign(vans=float("nan")), unknown)).text
     assert rows[1][0] == "Poplar"
-    assert "Full delivery" not in [row[0] for row in rows]
+    assert "Chance of full delivery" not in [row[0] for row in rows]
     cities = plan_grids.cities(unknown, london(None))
     assert Cells(cities).text[1][0] == "London vans not known (estimated)"
     assert pd.isna(unknown["delivery_probability"]).all()

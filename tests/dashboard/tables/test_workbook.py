@@ -35,8 +35,10 @@ def test_the_workbook_has_a_sheet_for_each_question(book):
     assert book.sheet_names == [
         "Cities",
         "Vans",
+        "Vans short",
         "Drivers",
         "Orders",
+        "Vans to move",
         "Changes",
         "Data",
     ]
@@ -45,9 +47,9 @@ def test_the_workbook_has_a_sheet_for_each_question(book):
 @pytest.mark.parametrize(
     ("sheet", "rows"),
     [
-        ("Vans", [["", 2, 7], ["=1+1", 2, 4], ["Wapping", 0, 3]]),
-        ("Drivers", [["", 4, 14], ["=1+1", 4, 8], ["Wapping", 0, 6]]),
-        ("Orders", [["", 100, 349], ["=1+1", 100, 200], ["Wapping", 0, 149]]),
+        ("Vans", [["", 2, 7], ["=1+1", 2, 4], ["Wapping", "closed", 3]]),
+        ("Drivers", [["", 4, 14], ["=1+1", 4, 8], ["Wapping", "closed", 6]]),
+        ("Orders", [["", 100, 349], ["=1+1", 100, 200], ["Wapping", "closed", 149]]),
     ],
 )
 def test_a_sheet_has_depots_by_days_under_the_citys_totals(book, sheet, rows):
@@ -67,6 +69,27 @@ def test_totals_are_added_up_before_they_are_rounded_and_a_depot_may_lack_a_day(
     assert total[3:] == [3, 5]
     assert poplar[3:] == [1, pd.NA]
     assert wapping[3:] == [1, 5]
+
+
+def test_the_depots_of_a_city_that_is_short_of_vans_lack_them(plan):
+    week = plan.drop(columns=["needed", "allocated", "drivers", "undelivered"])
+    few = planning.make_plan(week, london(5))
+    lacking = workbook.with_short(few, planning.by_city(few, london(5), NO_BANDS))
+    total, poplar, wapping = workbook.grid(lacking, "short").to_numpy().tolist()
+    assert (total[3:], poplar[3:], wapping[3:]) == ([0, 2], [0, 1], ["closed", 1])
+
+
+def test_vans_to_move_are_a_row_each(plan):
+    few = plan.assign(vans=[2.0, 2.0, 5.0, 5.0])
+    assert workbook.moves(few).to_numpy().tolist() == [
+        ["London", DAYS[1], "Wapping", "=1+1", 2]
+    ]
+
+
+def test_a_day_that_a_planner_set_is_not_closed(plan):
+    is_set = plan["depot_id"].eq("B")
+    *_, wapping = workbook.grid(plan.assign(is_set=is_set), "point").to_numpy().tolist()
+    assert wapping[3] == 0
 
 
 def test_changes_since_the_previous_forecast_come_largest_first(book):

@@ -17,9 +17,10 @@ NO_EVENTS = pd.DataFrame(
 ).astype({"day_on": "datetime64[s]", "depots": int})
 
 
-def city_days(*rows):
-    """Vans that cities are short of on days."""
+def city_days(*rows, chance=0.01):
+    """Vans that cities are short of on days, and the chance of full delivery."""
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
+    days["delivery_probability"] = chance
     return days.astype({"target_on": "datetime64[s]", "short": int})
 
 
@@ -54,8 +55,8 @@ def events(*rows):
 ALL_HAVE_VANS = city_days()
 
 
-def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS):
-    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY)
+def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, estimated=()):
+    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, estimated)
 
 
 def test_a_calm_fleet_needs_no_decision():
@@ -73,18 +74,48 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
     first, second = decide(short, special=black_friday)
     assert first == brief.Decision(
         "Vans",
-        "Fri 27 Nov, Black Friday: 9 vans short (London 5, Helsinki 4)",
-        "plan?city=London",
+        "Fri 27 Nov, Black Friday: 9 vans short",
+        "plan?day=2026-11-27",
+        (
+            ("London 5", "plan?city=London&day=2026-11-27"),
+            ("Helsinki 4", "plan?city=Helsinki&day=2026-11-27"),
+        ),
+        is_severe=True,
     )
-    assert second.text == "Sun 22 Nov: 2 vans short (London 2)"
+    assert second.text == "Sun 22 Nov: 2 vans short"
+    assert second.places == (("London 2", "plan?city=London&day=2026-11-22"),)
+
+
+def test_a_day_on_which_the_vans_will_probably_do_is_not_severe_and_says_so():
+    [decision] = decide(city_days(("London", FRIDAY, 2), chance=0.8))
+    assert decision.text == (
+        "Fri 27 Nov: 2 vans short, still 80 % likely to carry all orders"
+    )
+    assert not decision.is_severe
+
+
+@pytest.mark.parametrize(
+    ("estimated", "note"),
+    [
+        pytest.param(["London", "Delft"], " (vans estimated)", id="all"),
+        pytest.param(["Delft"], " (vans partly estimated)", id="some"),
+        pytest.param([], "", id="none"),
+    ],
+)
+def test_a_shortage_of_estimated_vans_says_so(estimated, note):
+    short = city_days(("London", FRIDAY, 5), ("Delft", FRIDAY, 4))
+    [decision] = decide(short, estimated=estimated)
+    assert decision.text == f"Fri 27 Nov: 9 vans short{note}"
 
 
 def test_many_short_cities_are_counted():
     short = city_days(*((f"City {n}", FRIDAY, n) for n in range(1, 6)))
     [decision] = decide(short)
-    assert decision.text == (
-        "Fri 27 Nov: 15 vans short (City 5 5, City 4 4, City 3 3, 2 more cities)"
-    )
+    assert decision.text == "Fri 27 Nov: 15 vans short"
+    assert [name for name, _ in decision.places] == [
+        "City 5 5", "City 4 4", "City 3 3", "2 more cities",
+    ]  # fmt: skip
+    assert decision.places[-1][1] == "plan?day=2026-11-27"
 
 
 def test_a_depot_without_yesterdays_orders_leads_to_its_page():
@@ -157,7 +188,7 @@ def test_an_event_of_a_short_day_is_told_once():
         city_days(("London", FRIDAY, 1)),
         special=events((FRIDAY, "black_friday", False, "London", 2)),
     )
-    assert "Black Friday (London)" in decision.text
+    assert "Black Friday in London" in decision.text
 
 
 def test_a_large_change_overnight_leads_to_its_depot():
@@ -286,15 +317,14 @@ def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     )
 
 
-def test_estimated_vans_are_said_to_be_estimated():
+def test_cities_whose_shortages_rest_on_estimated_vans():
     settings = {
         "London": CitySettings("London", 12, 25.0, settings_id=1),
         "Delft": CitySettings("Delft", 12, 25.0),
     }
     known, guessed = ("London", FRIDAY, 1), ("Delft", FRIDAY, 1)
-    assert brief.caution(city_days(known), settings) == ""
-    caution = brief.caution(city_days(known, guessed), settings)
-    assert caution.startswith("Vans of Delft are estimated")
+    assert brief.estimated_cities(city_days(known), settings) == []
+    assert brief.estimated_cities(city_days(known, guessed), settings) == ["Delft"]
 
 
 def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
@@ -304,5 +334,7 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
         (FRIDAY, "promotion", False, "London", 2),
     )
     day = pd.Timestamp(FRIDAY)
-    assert brief.day_names(special, 2) == {day: "Black Friday, Promotion (London)"}
+    assert brief.day_names(special, 2) == {day: "Black Friday · Promotion in London"}
+    without = brief.day_names(special, 2, with_cities=False)
+    assert without == {day: "Black Friday · Promotion"}
     assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}

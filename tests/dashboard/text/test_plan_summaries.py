@@ -159,3 +159,25 @@ def test_what_was_saved_is_confirmed_in_a_sentence(action, days, depots, expecte
     names = {"A": "Barking", "B": "Poplar"}
     shown = preview((341, 420), (7, 9))
     assert plan_summaries.saved_sentence(changes, names, shown) == expected
+
+
+def test_a_city_lacks_fewer_vans_than_its_depots_where_they_are_moved():
+    day, other = FLEET["target_on"].min(), FLEET["target_on"].max()
+    columns = ["target_on", "needed", "allocated"]
+    rows = [(day, 4, 4), (day, 3, 3), (other, 9, 4), (other, 8, 2)]
+    plan = pd.DataFrame(rows, columns=columns)
+    london = FLEET[FLEET["city"] == "London"]
+    assert plan_summaries.shortage_sentence(plan, london) == (
+        "Fri 28 Nov: 11 vans short if each depot stands alone, 9 if vans are moved between "
+        "depots on the day."
+    )
+    as_many = plan.assign(allocated=[4, 3, 4, 4])
+    assert plan_summaries.shortage_sentence(as_many, london) == ""
+
+
+def test_a_printed_plan_is_headed_by_its_city_its_days_and_the_time():
+    now = datetime(2025, 11, 27, 5, 31, tzinfo=UTC)
+    london = FLEET[FLEET["city"] == "London"]
+    assert plan_summaries.print_heading(london, now, ZoneInfo("Europe/Amsterdam")) == (
+        "London, Thu 27 Nov – Fri 28 Nov; printed Thu 27 Nov, 06:31 (Europe/Amsterdam)"
+    )
