@@ -10,7 +10,9 @@ from dashboard.queries import database
 from forecaster.errors import BadInputError
 
 SET, LOCK, UNLOCK, WITHDRAW = "set", "lock", "unlock", "withdraw"
-DONE = {SET: "changed", WITHDRAW: "undone", LOCK: "locked", UNLOCK: "unlocked"}
+DONE = {SET: "set", WITHDRAW: "back to the model", LOCK: "locked", UNLOCK: "unlocked"}
+UNDONE, UNDO = "undone", "Undo: "
+"""An undone change in the history, and the beginning of its reason."""
 ADD = "select add_overrides(cast(:changes as jsonb), :reason, :planner)"
 MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
 
@@ -129,6 +131,11 @@ def add(batch: Batch) -> list[int]:
     return list(ids)
 
 
+def description(action: str, reason: str) -> str:
+    """What a stored override did, in the words of the form."""
+    return UNDONE if reason.startswith(UNDO) else DONE[action]
+
+
 def _as_json(change: Change) -> dict[str, object]:
     return {
         "depot_id": change.cell.depot,
@@ -146,7 +153,7 @@ def inverse(batch: Batch, ids: Sequence[int]) -> Batch:
         for change, override_id in zip(batch.changes, ids, strict=True)
         for undoing in _undo(change, override_id)
     ]
-    reason = f"Undo: {batch.reason}"[:MAX_REASON_LENGTH]
+    reason = f"{UNDO}{batch.reason}"[:MAX_REASON_LENGTH]
     return replace(batch, changes=tuple(changes), reason=reason)
 
 
