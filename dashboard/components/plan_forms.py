@@ -7,11 +7,19 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
-from dashboard.components import widgets
+from dashboard.components import saved_change, widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import city_settings, edits, overrides
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Batch, Change
+from dashboard.planning.overrides import (
+    LOCK,
+    SET,
+    UNLOCK,
+    WITHDRAW,
+    Batch,
+    Cell,
+    Change,
+)
 from dashboard.planning.planning import Settings
 from dashboard.tables import html_tables, tables
 from dashboard.text import formatting, plan_summaries
@@ -29,18 +37,7 @@ REASONS = (
 )  # fmt: skip
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
-NOT_SAVED = "Not saved."
-CONFIRMATION, SETTINGS_SAVED = "change saved", "settings saved"
-N_SAVED = "changes saved in this session"
-"""Part of the keys of the form's fields, so that they are empty after saving."""
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A saved change to confirm on the page; `undo` is its inverse."""
-
-    sentence: str
-    undo: Batch | None
+SETTINGS_SAVED = "settings saved"
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ def _save_settings(settings: CitySettings, planner: str) -> None:
     try:
         city_settings.save(settings, planner)
     except BadInputError as error:
-        widgets.refusal(NOT_SAVED, [str(error)])
+        widgets.refusal(saved_change.NOT_SAVED, [str(error)])
         return
     name = formatting.escape_markdown(settings.city)
     st.session_state[SETTINGS_SAVED] = f"Saved: the settings of {name}, for everybody."
@@ -123,48 +120,39 @@ def change_form(
 
     The depot and the day are those chosen at first; '' and None for none.
     """
-    _confirm()
-    form = f"{st.session_state.get(N_SAVED, 0)} {depot or week['city'].iloc[0]} {day}"
+    form = (
+        f"{st.session_state.get(saved_change.N_SAVED, 0)} "
+        f"{depot or week['city'].iloc[0]} {day}"
+    )
+    is_new_form = f"action {form}" not in st.session_state
     entry = _fields(week, depot, day, form)
-    adjustment = edits.parse(entry.number)
-    made: list[Change] = []
-    if entry.action != SET or adjustment is not None:
-        made = edits.changes(
-            edits.cells(entry.chosen), entry.action, adjustment, entry.lock
-        )
-    preview = None
+    cells = edits.cells(entry.chosen)
+    shown = saved_change.shown_cells(cells, is_new_form)
+    made = _changes(entry, cells)
     if made and not overrides.range_problems(made):
         preview = edits.preview(week, settings, bands, edits.new_orders(made))
         _show_preview(preview, made, len(entry.chosen))
-    if not st.button("Save", type="primary", key=f"save {form}"):
-        return
-    wrong = _problems(entry, made)
-    if wrong or preview is None:
-        widgets.refusal(NOT_SAVED, wrong)
-    else:
-        _save(Batch(tuple(made), entry.reason, entry.planner), week, preview)
+    # Refusal and confirmation replace each other, where the planner is looking.
+    place = st.empty()
+    is_saving = st.button("Save", type="primary", key=f"save {form}")
+    # What is saved is what was on the page when the button was pressed.
+    wanted = _changes(entry, shown)
+    wrong = _problems(entry, wanted) if is_saving else []
+    with place.container():
+        if wrong:
+            widgets.refusal(saved_change.NOT_SAVED, wrong)
+        elif is_saving:
+            preview = edits.preview(week, settings, bands, edits.new_orders(wanted))
+            _save(entry, wanted, week, preview)
+        else:
+            saved_change.message(bool(entry.number) or entry.action != SET)
 
 
-def _confirm() -> None:
-    """Shows what was saved last, and the button that takes it back."""
-    saved: Saved | None = st.session_state.get(CONFIRMATION)
-    if saved is None:
-        return
-    sentence = formatting.escape_markdown(saved.sentence)
-    st.success(sentence, icon=":material/check:")
-    if saved.undo is not None and st.button("Undo", icon=":material/undo:"):
-        _undo(saved.undo)
-
-
-def _undo(batch: Batch) -> None:
-    try:
-        overrides.add(batch)
-    except BadInputError as error:
-        widgets.refusal(NOT_SAVED, [str(error)])
-        return
-    what = formatting.count(len({each.cell for each in batch.changes}), "number")
-    st.session_state[CONFIRMATION] = Saved(f"Undone: {what} as before.", None)
-    st.rerun()
+def _changes(entry: Entry, cells: Sequence[Cell]) -> list[Change]:
+    adjustment = edits.parse(entry.number)
+    if entry.action == SET and adjustment is None:
+        return []
+    return edits.changes(cells, entry.action, adjustment, entry.lock)
 
 
 def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entry:
@@ -246,15 +234,20 @@ def _problems(entry: Entry, made: Sequence[Change]) -> list[str]:
     return wrong + (others[1:] if wrong and not made else others)
 
 
-def _save(batch: Batch, week: pd.DataFrame, preview: pd.DataFrame) -> None:
-    """Saves a batch, empties the form, and reruns the page, which then confirms it."""
-    try:
-        ids = overrides.add(batch)
-    except BadInputError as error:
-        widgets.refusal(NOT_SAVED, [str(error)])
-        return
+def _save(
+    entry: Entry, wanted: Sequence[Change], week: pd.DataFrame, preview: pd.DataFrame
+) -> None:
+    """Saves the changes, unless the forecast of their days is another one than was shown."""
     names = dict(zip(week["depot_id"], week["name"], strict=True))
-    sentence = plan_summaries.saved_sentence(batch.changes, names, preview)
-    st.session_state[CONFIRMATION] = Saved(sentence, overrides.inverse(batch, ids))
-    st.session_state[N_SAVED] = st.session_state.get(N_SAVED, 0) + 1
-    st.rerun()
+    revised = edits.revised([each.cell for each in wanted], edits.cells(week))
+    if revised:
+        days = [
+            f"{formatting.day(each.day_on)} at {names[each.depot]}" for each in revised
+        ]
+        saved_change.refuse(
+            saved_change.NOT_SAVED,
+            f"After you had opened it there came a new forecast of "
+            f"{formatting.listed(days)}. Look at it again, then save.",
+        )
+    sentence = plan_summaries.saved_sentence(wanted, names, preview)
+    saved_change.save(Batch(tuple(wanted), entry.reason, entry.planner), sentence)

@@ -110,6 +110,20 @@ def _has_effect(change: Change) -> bool:
     return not is_same_number or (change.action == LOCK and not cell.is_locked)
 
 
+def revised(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
+    """The cells whose forecast, or closure, is another one now; a planner changed none of them.
+
+    Whether a planner did, the database decides as it saves.
+    """
+    newest = {(cell.depot, cell.day_on): cell for cell in now}
+    pairs = [(cell, newest.get((cell.depot, cell.day_on), cell)) for cell in shown]
+    return [
+        before
+        for before, after in pairs
+        if before.override_id == after.override_id and before != after
+    ]
+
+
 def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
     """The planned number after each change, by depot and day."""
     return {

@@ -6,6 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.planning import edits
+from dashboard.tables import tables
 from pipelines import schema
 from tests.dashboard.planning.changing import cell
 from tests.dashboard.seed import seed
@@ -157,6 +159,105 @@ def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
     assert "Undone: 1 number as before" in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
     assert "Undo" not in [button.label for button in app.button]
+
+
+def test_an_undone_change_is_called_so_in_the_history(seeded, open_page):
+    press(change(city_page(open_page, "London"), "4321"), "Undo")
+    history = queries.override_history("", queries.freshness())
+    shown = tables.override_history(history, queries.zone())
+    assert shown["Action"].tolist() == ["undone", "set"]
+
+
+@pytest.mark.parametrize(("typed", "hers"), [("+10 %", "+10 %"), ("380", "340")])
+def test_a_save_does_not_replace_what_a_colleague_saved_since(
+    seeded, tomorrow, open_page, typed, hers
+):
+    mine = enter(city_page(open_page, "London"), typed, name="Bob")
+    change(city_page(open_page, "London"), hers, name="Mara")
+    saved = cell("LON-01", tomorrow)
+    mine = press(mine, "Save")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert (
+        f"{day} at Greenwich was set to {saved.orders:.0f} by Mara after you had opened "
+        "it. Look at it again, then save."
+    ) in told(mine.error)
+    assert cell("LON-01", tomorrow) == saved
+    assert field(mine, "number").value == typed
+    assert f"1 number: {saved.orders:,.0f} → " in page_text(mine).replace("\\", "")
+    mine = press(mine, "Save")
+    assert "Saved: Greenwich" in told(mine.success)
+    factor = edits.parse(typed)
+    assert cell("LON-01", tomorrow).orders == factor.apply(saved.orders)
+
+
+def test_a_field_filled_in_after_a_colleague_saved_makes_it_no_less_a_replacement(
+    seeded, tomorrow, open_page
+):
+    """The run of the last field reads her number; the planner may not have seen it."""
+    mine = enter(city_page(open_page, "London"), "+10 %", name=None)
+    change(city_page(open_page, "London"), "340", name="Mara")
+    field(mine, "name in change").set_value("Bob")
+    mine = press(rerun(mine), "Save")
+    assert "was set to 340 by Mara after you had opened it" in told(mine.error)
+    assert cell("LON-01", tomorrow).orders == 340
+
+
+def test_a_new_forecast_is_seen_before_a_change_of_it_is_saved(
+    seeded, tomorrow, write, open_page
+):
+    app = enter(city_page(open_page, "London"), "+10 %")
+    f = schema.forecasts.c
+    is_day = (f.depot_id == "LON-01") & (f.target_on == tomorrow)
+    write(sa.update(schema.forecasts).where(is_day).values(point=f.point + 10))
+    app = press(app, "Save")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert f"there came a new forecast of {day} at Greenwich" in told(app.error)
+    model = cell("LON-01", tomorrow).orders
+    app = press(app, "Save")
+    assert not app.error
+    assert cell("LON-01", tomorrow).orders == round(1.1 * model)
+
+
+def test_a_refusal_gives_way_to_the_confirmation_which_is_a_toast_too(
+    seeded, open_page
+):
+    """On a phone the top of the form is out of sight."""
+    app = change(city_page(open_page, "London"), "340", name=None)
+    assert "Your name is missing" in told(app.error)
+    field(app, "name in change").set_value("Anna")
+    app = press(app, "Save")
+    assert not app.error
+    assert told(app.success) == told(app.toast)
+    assert "Saved: Greenwich" in told(app.toast)
+    assert not rerun(app).toast, "once"
+
+
+def test_another_change_begun_leaves_only_the_undo_of_the_last(
+    seeded, tomorrow, open_page
+):
+    before = cell("LON-01", tomorrow).orders
+    app = enter(change(city_page(open_page, "London"), "340"), "350", reason=None)
+    assert not app.success
+    app = press(app, "Undo the last change")
+    assert cell("LON-01", tomorrow).orders == before
+    assert not app.error
+
+
+def test_what_a_colleague_changed_since_is_not_undone(seeded, tomorrow, open_page):
+    mine = change(city_page(open_page, "London"), "340", name="Bob")
+    change(city_page(open_page, "London"), "350", name="Mara")
+    mine = press(mine, "Undo")
+    assert "Not undone." in told(mine.error)
+    assert "was set to 350 by Mara" in told(mine.error)
+    assert cell("LON-01", tomorrow).orders == 350
+
+
+def test_the_name_of_one_form_is_not_forgotten_by_the_other(seeded, open_page):
+    app = city_page(open_page, "London")
+    field(app, "name in settings").set_value("Anna")
+    app = press(app, "Save settings")
+    app = rerun(app, "Rotterdam")
+    assert field(app, "name in settings").value == "Anna"
 
 
 def test_every_depot_and_several_days_change_by_a_percentage(
