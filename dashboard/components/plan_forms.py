@@ -1,7 +1,7 @@
 """The forms of the page Plan: settings of a city, and changes of planned orders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 import pandas as pd
@@ -11,18 +11,18 @@ from dashboard.components import saved_change, widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import city_settings, edits, overrides
 from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.edits import Entry
 from dashboard.planning.overrides import (
     LOCK,
     SET,
     UNLOCK,
     WITHDRAW,
     Batch,
-    Cell,
     Change,
 )
 from dashboard.planning.planning import Settings
 from dashboard.tables import html_tables, tables
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import entry_problems, formatting, plan_summaries
 from forecaster.errors import BadInputError
 
 ACTIONS = {
@@ -38,18 +38,6 @@ REASONS = (
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
 SETTINGS_SAVED = "settings saved"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The values entered in the form of changes."""
-
-    action: str
-    chosen: pd.DataFrame
-    number: str
-    lock: bool
-    reason: str
-    planner: str
 
 
 def settings_form(settings: CitySettings) -> None:
@@ -128,16 +116,18 @@ def change_form(
     entry = _fields(week, depot, day, form)
     cells = edits.cells(entry.chosen)
     shown = saved_change.shown_cells(cells, is_new_form)
-    made = _changes(entry, cells)
+    made = edits.entered(entry, cells)
+    unsure = ""
     if made and not overrides.range_problems(made):
         preview = edits.preview(week, settings, bands, edits.new_orders(made))
         _show_preview(preview, made, len(entry.chosen))
+        unsure = _ask_if_sure(made, week, form)
     # Refusal and confirmation replace each other, where the planner is looking.
     place = st.empty()
     is_saving = st.button("Save", type="primary", key=f"save {form}")
     # What is saved is what was on the page when the button was pressed.
-    wanted = _changes(entry, shown)
-    wrong = _problems(entry, wanted) if is_saving else []
+    wanted = edits.entered(entry, shown)
+    wrong = entry_problems.all_problems(entry, wanted, unsure) if is_saving else []
     with place.container():
         if wrong:
             widgets.refusal(saved_change.NOT_SAVED, wrong)
@@ -145,14 +135,10 @@ def change_form(
             preview = edits.preview(week, settings, bands, edits.new_orders(wanted))
             _save(entry, wanted, week, preview)
         else:
-            saved_change.message(bool(entry.number) or entry.action != SET)
-
-
-def _changes(entry: Entry, cells: Sequence[Cell]) -> list[Change]:
-    adjustment = edits.parse(entry.number)
-    if entry.action == SET and adjustment is None:
-        return []
-    return edits.changes(cells, entry.action, adjustment, entry.lock)
+            is_begun = bool(entry.number) or entry.action != SET
+            if is_begun:
+                _warn(entry_problems.before_saving(entry, made))
+            saved_change.message(is_begun)
 
 
 def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entry:
@@ -177,7 +163,11 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
             "To", [each for each in days if each >= first], format_func=formatting.day,
             key=f"last day {form} {first}", width=150,
         )  # fmt: skip
-    number, lock = "", False
+    is_chosen = week["target_on"].dt.date.between(first, last)
+    if depot != ALL_DEPOTS:
+        is_chosen &= week["depot_id"] == depot
+    chosen = week[is_chosen]
+    number, lock, unlock = "", False, False
     if action == SET:
         label = (
             "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
@@ -189,21 +179,20 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
         lock = st.checkbox(
             "Lock, so that it is not changed by mistake", key=f"locking {form}"
         )
+    elif action == WITHDRAW and chosen["is_locked"].any():
+        unlock = st.checkbox(entry_problems.UNLOCK_TOO, key=f"unlocking {form}")
     reason = st.selectbox(
         "Reason", REASONS, index=None, accept_new_options=True, width=320,
         placeholder="Choose or write one", key=f"reason {form}",
     )  # fmt: skip
-    is_chosen = week["target_on"].dt.date.between(first, last)
-    if depot != ALL_DEPOTS:
-        is_chosen &= week["depot_id"] == depot
     return Entry(
-        action, week[is_chosen], number, lock, reason or "", planner_name("change")
+        action, chosen, number, lock, unlock, reason or "", planner_name("change")
     )
 
 
 def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) -> None:
     sentence = plan_summaries.preview_sentence(preview, made)
-    left_out = n_chosen - len(made)
+    left_out = n_chosen - len({change.cell for change in made})
     if left_out:
         days = formatting.count(left_out, "depot-day")
         sentence += f" {days} left out: closed, or nothing to change."
@@ -213,25 +202,28 @@ def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) 
     st.html(html_tables.table(tables.change_preview(preview)))
 
 
-def _problems(entry: Entry, made: Sequence[Change]) -> list[str]:
-    """A sentence for everything that keeps the entry from being saved."""
-    wrong = []
-    if entry.action == SET and edits.parse(entry.number) is None:
-        typed = (
-            f"“{entry.number}” is no number of orders."
-            if entry.number
-            else ("The new number is missing.")
-        )
-        wrong.append(f"{typed} {edits.NUMBER_RULE}")
-    if entry.action != UNLOCK:
-        locked = entry.chosen[entry.chosen["is_locked"]]
-        wrong += [
-            f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
-            f"{row['made_by']}. Unlock it first."
-            for row in locked.to_dict("records")
-        ]
-    others = overrides.problems(made, entry.reason, entry.planner)
-    return wrong + (others[1:] if wrong and not made else others)
+def _ask_if_sure(made: Sequence[Change], week: pd.DataFrame, form: str) -> str:
+    """Asks for a tick where numbers are far from the model's; what is to be told without."""
+    far = edits.far_from_model(made)
+    if not far:
+        return ""
+    names = dict(zip(week["depot_id"], week["name"], strict=True))
+    sentence, label = (
+        plan_summaries.far_sentence(far, names),
+        plan_summaries.sure_label(far),
+    )
+    st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
+    # Other numbers are other boxes, without the tick.
+    if st.checkbox(label, key=f"sure {form} {sentence}"):
+        return ""
+    return f"{sentence} Tick “{label}”, or correct the number."
+
+
+def _warn(problems: Sequence[str]) -> None:
+    """Tells what will keep the entry from being saved, before it is."""
+    if problems:
+        text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in problems)
+        st.warning(text, icon=":material/warning:")
 
 
 def _save(
