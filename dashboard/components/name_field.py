@@ -16,5 +16,6 @@ def planner_name(form: str) -> str:
             "Your name", value=st.session_state.get(NAME, ""), width=320,
             max_chars=overrides.MAX_NAME_LENGTH, key=f"name in {form}",
         )  # fmt: skip
-        st.session_state[NAME] = name
+        # The empty field of another form does not forget it.
+        st.session_state[NAME] = name or st.session_state.get(NAME, "")
     return name

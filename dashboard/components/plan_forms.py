@@ -1,20 +1,28 @@
 """The forms of the page Plan: settings of a city, and changes of planned orders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 import pandas as pd
 import streamlit as st
 
-from dashboard.components import widgets
+from dashboard.components import saved_change, widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import city_settings, edits, overrides
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Batch, Change
+from dashboard.planning.edits import Entry
+from dashboard.planning.overrides import (
+    LOCK,
+    SET,
+    UNLOCK,
+    WITHDRAW,
+    Batch,
+    Change,
+)
 from dashboard.planning.planning import Settings
 from dashboard.tables import html_tables, tables
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import entry_problems, formatting, plan_summaries
 from forecaster.errors import BadInputError
 
 ACTIONS = {
@@ -29,30 +37,7 @@ REASONS = (
 )  # fmt: skip
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
-NOT_SAVED = "Not saved."
-CONFIRMATION, SETTINGS_SAVED = "change saved", "settings saved"
-N_SAVED = "changes saved in this session"
-"""Part of the keys of the form's fields, so that they are empty after saving."""
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A saved change to confirm on the page; `undo` is its inverse."""
-
-    sentence: str
-    undo: Batch | None
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The values entered in the form of changes."""
-
-    action: str
-    chosen: pd.DataFrame
-    number: str
-    lock: bool
-    reason: str
-    planner: str
+SETTINGS_SAVED = "settings saved"
 
 
 def settings_form(settings: CitySettings, *, is_open: bool = False) -> None:
@@ -107,7 +92,7 @@ def _save_settings(settings: CitySettings, planner: str) -> None:
     try:
         city_settings.save(settings, planner)
     except BadInputError as error:
-        widgets.refusal(NOT_SAVED, [str(error)])
+        widgets.refusal(saved_change.NOT_SAVED, [str(error)])
         return
     name = formatting.escape_markdown(settings.city)
     st.session_state[SETTINGS_SAVED] = f"Saved: the settings of {name}, for everybody."
@@ -125,48 +110,37 @@ def change_form(
 
     The depot and the day are those chosen at first; '' and None for none.
     """
-    _confirm()
-    form = f"{st.session_state.get(N_SAVED, 0)} {depot or week['city'].iloc[0]} {day}"
+    form = (
+        f"{st.session_state.get(saved_change.N_SAVED, 0)} "
+        f"{depot or week['city'].iloc[0]} {day}"
+    )
+    is_new_form = f"action {form}" not in st.session_state
     entry = _fields(week, depot, day, form)
-    adjustment = edits.parse(entry.number)
-    made: list[Change] = []
-    if entry.action != SET or adjustment is not None:
-        made = edits.changes(
-            edits.cells(entry.chosen), entry.action, adjustment, entry.lock
-        )
-    preview = None
+    cells = edits.cells(entry.chosen)
+    shown = saved_change.shown_cells(cells, is_new_form)
+    made = edits.entered(entry, cells)
+    unsure = ""
     if made and not overrides.range_problems(made):
         preview = edits.preview(week, settings, bands, edits.new_orders(made))
         _show_preview(preview, made, len(entry.chosen))
-    if not st.button("Save", type="primary", key=f"save {form}"):
-        return
-    wrong = _problems(entry, made)
-    if wrong or preview is None:
-        widgets.refusal(NOT_SAVED, wrong)
-    else:
-        _save(Batch(tuple(made), entry.reason, entry.planner), week, preview)
-
-
-def _confirm() -> None:
-    """Shows what was saved last, and the button that takes it back."""
-    saved: Saved | None = st.session_state.get(CONFIRMATION)
-    if saved is None:
-        return
-    sentence = formatting.escape_markdown(saved.sentence)
-    st.success(sentence, icon=":material/check:")
-    if saved.undo is not None and st.button("Undo", icon=":material/undo:"):
-        _undo(saved.undo)
-
-
-def _undo(batch: Batch) -> None:
-    try:
-        overrides.add(batch)
-    except BadInputError as error:
-        widgets.refusal(NOT_SAVED, [str(error)])
-        return
-    what = formatting.count(len({each.cell for each in batch.changes}), "number")
-    st.session_state[CONFIRMATION] = Saved(f"Undone: {what} as before.", None)
-    st.rerun()
+        unsure = _ask_if_sure(made, week, form)
+    # Refusal and confirmation replace each other, where the planner is looking.
+    place = st.empty()
+    is_saving = st.button("Save", type="primary", key=f"save {form}")
+    # What is saved is what was on the page when the button was pressed.
+    wanted = edits.entered(entry, shown)
+    wrong = entry_problems.all_problems(entry, wanted, unsure) if is_saving else []
+    with place.container():
+        if wrong:
+            widgets.refusal(saved_change.NOT_SAVED, wrong)
+        elif is_saving:
+            preview = edits.preview(week, settings, bands, edits.new_orders(wanted))
+            _save(entry, wanted, week, preview)
+        else:
+            is_begun = bool(entry.number) or entry.action != SET
+            if is_begun:
+                _warn(entry_problems.before_saving(entry, made))
+            saved_change.message(is_begun)
 
 
 def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entry:
@@ -191,7 +165,11 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
             "To", [each for each in days if each >= first], format_func=formatting.day,
             key=f"last day {form} {first}", width=150,
         )  # fmt: skip
-    number, lock = "", False
+    is_chosen = week["target_on"].dt.date.between(first, last)
+    if depot != ALL_DEPOTS:
+        is_chosen &= week["depot_id"] == depot
+    chosen = week[is_chosen]
+    number, lock, unlock = "", False, False
     if action == SET:
         label = (
             "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
@@ -203,21 +181,20 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
         lock = st.checkbox(
             "Lock, so that it is not changed by mistake", key=f"locking {form}"
         )
+    elif action == WITHDRAW and chosen["is_locked"].any():
+        unlock = st.checkbox(entry_problems.UNLOCK_TOO, key=f"unlocking {form}")
     reason = st.selectbox(
         "Reason", REASONS, index=None, accept_new_options=True, width=320,
         placeholder="Choose or write one", key=f"reason {form}",
     )  # fmt: skip
-    is_chosen = week["target_on"].dt.date.between(first, last)
-    if depot != ALL_DEPOTS:
-        is_chosen &= week["depot_id"] == depot
     return Entry(
-        action, week[is_chosen], number, lock, reason or "", planner_name("change")
+        action, chosen, number, lock, unlock, reason or "", planner_name("change")
     )
 
 
 def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) -> None:
     sentence = plan_summaries.preview_sentence(preview, made)
-    left_out = n_chosen - len(made)
+    left_out = n_chosen - len({change.cell for change in made})
     if left_out:
         days = formatting.count(left_out, "depot-day")
         sentence += f" {days} left out: closed, or nothing to change."
@@ -227,36 +204,44 @@ def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) 
     st.html(html_tables.table(tables.change_preview(preview)))
 
 
-def _problems(entry: Entry, made: Sequence[Change]) -> list[str]:
-    """A sentence for everything that keeps the entry from being saved."""
-    wrong = []
-    if entry.action == SET and edits.parse(entry.number) is None:
-        typed = (
-            f"“{entry.number}” is no number of orders."
-            if entry.number
-            else ("The new number is missing.")
-        )
-        wrong.append(f"{typed} {edits.NUMBER_RULE}")
-    if entry.action != UNLOCK:
-        locked = entry.chosen[entry.chosen["is_locked"]]
-        wrong += [
-            f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
-            f"{row['made_by']}. Unlock it first."
-            for row in locked.to_dict("records")
-        ]
-    others = overrides.problems(made, entry.reason, entry.planner)
-    return wrong + (others[1:] if wrong and not made else others)
-
-
-def _save(batch: Batch, week: pd.DataFrame, preview: pd.DataFrame) -> None:
-    """Saves a batch, empties the form, and reruns the page, which then confirms it."""
-    try:
-        ids = overrides.add(batch)
-    except BadInputError as error:
-        widgets.refusal(NOT_SAVED, [str(error)])
-        return
+def _ask_if_sure(made: Sequence[Change], week: pd.DataFrame, form: str) -> str:
+    """Asks for a tick where numbers are far from the model's; what is to be told without."""
+    far = edits.far_from_model(made)
+    if not far:
+        return ""
     names = dict(zip(week["depot_id"], week["name"], strict=True))
-    sentence = plan_summaries.saved_sentence(batch.changes, names, preview)
-    st.session_state[CONFIRMATION] = Saved(sentence, overrides.inverse(batch, ids))
-    st.session_state[N_SAVED] = st.session_state.get(N_SAVED, 0) + 1
-    st.rerun()
+    sentence, label = (
+        plan_summaries.far_sentence(far, names),
+        plan_summaries.sure_label(far),
+    )
+    st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
+    # Other numbers are other boxes, without the tick.
+    if st.checkbox(label, key=f"sure {form} {sentence}"):
+        return ""
+    return f"{sentence} Tick “{label}”, or correct the number."
+
+
+def _warn(problems: Sequence[str]) -> None:
+    """Tells what will keep the entry from being saved, before it is."""
+    if problems:
+        text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in problems)
+        st.warning(text, icon=":material/warning:")
+
+
+def _save(
+    entry: Entry, wanted: Sequence[Change], week: pd.DataFrame, preview: pd.DataFrame
+) -> None:
+    """Saves the changes, unless the forecast of their days is another one than was shown."""
+    names = dict(zip(week["depot_id"], week["name"], strict=True))
+    revised = edits.revised([each.cell for each in wanted], edits.cells(week))
+    if revised:
+        days = [
+            f"{formatting.day(each.day_on)} at {names[each.depot]}" for each in revised
+        ]
+        saved_change.refuse(
+            saved_change.NOT_SAVED,
+            f"After you had opened it there came a new forecast of "
+            f"{formatting.listed(days)}. Look at it again, then save.",
+        )
+    sentence = plan_summaries.saved_sentence(wanted, names, preview)
+    saved_change.save(Batch(tuple(wanted), entry.reason, entry.planner), sentence)

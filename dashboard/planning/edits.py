@@ -14,6 +14,9 @@ NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 # Two decimals at most: in "10,000 %" the comma may mean thousands.
 PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d{1,2})?)\s*%")
 NUMBER_RULE = "Write a number of orders such as 420, or a change such as +10 % or −5 %."
+FIGURES = r"\d[\d.,\s]*"
+MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
+"""A number that differs from the model's by more is confirmed; the difference in orders."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,19 @@ class Adjustment:
         return float(round(planned * self.factor))
 
 
+@dataclass(frozen=True)
+class Entry:
+    """The values entered in the form of changes; `chosen` are rows of `queries.fleet_week`."""
+
+    action: str
+    chosen: pd.DataFrame
+    number: str
+    lock: bool
+    unlock: bool
+    reason: str
+    planner: str
+
+
 def parse(text: str) -> Adjustment | None:
     """Parses an adjustment such as '420', '1,240' or '+10 %'; None for any other text."""
     typed = text.strip()
@@ -40,6 +56,38 @@ def parse(text: str) -> Adjustment | None:
         factor = 1 + share if percent[1] == "+" else 1 - share
         return Adjustment(factor=factor) if factor >= 0 else None
     return None
+
+
+def problem(text: str) -> str:
+    """A sentence that says why a text is no adjustment; '' where `parse` takes it."""
+    if parse(text) is not None:
+        return ""
+    typed = text.strip()
+    if not typed:
+        return f"The new number is missing. {NUMBER_RULE}"
+    return f"“{typed}” {_broken_rule(typed)}"
+
+
+def _broken_rule(typed: str) -> str:
+    if PERCENT.fullmatch(typed):
+        return "is less than −100 %, which leaves no orders. Write −100 % at most."
+    if re.fullmatch(rf"{FIGURES}%", typed):
+        number = typed.rstrip("%").strip()
+        return f"has no sign. Do you mean +{number} % or −{number} %?"
+    if re.fullmatch(rf"[+\-−]\s*{FIGURES}%", typed):
+        return "has too many decimals, or is too large. Write a change such as +12.5 %."
+    if signed := re.fullmatch(rf"([+\-−])\s*({FIGURES})", typed):
+        sign = "+" if signed[1] == "+" else "−"
+        return (
+            f"has a sign. Write {sign}{signed[2]} % for a change, or a number of orders "
+            "without a sign."
+        )
+    if re.fullmatch(FIGURES, typed):
+        return (
+            "is no whole number of orders. Write whole orders, thousands with a comma or "
+            "nothing between them: 1,240 or 1240."
+        )
+    return f"is no number of orders. {NUMBER_RULE}"
 
 
 def cells(week: pd.DataFrame) -> list[Cell]:
@@ -61,8 +109,20 @@ def cells(week: pd.DataFrame) -> list[Cell]:
     ]
 
 
+def entered(entry: Entry, chosen: Sequence[Cell]) -> list[Change]:
+    """The changes that an entry makes of its cells; none while its number is not understood."""
+    adjustment = parse(entry.number)
+    if entry.action == SET and adjustment is None:
+        return []
+    return changes(chosen, entry.action, adjustment, entry.lock, entry.unlock)
+
+
 def changes(
-    chosen: Sequence[Cell], action: str, adjustment: Adjustment | None, lock: bool
+    chosen: Sequence[Cell],
+    action: str,
+    adjustment: Adjustment | None,
+    lock: bool,
+    unlock: bool = False,
 ) -> list[Change]:
     """The changes that an action makes; a cell that would stay as it is has none.
 
@@ -74,8 +134,12 @@ def changes(
       action: 'set', 'lock', 'unlock' or 'withdraw'.
       adjustment: The new number of 'set'; None for the other actions.
       lock: Whether 'set' also locks.
+      unlock: Whether 'withdraw' unlocks locked days first.
     """
     proposed = [_propose(cell, action, adjustment, lock) for cell in chosen]
+    if action == WITHDRAW and unlock:
+        unlocked = [Change(cell, UNLOCK) for cell in chosen if cell.is_locked]
+        proposed = [*unlocked, *proposed]
     keeps_closed = action in (SET, LOCK) and len(chosen) > 1
     return [
         change
@@ -108,6 +172,32 @@ def _has_effect(change: Change) -> bool:
         cell.is_set and change.orders == cell.orders
     )
     return not is_same_number or (change.action == LOCK and not cell.is_locked)
+
+
+def far_from_model(changes: Sequence[Change]) -> list[Change]:
+    """The changes to a number that may be a typing error, such as ten times the model's."""
+    return [change for change in changes if _is_far(change)]
+
+
+def _is_far(change: Change) -> bool:
+    if change.orders is None:
+        return False
+    low, high = sorted((change.orders, change.cell.model_orders))
+    return high > MAX_RATIO * low and high - low > MIN_DIFFERENCE
+
+
+def revised(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
+    """The cells whose forecast, or closure, is another one now; a planner changed none of them.
+
+    Whether a planner did, the database decides as it saves.
+    """
+    newest = {(cell.depot, cell.day_on): cell for cell in now}
+    pairs = [(cell, newest.get((cell.depot, cell.day_on), cell)) for cell in shown]
+    return [
+        before
+        for before, after in pairs
+        if before.override_id == after.override_id and before != after
+    ]
 
 
 def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:

@@ -10,7 +10,10 @@ from dashboard.queries import database
 from forecaster.errors import BadInputError
 
 SET, LOCK, UNLOCK, WITHDRAW = "set", "lock", "unlock", "withdraw"
-DONE = {SET: "changed", WITHDRAW: "undone", LOCK: "locked", UNLOCK: "unlocked"}
+DONE = {SET: "set", WITHDRAW: "back to the model", LOCK: "locked", UNLOCK: "unlocked"}
+UNDONE, UNDO = "undone", "Undo: "
+"""An undone change in the history, and the beginning of its reason."""
+NOTHING = "Nothing would change. Choose other days or depots."
 ADD = "select add_overrides(cast(:changes as jsonb), :reason, :planner)"
 MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
 
@@ -77,7 +80,7 @@ class Batch:
 
 def problems(changes: Sequence[Change], reason: str, planner: str) -> list[str]:
     """A sentence for everything that keeps changes from being saved."""
-    wrong = [] if changes else ["Nothing would change. Choose other days or depots."]
+    wrong = [] if changes else [NOTHING]
     return wrong + range_problems(changes) + text_problems(reason, planner)
 
 
@@ -129,6 +132,11 @@ def add(batch: Batch) -> list[int]:
     return list(ids)
 
 
+def description(action: str, reason: str) -> str:
+    """What a stored override did, in the words of the form."""
+    return UNDONE if reason.startswith(UNDO) else DONE[action]
+
+
 def _as_json(change: Change) -> dict[str, object]:
     return {
         "depot_id": change.cell.depot,
@@ -141,12 +149,14 @@ def _as_json(change: Change) -> dict[str, object]:
 
 def inverse(batch: Batch, ids: Sequence[int]) -> Batch:
     """The batch that takes a saved one back, unless somebody changed a day meanwhile."""
+    done = list(zip(batch.changes, ids, strict=True))
+    # Of a day that was unlocked and then withdrawn, the number comes back before the lock.
     changes = [
         undoing
-        for change, override_id in zip(batch.changes, ids, strict=True)
+        for change, override_id in reversed(done)
         for undoing in _undo(change, override_id)
     ]
-    reason = f"Undo: {batch.reason}"[:MAX_REASON_LENGTH]
+    reason = f"{UNDO}{batch.reason}"[:MAX_REASON_LENGTH]
     return replace(batch, changes=tuple(changes), reason=reason)
 
 

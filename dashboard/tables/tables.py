@@ -254,7 +254,12 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     return display(
         result.assign(
             When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            Action=result["action"].map(overrides.DONE),
+            Action=[
+                overrides.description(action, reason)
+                for action, reason in zip(
+                    result["action"], result["reason"], strict=True
+                )
+            ],
         ),
         "When", "name", "target_on", "Action", "orders", "point", "reason", "made_by",
         point="Forecast at override",

@@ -5,4 +5,5 @@ summaries         sentences and key figures of query results
 plan_summaries    those of a plan                brief             what to look at today
 ranking           sort order of depots           depot_notices     what is unusual at a depot
 run_descriptions  runs and backfills as tables
+entry_problems    why a change of planned numbers is not saved
 """

@@ -142,7 +142,7 @@ def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:
 
 def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
     """Describes the effect of changes before they are saved, from `edits.preview`."""
-    cells = formatting.count(len(changes), "number")
+    cells = formatting.count(len({each.cell for each in changes}), "number")
     orders, vans = _sums(preview)
     short = int(preview["short_before"].sum()), int(preview["short_after"].sum())
     shortage = ""
@@ -184,6 +184,38 @@ def _sum(preview: pd.DataFrame, name: str) -> str:
     return before if before == after else f"{before} → {after}"
 
 
+def far_sentence(far: Sequence[Change], names: dict[str, str]) -> str:
+    """Names the numbers of `edits.far_from_model`, one or more."""
+    places = [
+        f"{formatting.day(each.cell.day_on)} at {names[each.cell.depot]}"
+        for each in far
+    ]
+    models = [formatting.orders(each.cell.model_orders) for each in far]
+    numbers = [formatting.orders(each.orders or 0.0) for each in far]
+    if len(far) > 1:
+        listed = formatting.listed(
+            [
+                f"{place} ({number}, model {model})"
+                for place, number, model in zip(places, numbers, models, strict=True)
+            ]
+        )
+        return (
+            f"{len(far):,} numbers are more than 3 times the model's, or less than a third "
+            f"of them: {listed}."
+        )
+    is_more = (far[0].orders or 0.0) > far[0].cell.model_orders
+    relation = "more than 3 times" if is_more else "less than a third of"
+    return f"{numbers[0]} orders on {places[0]} are {relation} the model's {models[0]}."
+
+
+def sure_label(far: Sequence[Change]) -> str:
+    """The label of the box that confirms the numbers of `edits.far_from_model`."""
+    numbers = {formatting.orders(each.orders or 0.0) for each in far}
+    if len(numbers) == 1:
+        return f"Yes, {numbers.pop()} is right"
+    return f"Yes, these {len(far):,} numbers are right"
+
+
 def saved_sentence(
     changes: Sequence[Change], names: dict[str, str], preview: pd.DataFrame
 ) -> str:
@@ -194,7 +226,8 @@ def saved_sentence(
         names[depots[0]] if len(depots) == 1 else formatting.count(len(depots), "depot")
     )
     orders, vans = _sums(preview)
-    action = changes[0].action
+    actions = {change.action for change in changes}
+    action = WITHDRAW if WITHDRAW in actions else changes[0].action
     done = {
         SET: "",
         LOCK: "locked, ",

@@ -81,5 +81,5 @@ with st.container(key="plan-history"):
         widgets.small_table(
             tables.override_history(history, queries.zone()),
             f"overrides-{city}",
-            hidden_on_phones=("Forecast at override", "Action"),
+            hidden_on_phones=("Forecast at override",),
         )

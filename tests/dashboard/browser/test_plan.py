@@ -53,15 +53,18 @@ def fill_in(page, number, reason, name):
     box.press("Enter")
     page.locator(".st-key-name-in-change input").fill(name)
     page.get_by_text("Preview:").wait_for()
+    if number.isdigit():
+        # Numbers of these tests are many times the model's, whatever the weekday.
+        page.get_by_text(f"Yes, {int(number):,} is right").click()
 
 
 def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=Rotterdam")
     page = window.page
-    fill_in(page, "777", "=1+1", "Anna")
+    fill_in(page, "7777", "=1+1", "Anna")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("Saved: Delfshaven").wait_for()
+    page.get_by_text("Saved: Delfshaven").first.wait_for()
     page.locator("table small.mark").get_by_text("set").wait_for()
 
     page.get_by_text("View data").click()
@@ -70,17 +73,17 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
         folded.get_by_role("button", name="Save as CSV").click()
     rows = read(saved.value)
     [mine] = [row for row in rows if row["Changed by"] == "Anna"]
-    assert (mine["Planned"], mine["Reason"]) == ("777", "'=1+1")
+    assert (mine["Planned"], mine["Reason"]) == ("7777", "'=1+1")
     assert {row["City"] for row in rows} == {"Rotterdam"}
     assert len(rows) == 3 * 7
 
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as Excel").click()
     book = CalamineWorkbook.from_path(str(saved.value.path()))
-    assert 777 in book.get_sheet_by_name("Orders").to_python()[2]
+    assert 7777 in book.get_sheet_by_name("Orders").to_python()[2]
 
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").wait_for()
+    page.get_by_text("Undone: 1 number as before.").first.wait_for()
     assert page.locator("table small.mark").count() == 0
 
 
@@ -117,10 +120,10 @@ def test_a_depot_is_changed_on_its_own_page(fleet, visit):
     page.get_by_text("Change orders").click()
     fill_in(page, "+50 %", "A fair", "Ben")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("Saved: Waalhaven").wait_for()
+    page.get_by_text("Saved: Waalhaven").first.wait_for()
     page.get_by_text("Set by Ben: A fair").wait_for()
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").wait_for()
+    page.get_by_text("Undone: 1 number as before.").first.wait_for()
     page.get_by_text("Set by Ben: A fair").wait_for(state="detached")
 
 

@@ -174,7 +174,7 @@ def test_from_the_brief_to_a_change_its_undoing_and_the_export(fleet, visit):
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: ").wait_for()
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").wait_for()
+    page.get_by_text("Undone: 1 number as before.").first.wait_for()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as Excel").click()
     assert saved.value.suggested_filename.endswith(".xlsx")

@@ -8,7 +8,7 @@ import pytest
 from dashboard.planning import edits
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.edits import Adjustment
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell
+from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
 from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet
 
 FRIDAY = date(2025, 11, 21)
@@ -57,6 +57,50 @@ def test_a_number_and_a_percentage_are_understood(typed, expected):
 )
 def test_nothing_else_is_taken_for_a_number(typed):
     assert edits.parse(typed) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("", "The new number is missing. Write"),
+        ("abc", "“abc” is no number of orders. Write a number of orders such as 420"),
+        ("10%", "“10%” has no sign. Do you mean +10 % or −10 %?"),
+        ("2.5 %", "Do you mean +2.5 % or −2.5 %?"),
+        ("+10", "“+10” has a sign. Write +10 % for a change, or a number of orders"),
+        ("-5", "Write −5 % for a change"),
+        ("1.234", "“1.234” is no whole number of orders. Write whole orders"),
+        ("1,24", "is no whole number of orders"),
+        ("-150 %", "“-150 %” is less than −100 %"),
+        ("+10,000 %", "“+10,000 %” has too many decimals, or is too large"),
+        ("420", ""),
+        ("+10 %", ""),
+    ],
+)
+def test_a_number_that_is_not_understood_is_told_the_rule_it_breaks(typed, expected):
+    problem = edits.problem(typed)
+    assert expected in problem
+    assert bool(problem) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("orders", "model", "is_far"),
+    [
+        (3220, 322, True),
+        (966, 322, False),
+        (967, 322, True),
+        (108, 322, False),
+        (107, 322, True),
+        (0, 322, True),
+        (25, 5, False),
+        (26, 5, True),
+        (50, 0, True),
+        (0, 20, False),
+        (None, 322, False),
+    ],
+)
+def test_a_number_far_from_the_models_is_to_be_confirmed(orders, model, is_far):
+    change = Change(Cell("A", FRIDAY, 900.0, model), LOCK, orders)
+    assert edits.far_from_model([change]) == ([change] if is_far else [])
 
 
 def test_a_percentage_is_of_the_planned_number_in_whole_orders():

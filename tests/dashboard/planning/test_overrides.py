@@ -183,6 +183,21 @@ def test_undo_restores_the_day_as_it_was(tomorrow, before, action, orders):
     assert history()["reason"].iloc[0] == "Undo: A strike"
 
 
+@pytest.mark.parametrize("locked", [None, 900.0], ids=["the model's", "a planner's"])
+def test_a_locked_day_is_unlocked_and_withdrawn_together_and_undone_so(
+    tomorrow, locked
+):
+    change(LOCK, locked, day=tomorrow)
+    was = cell(DEPOT, tomorrow)
+    both = tuple(edits.changes([was], WITHDRAW, None, lock=False, unlock=True))
+    made = Batch(both, "A strike", "Ben")
+    undo = overrides.inverse(made, overrides.add(made))
+    now = cell(DEPOT, tomorrow)
+    assert (now.orders, now.is_set, now.is_locked) == (was.model_orders, False, False)
+    overrides.add(undo)
+    assert replace(cell(DEPOT, tomorrow), override_id=was.override_id) == was
+
+
 def test_undo_of_the_models_number_locked_over_a_planners_restores_the_planners(
     seeded, tomorrow
 ):

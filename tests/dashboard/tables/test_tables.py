@@ -298,3 +298,25 @@ def test_a_csv_keeps_numbers_and_quotes_formulas():
 def test_a_csv_has_days_as_iso_dates():
     table = pd.DataFrame({"Day": pd.to_datetime(["2025-11-21", None]).as_unit("s")})
     assert tables.csv(table).decode("utf-8-sig").split() == ["Day", "2025-11-21", '""']
+
+
+@pytest.mark.parametrize(
+    ("action", "reason", "expected"),
+    [
+        ("set", "Weather", "set"),
+        ("withdraw", "Weather", "back to the model"),
+        ("lock", "Weather", "locked"),
+        ("unlock", "Weather", "unlocked"),
+        ("withdraw", "Undo: Weather", "undone"),
+        ("set", "Undo: Weather", "undone"),
+    ],
+)
+def test_the_history_speaks_of_overrides_in_the_words_of_the_form(
+    action, reason, expected
+):
+    made_at = datetime(2025, 11, 21, 6, 31, tzinfo=UTC)
+    row = {"name": "Poplar", "target_on": pd.Timestamp("2025-11-27"), "action": action}
+    row |= {"orders": 420.0, "point": 341.0, "reason": reason, "made_by": "Anna"}
+    history = pd.DataFrame([{**row, "made_at": made_at}])
+    shown = tables.override_history(history, ZoneInfo("Europe/London"))
+    assert shown["Action"].tolist() == [expected]

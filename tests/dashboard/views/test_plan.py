@@ -1,14 +1,19 @@
 """The page Plan as a planner meets it."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.planning import edits
+from dashboard.planning.overrides import LOCK, WITHDRAW
+from dashboard.tables import tables
 from pipelines import schema
 from tests.dashboard.planning.changing import cell
+from tests.dashboard.planning.changing import change as override
 from tests.dashboard.seed import seed
 from tests.dashboard.views.test_pages import assert_no_traceback, clear, page_text
 
@@ -154,25 +159,25 @@ def test_settings_without_a_name_are_refused_and_kept_in_the_form(seeded, open_p
 def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
     seeded, tomorrow, open_page
 ):
-    app = enter(city_page(open_page, "London"), "4321")
+    app = enter(city_page(open_page, "London"), "1234")
     before = f"{cell('LON-01', tomorrow).orders:,.0f}"
     text = page_text(app)
-    assert f"1 number: {before} → 4,321 orders" in text.replace("\\", "")
+    assert f"1 number: {before} → 1,234 orders" in text.replace("\\", "")
     assert queries.override_history("", queries.freshness()).empty
     app = press(app, "Save")
     assert_no_traceback(app)
     assert not app.error
     day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
     assert f"Saved: Greenwich, {day}" in told(app.success)
-    assert f"{before} → 4,321 orders" in told(app.success)
+    assert f"{before} → 1,234 orders" in told(app.success)
     text = page_text(app)
-    assert "4,321</u></small>" in text
+    assert "1,234</u></small>" in text
     assert "set</small>" in text
     assert "Weather" in text
 
 
 def test_the_form_is_empty_after_saving_and_saves_once(seeded, open_page):
-    app = change(city_page(open_page, "London"), "4321")
+    app = change(city_page(open_page, "London"), "1234")
     assert field(app, "number").value == ""
     app = press(app, "Save")
     assert "The new number is missing" in told(app.error)
@@ -181,10 +186,109 @@ def test_the_form_is_empty_after_saving_and_saves_once(seeded, open_page):
 
 def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
     before = cell("LON-01", tomorrow).orders
-    app = press(change(city_page(open_page, "London"), "4321"), "Undo")
+    app = press(change(city_page(open_page, "London"), "1234"), "Undo")
     assert "Undone: 1 number as before" in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
     assert "Undo" not in [button.label for button in app.button]
+
+
+def test_an_undone_change_is_called_so_in_the_history(seeded, open_page):
+    press(change(city_page(open_page, "London"), "1234"), "Undo")
+    history = queries.override_history("", queries.freshness())
+    shown = tables.override_history(history, queries.zone())
+    assert shown["Action"].tolist() == ["undone", "set"]
+
+
+@pytest.mark.parametrize(("typed", "hers"), [("+10 %", "+10 %"), ("1380", "1340")])
+def test_a_save_does_not_replace_what_a_colleague_saved_since(
+    seeded, tomorrow, open_page, typed, hers
+):
+    mine = enter(city_page(open_page, "London"), typed, name="Bob")
+    change(city_page(open_page, "London"), hers, name="Mara")
+    saved = cell("LON-01", tomorrow)
+    mine = press(mine, "Save")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert (
+        f"{day} at Greenwich was set to {saved.orders:.0f} by Mara after you had opened "
+        "it. Look at it again, then save."
+    ) in told(mine.error)
+    assert cell("LON-01", tomorrow) == saved
+    assert field(mine, "number").value == typed
+    assert f"1 number: {saved.orders:,.0f} → " in page_text(mine).replace("\\", "")
+    mine = press(mine, "Save")
+    assert "Saved: Greenwich" in told(mine.success)
+    factor = edits.parse(typed)
+    assert cell("LON-01", tomorrow).orders == factor.apply(saved.orders)
+
+
+def test_a_field_filled_in_after_a_colleague_saved_makes_it_no_less_a_replacement(
+    seeded, tomorrow, open_page
+):
+    """The run of the last field reads her number; the planner may not have seen it."""
+    mine = enter(city_page(open_page, "London"), "+10 %", name=None)
+    change(city_page(open_page, "London"), "1340", name="Mara")
+    field(mine, "name in change").set_value("Bob")
+    mine = press(rerun(mine), "Save")
+    assert "was set to 1340 by Mara after you had opened it" in told(mine.error)
+    assert cell("LON-01", tomorrow).orders == 1340
+
+
+def test_a_new_forecast_is_seen_before_a_change_of_it_is_saved(
+    seeded, tomorrow, write, open_page
+):
+    app = enter(city_page(open_page, "London"), "+10 %")
+    f = schema.forecasts.c
+    is_day = (f.depot_id == "LON-01") & (f.target_on == tomorrow)
+    write(sa.update(schema.forecasts).where(is_day).values(point=f.point + 10))
+    app = press(app, "Save")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert f"there came a new forecast of {day} at Greenwich" in told(app.error)
+    model = cell("LON-01", tomorrow).orders
+    app = press(app, "Save")
+    assert not app.error
+    assert cell("LON-01", tomorrow).orders == round(1.1 * model)
+
+
+def test_a_refusal_gives_way_to_the_confirmation_which_is_a_toast_too(
+    seeded, open_page
+):
+    """On a phone the top of the form is out of sight."""
+    app = change(city_page(open_page, "London"), "1340", name=None)
+    assert "Your name is missing" in told(app.error)
+    field(app, "name in change").set_value("Anna")
+    app = press(app, "Save")
+    assert not app.error
+    assert told(app.success) == told(app.toast)
+    assert "Saved: Greenwich" in told(app.toast)
+    assert not rerun(app).toast, "once"
+
+
+def test_another_change_begun_leaves_only_the_undo_of_the_last(
+    seeded, tomorrow, open_page
+):
+    before = cell("LON-01", tomorrow).orders
+    app = enter(change(city_page(open_page, "London"), "1340"), "1350", reason=None)
+    assert not app.success
+    app = press(app, "Undo the last change")
+    assert cell("LON-01", tomorrow).orders == before
+    assert not app.error
+
+
+def test_what_a_colleague_changed_since_is_not_undone(seeded, tomorrow, open_page):
+    mine = change(city_page(open_page, "London"), "1340", name="Bob")
+    change(city_page(open_page, "London"), "1350", name="Mara")
+    mine = press(mine, "Undo")
+    assert "Not undone." in told(mine.error)
+    assert "was set to 1350 by Mara" in told(mine.error)
+    assert cell("LON-01", tomorrow).orders == 1350
+
+
+def test_the_name_of_one_form_is_not_forgotten_by_the_other(seeded, open_page):
+    app = city_page(open_page, "London")
+    field(app, "name in settings").set_value("Anna")
+    app = press(app, "Save settings")
+    app = rerun(app, "Rotterdam")
+    assert field(app, "name in settings").value == "Anna"
 
 
 def test_every_depot_and_several_days_change_by_a_percentage(
@@ -234,6 +338,94 @@ def test_a_locked_day_is_refused_with_its_depot_and_planner(
         told(app.error)
     )
     assert cell("LON-01", tomorrow).orders == 900
+
+
+def preview_notes(app):
+    """What is told at the preview, before anything is saved."""
+    return "\n".join(each.value for each in app.warning).replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("abc", "“abc” is no number of orders"),
+        ("10%", "Do you mean +10 % or −10 %?"),
+        ("+10", "“+10” has a sign"),
+        ("1.234", "is no whole number of orders"),
+        ("-150 %", "is less than −100 %"),
+        ("10000000", "10,000,000 orders a day lie outside"),
+    ],
+)
+def test_a_bad_number_is_told_before_it_is_saved(seeded, open_page, typed, expected):
+    app = enter(city_page(open_page, "London"), typed, reason=None, name=None)
+    assert_no_traceback(app)
+    assert expected in preview_notes(app)
+    assert "Preview" not in page_text(app)
+    assert not app.error
+
+
+def test_the_preview_of_a_locked_day_says_so(seeded, tomorrow, open_page):
+    app = city_page(open_page, "London")
+    assert not app.warning
+    override(LOCK, day=tomorrow)
+    app = enter(app, "1340")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    told_before = f"{day} at Greenwich is locked by Anna. Unlock it first."
+    assert told_before in preview_notes(app)
+    app = press(app, "Save")
+    assert told_before in told(app.error)
+
+
+def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page):
+    model = cell("LON-01", tomorrow).model_orders
+    typed = f"{10 * model:.0f}"
+    app = enter(city_page(open_page, "London"), typed)
+    label = f"Yes, {10 * model:,.0f} is right"
+    assert "are more than 3 times the model's" in preview_notes(app)
+    app = press(app, "Save")
+    assert f"Tick “{label}”, or correct the number." in told(app.error)
+    assert queries.override_history("", queries.freshness()).empty
+    assert field(app, "number").value == typed
+    [sure] = [box for box in app.checkbox if box.label == label]
+    sure.check()
+    app = press(app, "Save")
+    assert not app.error
+    assert cell("LON-01", tomorrow).orders == float(typed)
+
+
+def test_a_tick_is_for_the_number_that_it_names(seeded, tomorrow, open_page):
+    model = cell("LON-01", tomorrow).model_orders
+    app = enter(city_page(open_page, "London"), f"{10 * model:.0f}")
+    field(app, "sure ").check()
+    app = enter(rerun(app), f"{11 * model:.0f}")
+    assert not field(app, "sure ").value
+    app = press(app, "Save")
+    assert f"Yes, {11 * model:,.0f} is right" in told(app.error)
+
+
+def test_a_locked_day_is_unlocked_and_the_models_again_by_one_save(
+    seeded, tomorrow, open_page
+):
+    override(LOCK, 340, day=tomorrow)
+    was = cell("LON-01", tomorrow)
+    app = city_page(open_page, "London")
+    field(app, "reason").set_value("Weather")
+    field(app, "name in change").set_value("Anna")
+    [action] = [each for each in app.segmented_control if each.label == "Action"]
+    action.set_value(WITHDRAW)
+    app = press(rerun(app), "Save")
+    assert "Tick “Unlock and go back to the model”" in told(app.error)
+    field(app, "unlocking").check()
+    app = rerun(app)
+    assert f"1 number: 340 → {was.model_orders:,.0f}" in page_text(app).replace(
+        "\\", ""
+    )
+    app = press(app, "Save")
+    assert "back to the model, 340 → " in told(app.success)
+    now = cell("LON-01", tomorrow)
+    assert (now.orders, now.is_set, now.is_locked) == (was.model_orders, False, False)
+    press(app, "Undo")
+    assert replace(cell("LON-01", tomorrow), override_id=was.override_id) == was
 
 
 def test_the_address_of_a_cell_opens_its_form(seeded, tomorrow, open_page):
