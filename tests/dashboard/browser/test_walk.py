@@ -172,7 +172,7 @@ def test_from_the_brief_to_a_change_its_undoing_and_the_export(fleet, visit):
     window.settled()
     fill_in(page, "+10 %", "A fair", "Anna")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("Saved: ").wait_for()
+    page.get_by_text("Saved: ").first.wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone: 1 number as before.").first.wait_for()
     with page.expect_download() as saved:
