@@ -50,7 +50,7 @@ def legible(chart: Chart) -> Chart:
 
 
 def daily_totals(totals: pd.DataFrame) -> Chart:
-    """Bars of `week.daily_totals`: actuals, then forecasts with their 80 % band."""
+    """Bars of `days_ahead.daily_totals`: actuals, then forecasts with their 80 % band."""
     is_ahead = totals["point"].notna()
     table = with_texts(
         totals.assign(

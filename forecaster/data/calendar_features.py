@@ -8,8 +8,9 @@ A new calendar column, which the network reads:
   2. `lead_columns`, if it is made of events: it fills three columns for each kind (the day,
      the day before, the day after), found by the name of the first.
   3. `features.CALENDAR_REACH`, if it reads more than 14 days of calendar after its day.
-  4. Train anew: an artefact keeps the names of its columns, and one of other columns is
-     refused. The one that the tests keep, `tests/forecaster/inference/kept`, is made anew as
+  4. `test_every_calendar_column_has_its_name_and_meaning` has the column.
+  5. Train again: an artefact keeps the names of its columns, and one of other columns is
+     refused. The one that the tests keep, `tests/forecaster/inference/kept`, is made again as
      the docstring of `test_a_kept_artefact_keeps_its_forecast` says.
 
 What moves the baseline beneath the network is another place: `effect_columns`.

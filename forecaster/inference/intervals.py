@@ -5,7 +5,7 @@ horizon day (Vovk et al., split conformal prediction). A factor per weekday
 and per depot corrects the width, shrunk towards 1 where data are few.
 
 `calibrate` fits the table, called by `calibration.calibrate_artefact` after training; the
-artefact keeps it. `band` applies it to the medians of a forecast, called by `infer`.
+artefact keeps it. `bounds` applies it to the medians of a forecast, called by `infer`.
 """
 
 from collections.abc import Sequence

@@ -4,8 +4,8 @@ APScheduler starts the jobs: a `CronTrigger` at the hour of the night, and every
 a check for a night that was missed, that failed, or whose feed came late. A session-level
 advisory lock elects one leader among the schedulers of a database; the others stand by. Each
 night runs in a child process with a deadline. The ledger of runs records which nights are
-done, so no scheduler needs a memory of its own: after any downtime the next check catches up
-on the newest night, and 'harbor backfill' on those before.
+done, so that a new scheduler catches up: after any downtime its next check runs the newest
+night, and 'harbor backfill' those before. Only the count of attempts is its own.
 """
 
 import logging

@@ -52,8 +52,8 @@ def promote_if_better(
 ) -> PromotionDecision:
     """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
-    On the holdout, its evaluation model must beat the seasonal naive, have at most
-    `MAX_MAPE_RATIO` times the champion's MAPE, and not the same. It must not be trained on
+    On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and
+    `MAX_MAPE_RATIO` times the champion's, and not the same to two decimals. It must not be trained on
     older data than the champion. The first model of a fleet is promoted whatever its scores,
     because nothing else can forecast. Before promotion the canary must pass. A decision is
     final.
