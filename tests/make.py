@@ -100,8 +100,7 @@ def make_artefact(
 ) -> Artefact:
     """An artefact with random weights that fits the panel; its version is its own."""
     kinds = choose_kinds(panel.calendar, panel.n_steps)
-    days = [panel.day(step) for step in range(panel.n_steps + panel.ahead)]
-    names, _ = calendar_columns(panel.calendar, kinds, days)
+    names, _ = calendar_columns(panel.calendar, kinds, panel.days())
     rng = np.random.default_rng(seed)
     shapes = _shapes(len(names), horizon, model, panel.n_depots)
     weights = {

@@ -58,8 +58,7 @@ class CalendarEffects:
     def of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the effect of every day of a panel, days ahead included."""
         columns = effect_columns(panel, self.kinds)
-        city_row = {city: row for row, city in enumerate(self.cities)}
-        depot_row = {depot: row for row, depot in enumerate(self.depot_ids)}
+        city_row, depot_row = self._city_row, self._depot_row
         effect_df = np.tile(self.fleet_f, (panel.n_depots, 1))
         for row, (depot, city) in enumerate(
             zip(panel.depot_ids, panel.cities, strict=True)
@@ -69,6 +68,14 @@ class CalendarEffects:
             elif city in city_row:
                 effect_df[row] = self.city_cf[city_row[city]]
         return _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
+
+    @cached_property
+    def _city_row(self) -> dict[str, int]:
+        return {city: row for row, city in enumerate(self.cities)}
+
+    @cached_property
+    def _depot_row(self) -> dict[str, int]:
+        return {depot: row for row, depot in enumerate(self.depot_ids)}
 
 
 def fit_calendar_effects(panel: Panel) -> CalendarEffects:

@@ -16,13 +16,11 @@ A new calendar column, which the network reads:
 What moves the baseline beneath the network is another place: `effect_columns`.
 """
 
-from calendar import monthrange
 from collections.abc import Sequence
-from datetime import date
 from functools import reduce
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Bool, Float, Float32, Shaped
 
 from forecaster.data.calendar import (
     HOLIDAY,
@@ -30,6 +28,7 @@ from forecaster.data.calendar import (
     Calendar,
     adjacent_days,
 )
+from forecaster.data.dates import month_phases, weekdays, year_phases
 
 HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
@@ -43,21 +42,21 @@ HOLIDAY_DECAY_DAYS = 3.0
 
 
 def calendar_columns(
-    calendar: Calendar, kinds: Sequence[str], days: Sequence[date]
+    calendar: Calendar, kinds: Sequence[str], day_t: Shaped[np.ndarray, " time"]
 ) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
     """Builds the columns of season, month, weekday, kinds of day and holiday proximity.
 
     Args:
       calendar: Calendar that ends with these days; it may begin earlier.
       kinds: Kinds with columns: for the day, the day before and the day after.
-      days: Days returned: the last steps of the calendar.
+      day_t: Days returned, `datetime64[D]`: the last steps of the calendar.
 
     Returns:
       Names of the columns, and the columns.
     """
-    names, shared_tf = _date_features(days)
+    names, shared_tf = _date_features(day_t)
     n_groups, n_steps, _ = calendar.active_gtk.shape
-    first = n_steps - len(days)
+    first = n_steps - len(day_t)
     columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
     for kind in kinds:
         active_gt = calendar.of_kind(kind).astype(np.float32)
@@ -127,17 +126,12 @@ def lead_columns(
 
 
 def _date_features(
-    days: Sequence[date],
+    day_t: Shaped[np.ndarray, " time"],
 ) -> tuple[list[str], Float32[np.ndarray, "time feature"]]:
-    weekday_t = np.array([day.weekday() for day in days])
-    year_t = np.array([day.timetuple().tm_yday / 365.25 for day in days])
-    month_t = np.array(
-        [(day.day - 1) / monthrange(day.year, day.month)[1] for day in days]
-    )
     columns = [
-        *_sin_cos(year_t),
-        *_sin_cos(month_t),
-        weekday_t[:, None] == np.arange(7),
+        *_sin_cos(year_phases(day_t)),
+        *_sin_cos(month_phases(day_t)),
+        weekdays(day_t)[:, None] == np.arange(7),
     ]
     names = [
         f"{period} {wave} {order}"

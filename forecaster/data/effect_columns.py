@@ -22,6 +22,7 @@ from forecaster.data.calendar import (
     Calendar,
     adjacent_days,
 )
+from forecaster.data.dates import month_days, weekdays
 from forecaster.data.panel import Panel
 
 MAJOR_HOLIDAYS = (
@@ -46,8 +47,9 @@ MAJOR_HOLIDAYS = (
 """Parts of the English names of holidays on which most businesses are closed."""
 SUBSTITUTE_MARKERS = ("observed", "after", "eve")
 """Parts of names that mark a substitute for such a holiday or a day beside it."""
-CHRISTMAS, NEW_YEAR = "12-25", "01-01"
-BETWEEN_HOLIDAYS = ("12-26", "12-27", "12-28", "12-29", "12-30", "01-02")
+CHRISTMAS, NEW_YEAR = 1225, 101
+BETWEEN_HOLIDAYS = (1226, 1227, 1228, 1229, 1230, 102)
+"""Days of the year as numbers, see `dates.month_days`."""
 YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE = 1.5, 0.6, 0.4
 """Effect of Christmas and New Year's Day, of their eves, and of the days between, as shares of
 that of any other major holiday."""
@@ -122,15 +124,15 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     for kind in calendar.kinds:
         if _is_major_holiday(kind):
             standstill_gt |= calendar.of_kind(kind)
-    days = [panel.day(step) for step in range(n_steps)]
-    month_days = [f"{day:%m-%d}" for day in days]
-    year_end_gt = standstill_gt & np.isin(month_days, (CHRISTMAS, NEW_YEAR))
+    day_t = panel.days()
+    month_day_t = month_days(day_t)
+    year_end_gt = standstill_gt & np.isin(month_day_t, (CHRISTMAS, NEW_YEAR))
     eve_gt, _ = adjacent_days(year_end_gt)
-    has_christmas_g1 = year_end_gt[:, np.isin(month_days, CHRISTMAS)].any(
+    has_christmas_g1 = year_end_gt[:, month_day_t == CHRISTMAS].any(
         axis=1, keepdims=True
     )
-    between_gt = has_christmas_g1 & np.isin(month_days, BETWEEN_HOLIDAYS)
-    weekday_t = np.array([day.weekday() for day in days])
+    between_gt = has_christmas_g1 & np.isin(month_day_t, BETWEEN_HOLIDAYS)
+    weekday_t = weekdays(day_t)
     class_gt = np.maximum.reduce(
         [
             standstill_gt,

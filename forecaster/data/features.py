@@ -22,6 +22,7 @@ from forecaster.data.calendar_features import calendar_columns, lead_columns
 from forecaster.data.effects import no_effects
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import (
+    CITY_MEAN_DAYS,
     CityResidualMean,
     event_response,
     recent_residuals,
@@ -151,14 +152,14 @@ def build_features(
     if effect_dtf is None:
         effect_dtf = no_effects(panel)
     residuals = BaselineResiduals.from_panel(panel, effect_dtf[..., 0])
-    if city_mean is None:
-        city_mean = CityResidualMean()
-        city_mean.add(residuals, panel.cities)
     last_days = last_days or LastDays(panel.n_steps, panel.n_steps)
     first_step = max(0, panel.n_steps - last_days.n_days)
+    if city_mean is None:
+        city_mean = CityResidualMean()
+        city_mean.add(residuals, panel.cities, max(0, first_step - CITY_MEAN_DAYS))
     first_target = max(0, panel.n_steps - last_days.n_origins)
-    days = [panel.day(step) for step in range(first_step, panel.n_steps + panel.ahead)]
-    names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
+    day_t = panel.days(first_step)
+    names, calendar_gtf = calendar_columns(panel.calendar, kinds, day_t)
     weekday_profile_dt = weekday_profile(residuals)
     return Features(
         log_demand_dt=residuals.log_dt[:, first_step:],
@@ -186,7 +187,7 @@ def build_features(
         names=names,
         start_on=panel.day(first_step),
         n_steps=panel.n_steps - first_step,
-        lead_gtf=lead_columns(panel.calendar, kinds, names, len(days), horizon),
+        lead_gtf=lead_columns(panel.calendar, kinds, names, len(day_t), horizon),
     )
 
 

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Bool, Float, Float32, Shaped
 
 from forecaster.data.calendar import Calendar
 from forecaster.data.signals import Signals
@@ -67,6 +67,11 @@ class Panel:
     def day(self, step: int) -> date:
         """The day of a step."""
         return self.start_on + timedelta(days=step)
+
+    def days(self, first: int = 0) -> Shaped[np.ndarray, " time_ahead"]:
+        """The days from a step on, days ahead included, as `datetime64[D]`."""
+        day = np.datetime64(self.start_on)
+        return np.arange(day + first, day + self.closed_dt.shape[1])
 
     def step(self, day: date) -> int:
         """The step of a day, which may lie outside the panel."""

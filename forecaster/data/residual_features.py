@@ -40,23 +40,34 @@ class CityResidualMean:
     _sum_t: dict[str, np.ndarray] = field(default_factory=dict)
     _count_t: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def add(self, residuals: BaselineResiduals, cities: Sequence[str]) -> None:
-        """Adds the residuals of some depots; `cities` has the city of each."""
-        scaled_dt = residuals.clipped_residual_dt / residuals.spread_dt
+    def add(
+        self, residuals: BaselineResiduals, cities: Sequence[str], first_step: int = 0
+    ) -> None:
+        """Adds the residuals of some depots.
+
+        Args:
+          residuals: Residuals of the depots.
+          cities: City of each.
+          first_step: First step of the means; the last is that of the residuals.
+        """
+        tail = np.s_[:, first_step:]
+        scaled_dt = residuals.clipped_residual_dt[tail] / residuals.spread_dt[tail]
         scaled_dt = np.clip(scaled_dt, -MAX_CITY_SPREADS, MAX_CITY_SPREADS)
+        has_residual_dt = residuals.has_residual_dt[tail]
         for city in set(cities):
             in_city_d = np.array(cities) == city
             sum_t = scaled_dt[in_city_d].sum(axis=0, dtype=float)
             self._sum_t[city] = self._sum_t.get(city, 0.0) + sum_t
-            count_t = residuals.has_residual_dt[in_city_d].sum(axis=0)
+            count_t = has_residual_dt[in_city_d].sum(axis=0)
             self._count_t[city] = self._count_t.get(city, 0) + count_t
 
     def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
         """Returns the mean of each depot's city; 0 where it has no residual."""
+        asked = set(cities)
         mean_of = {
             city: (sum_t / np.maximum(self._count_t[city], 1)).astype(np.float32)
             for city, sum_t in self._sum_t.items()
-            if city in set(cities)
+            if city in asked
         }
         return np.stack([mean_of[city] for city in cities])
 
@@ -128,11 +139,14 @@ def event_response(
         that forecasts it.
       first_step: First step returned.
     """
-    valid_dt, residual_dt = residuals.has_residual_dt, residuals.clipped_residual_dt
+    since = max(0, first_step - horizon - EVENT_RESPONSE_DAYS)
+    valid_dt = residuals.has_residual_dt[:, since:]
+    residual_dt = residuals.clipped_residual_dt[:, since:]
+    first_step -= since
     total_dt = np.zeros_like(residual_dt[:, first_step:])
     weight_dt, count_dt = np.zeros_like(total_dt), np.zeros_like(total_dt)
     for kind in kinds:
-        active_gt = calendar.of_kind(kind)
+        active_gt = calendar.of_kind(kind)[:, since:]
         if not active_gt[:, first_step:].any():
             continue
         past_dt = active_gt[calendar.group_d] & valid_dt

@@ -59,8 +59,8 @@ class Postprocessing:
           extra_fallback_depots: Further depots that keep the baseline forecast.
         """
         median_dh = baseline_dh + self.network_share * correction_dh
-        fallbacks = (*self.fallback_depots, *extra_fallback_depots)
-        fallback_d = np.isin(depot_ids, fallbacks)
+        fallbacks = {*self.fallback_depots, *extra_fallback_depots}
+        fallback_d = np.array([depot in fallbacks for depot in depot_ids], bool)
         return np.where(fallback_d[:, None], baseline_dh, median_dh).astype(np.float32)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""Weekdays, months and years of many days, as `date` has them."""
+
+from calendar import isleap, monthrange
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forecaster.data.dates import month_days, month_phases, weekdays, year_phases
+
+DAYS = st.lists(st.dates(), min_size=1, max_size=20)
+
+
+def as_array(days: list[date]) -> np.ndarray:
+    return np.array(days, "datetime64[D]")
+
+
+@given(DAYS)
+def test_weekdays_and_month_days_are_those_of_the_calendar(days: list[date]) -> None:
+    day_t = as_array(days)
+    assert weekdays(day_t).tolist() == [day.weekday() for day in days]
+    assert month_days(day_t).tolist() == [int(f"{day:%m%d}") for day in days]
+
+
+@given(DAYS)
+def test_phases_are_shares_of_the_month_and_of_a_mean_year(days: list[date]) -> None:
+    day_t = as_array(days)
+    of_month = [(day.day - 1) / monthrange(day.year, day.month)[1] for day in days]
+    of_year = [day.timetuple().tm_yday / 365.25 for day in days]
+    assert month_phases(day_t).tolist() == of_month
+    assert year_phases(day_t).tolist() == of_year
+
+
+@pytest.mark.parametrize("year", [2023, 2024])
+def test_the_last_day_of_a_year_is_its_365th_or_366th(year: int) -> None:
+    last_t = as_array([date(year, 12, 31)])
+    assert year_phases(last_t) * 365.25 == 365 + isleap(year)
