@@ -1,4 +1,4 @@
-"""Loads one file in one transaction: its row in `files`, its rows, and the rejected to `quarantine`."""
+"""Loads one file in one transaction: its row in `files`, its rows, and its quarantine."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

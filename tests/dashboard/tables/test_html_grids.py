@@ -140,7 +140,9 @@ def test_the_notice_of_a_cut_city_spans_the_grid_and_asks_for_no_choice_made(n_d
         for day in days
     ]
     cells = Cells(html_grids.fleet_grid(fleet(*rows), max_depots=2))
-    assert cells.text[-1] == ["and 1 more: find one by name on page Depot , or open “View data”"]
+    assert cells.text[-1] == [
+        "and 1 more: find one by name on page Depot , or open “View data”"
+    ]
     spans = [attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs]
     assert spans == [str(len(cells.text[0]))]
 
