@@ -7,6 +7,7 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
+from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import city_settings, edits, overrides
@@ -18,6 +19,7 @@ from dashboard.planning.overrides import (
     UNLOCK,
     WITHDRAW,
     Batch,
+    Cell,
     Change,
 )
 from dashboard.planning.planning import Settings
@@ -37,47 +39,65 @@ REASONS = (
 )  # fmt: skip
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
-SETTINGS_SAVED = "settings saved"
 
 
 def settings_form(settings: CitySettings, *, is_open: bool = False) -> None:
-    """The form for the settings of a city; saves them for everybody."""
-    saved = st.session_state.pop(SETTINGS_SAVED, None)
-    if saved:
-        st.success(saved, icon=":material/check:")
+    """The form for the settings of a city; saves them for everybody.
+
+    What was first shown, and entered since, stays in the fields when a colleague saves
+    meanwhile; Save is refused then, once.
+    """
+    forms = saved_change.of_session()
+    _tell_of_settings(forms)
+    form = f"{settings.city} {forms.n_settings_saved}"
+    shown = forms.settings_shown
+    if shown is None or f"vans {form}" not in st.session_state:
+        shown = forms.settings_shown = settings
     title = formatting.escape_markdown(settings.city)
     note = ": estimated, please set" if settings.is_estimated else ""
     expander = st.expander(
         f"Settings of {title}{note}", expanded=is_open, icon=":material/tune:"
     )
-    with expander.form(
-        f"settings of {settings.city} {settings.settings_id}", border=False
-    ):
-        entered = _settings_fields(settings)
+    with expander.form(f"settings of {form}", border=False):
+        entered = _settings_fields(shown, form)
         planner = planner_name("settings")
         if st.form_submit_button("Save settings"):
             _save_settings(entered, planner)
 
 
-def _settings_fields(settings: CitySettings) -> CitySettings:
+def _tell_of_settings(forms: saved_change.Forms) -> None:
+    """The confirmation or the refusal of the run before."""
+    if forms.settings_saved:
+        st.success(forms.settings_saved, icon=":material/check:")
+        forms.settings_saved = ""
+    if forms.settings_refusal:
+        widgets.refusal(saved_change.NOT_SAVED, [forms.settings_refusal])
+        forms.settings_refusal = ""
+
+
+def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
+    # What is estimated may lie beyond what can be saved.
+    most_vans, most_orders = city_settings.MAX_VANS, city_settings.MAX_ORDERS_PER_VAN
     with st.container(horizontal=True, vertical_alignment="bottom"):
         vans = st.number_input(
-            "Vans", min_value=0, max_value=city_settings.MAX_VANS, step=1, width=160,
-            value=settings.vans,
+            "Vans", min_value=0, max_value=most_vans, step=1, width=160,
+            value=None if settings.vans is None else min(settings.vans, most_vans),
+            key=f"vans {form}",
         )  # fmt: skip
         capacity = st.number_input(
             "Orders per van per day", min_value=1, step=1, width=200,
-            max_value=city_settings.MAX_ORDERS_PER_VAN,
-            value=round(settings.orders_per_van),
+            max_value=most_orders,
+            value=min(round(settings.orders_per_van), most_orders), key=f"orders per van {form}",
         )  # fmt: skip
         level = st.number_input(
             "Service level, %", min_value=50, max_value=99, step=1, width=160,
-            value=round(100 * settings.service_level),
+            value=round(100 * settings.service_level), key=f"service level {form}",
             help="Share of days on which a depot's vans are to carry all of its orders.",
         )  # fmt: skip
         drivers = st.number_input(
             "Drivers per van", min_value=1.0, max_value=city_settings.MAX_DRIVERS,
             step=0.1, width=160, value=float(settings.drivers_per_van),
+            key=f"drivers per van {form}",
         )  # fmt: skip
     return replace(
         settings,
@@ -89,13 +109,23 @@ def _settings_fields(settings: CitySettings) -> CitySettings:
 
 
 def _save_settings(settings: CitySettings, planner: str) -> None:
+    wrong = city_settings.problems(settings, planner)
+    if wrong:
+        widgets.refusal(saved_change.NOT_SAVED, wrong)
+        return
+    forms = saved_change.of_session()
+    name = formatting.escape_markdown(settings.city)
     try:
         city_settings.save(settings, planner)
     except BadInputError as error:
-        widgets.refusal(saved_change.NOT_SAVED, [str(error)])
-        return
-    name = formatting.escape_markdown(settings.city)
-    st.session_state[SETTINGS_SAVED] = f"Saved: the settings of {name}, for everybody."
+        # The page tells the newest settings above the form from now on.
+        queries.freshness.clear()
+        newest = city_settings.by_city(queries.freshness())[settings.city]
+        forms.settings_shown = replace(settings, settings_id=newest.settings_id)
+        forms.settings_refusal = str(error)
+    else:
+        forms.settings_saved = f"Saved: the settings of {name}, for everybody."
+        forms.n_settings_saved += 1
     st.rerun()
 
 
@@ -110,11 +140,10 @@ def change_form(
 
     The depot and the day are those chosen at first; '' and None for none.
     """
-    form = (
-        f"{st.session_state.get(saved_change.N_SAVED, 0)} "
-        f"{depot or week['city'].iloc[0]} {day}"
-    )
+    form = f"{saved_change.of_session().n_saved} {depot or week['city'].iloc[0]} {day}"
     is_new_form = f"action {form}" not in st.session_state
+    if is_new_form:
+        saved_change.of_session().last_day = None
     entry = _fields(week, depot, day, form)
     cells = edits.cells(entry.chosen)
     shown = saved_change.shown_cells(cells, is_new_form)
@@ -127,15 +156,17 @@ def change_form(
     # Refusal and confirmation replace each other, where the planner is looking.
     place = st.empty()
     is_saving = st.button("Save", type="primary", key=f"save {form}")
-    # What is saved is what was on the page when the button was pressed.
-    wanted = edits.entered(entry, shown)
-    wrong = entry_problems.all_problems(entry, wanted, unsure) if is_saving else []
+    if is_saving:
+        _refuse_unseen(shown, cells, week)
+    wrong = entry_problems.all_problems(entry, made, unsure) if is_saving else []
     with place.container():
         if wrong:
             widgets.refusal(saved_change.NOT_SAVED, wrong)
         elif is_saving:
-            preview = edits.preview(week, settings, bands, edits.new_orders(wanted))
-            _save(entry, wanted, week, preview)
+            preview = edits.preview(week, settings, bands, edits.new_orders(made))
+            sentence = plan_summaries.saved_sentence(made, _names(week), preview)
+            batch = Batch(tuple(made), entry.reason, entry.planner)
+            saved_change.save(batch, sentence)
         else:
             is_begun = bool(entry.number) or entry.action != SET
             if is_begun:
@@ -148,7 +179,7 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
         format_func=ACTIONS.__getitem__,
     )  # fmt: skip
-    names = dict(zip(week["depot_id"], week["name"], strict=True))
+    names = _names(week)
     options = [*names, ALL_DEPOTS]
     labels = names | {ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -161,15 +192,13 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
             "From", days, format_func=formatting.day, key=f"first day {form}", width=150,
             index=days.index(day) if day in days else 0,
         )  # fmt: skip
-        last = st.selectbox(
-            "To", [each for each in days if each >= first], format_func=formatting.day,
-            key=f"last day {form} {first}", width=150,
-        )  # fmt: skip
+        last = _last_day([each for each in days if each >= first], form)
     is_chosen = week["target_on"].dt.date.between(first, last)
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot
     chosen = week[is_chosen]
     number, lock, unlock = "", False, False
+    _keep_while_hidden(f"number {form}", f"locking {form}")
     if action == SET:
         label = (
             "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
@@ -192,6 +221,32 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
     )
 
 
+def _last_day(days: list[date], form: str) -> date:
+    """The box of the last day; `days` are the first day and those after it.
+
+    Where the first day is corrected, a last day that was chosen stays, unless it lies before.
+    """
+    first, forms = days[0], saved_change.of_session()
+    kept = forms.last_day if forms.last_day in days else first
+    last = st.selectbox(
+        "To", days, format_func=formatting.day, key=f"last day {form} {first}",
+        index=days.index(kept), width=150,
+    )  # fmt: skip
+    # A last day that was not chosen follows the first.
+    forms.last_day = last if last > first else None
+    return last
+
+
+def _keep_while_hidden(*keys: str) -> None:
+    """Keeps what was entered in fields that another action does not show.
+
+    Streamlit forgets a field that a run leaves out, unless its value is set by the run.
+    """
+    for key in keys:
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+
+
 def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) -> None:
     sentence = plan_summaries.preview_sentence(preview, made)
     left_out = n_chosen - len({change.cell for change in made})
@@ -209,7 +264,7 @@ def _ask_if_sure(made: Sequence[Change], week: pd.DataFrame, form: str) -> str:
     far = edits.far_from_model(made)
     if not far:
         return ""
-    names = dict(zip(week["depot_id"], week["name"], strict=True))
+    names = _names(week)
     sentence, label = (
         plan_summaries.far_sentence(far, names),
         plan_summaries.sure_label(far),
@@ -228,20 +283,22 @@ def _warn(problems: Sequence[str]) -> None:
         st.warning(text, icon=":material/warning:")
 
 
-def _save(
-    entry: Entry, wanted: Sequence[Change], week: pd.DataFrame, preview: pd.DataFrame
+def _refuse_unseen(
+    shown: Sequence[Cell], now: Sequence[Cell], week: pd.DataFrame
 ) -> None:
-    """Saves the changes, unless the forecast of their days is another one than was shown."""
-    names = dict(zip(week["depot_id"], week["name"], strict=True))
-    revised = edits.revised([each.cell for each in wanted], edits.cells(week))
-    if revised:
-        days = [
-            f"{formatting.day(each.day_on)} at {names[each.depot]}" for each in revised
-        ]
-        saved_change.refuse(
-            saved_change.NOT_SAVED,
-            f"After you had opened it there came a new forecast of "
-            f"{formatting.listed(days)}. Look at it again, then save.",
-        )
-    sentence = plan_summaries.saved_sentence(wanted, names, preview)
-    saved_change.save(Batch(tuple(wanted), entry.reason, entry.planner), sentence)
+    """Refuses to save where a chosen day is not as the form first showed it.
+
+    The planner may not have looked at the preview of what it became. All chosen days count,
+    also those that stay as they are.
+    """
+    if list(shown) == list(now):
+        return
+    city = str(week["city"].iloc[0])
+    history = queries.override_history(city, queries.freshness())
+    reason = entry_problems.changed_since(shown, now, _names(week), history)
+    saved_change.refuse(saved_change.NOT_SAVED, reason)
+
+
+def _names(week: pd.DataFrame) -> dict[str, str]:
+    """The name of each depot."""
+    return dict(zip(week["depot_id"], week["name"], strict=True))

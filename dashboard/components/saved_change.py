@@ -1,7 +1,8 @@
-"""The last saved change: its confirmation and Undo, and the day as the form first showed it."""
+"""What the forms of the page Plan keep: the last change with its Undo, what was shown first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import NoReturn
 
 import streamlit as st
@@ -9,14 +10,13 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import widgets
 from dashboard.planning import overrides
+from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Batch, Cell
 from dashboard.text import formatting
 from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
-N_SAVED = "changes saved in this session"
-"""Part of the keys of the form's fields, so that they are empty after saving."""
-CONFIRMATION, REFUSAL, SHOWN = "change saved", "change refused", "cells shown"
+FORMS = "forms of the page Plan"
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,43 @@ class Refusal:
     reason: str
 
 
+@dataclass
+class Forms:
+    """What the forms of a session keep from run to run.
+
+    One object, altered in place: a second click on Save ends the run wherever it next reads the
+    session's state. After a commit the confirmation is noted without reading it, so that the
+    run of the second click shows it.
+
+    Attributes:
+      n_saved: Changes saved; part of the keys of the fields, so that they are empty after it.
+      confirmation: The last saved change.
+      refusal: Why the last change was not saved, until it is told.
+      shown: The chosen days as the form first showed them, by depot and day.
+      last_day: The last of several days, where one was chosen.
+      n_settings_saved: Settings saved; part of the keys of their fields.
+      settings_saved: The sentence that confirms saved settings, until it is told.
+      settings_refusal: Why settings were not saved, until it is told.
+      settings_shown: The settings that the open form showed first.
+    """
+
+    n_saved: int = 0
+    confirmation: Saved | None = None
+    refusal: Refusal | None = None
+    shown: dict[tuple[str, date], Cell] = field(default_factory=dict)
+    last_day: date | None = None
+    n_settings_saved: int = 0
+    settings_saved: str = ""
+    settings_refusal: str = ""
+    settings_shown: CitySettings | None = None
+
+
+def of_session() -> Forms:
+    """What the forms of this session keep."""
+    forms: Forms = st.session_state.setdefault(FORMS, Forms())
+    return forms
+
+
 def shown_cells(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     """The chosen days as the form first showed them; those just chosen, as they are now.
 
@@ -43,36 +80,32 @@ def shown_cells(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     click on the page before. So the days stay as first shown until a change is saved or
     refused.
     """
-    before: dict[tuple[str, object], Cell] = (
-        {} if is_new_form else st.session_state.get(SHOWN, {})
-    )
+    forms = of_session()
+    before = {} if is_new_form else forms.shown
     shown = [before.get((cell.depot, cell.day_on), cell) for cell in now]
-    st.session_state[SHOWN] = {(cell.depot, cell.day_on): cell for cell in shown}
+    forms.shown = {(cell.depot, cell.day_on): cell for cell in shown}
     return shown
 
 
 def save(batch: Batch, sentence: str) -> NoReturn:
     """Saves a batch, and loads the page again, with an empty form and a confirmation."""
+    forms = of_session()
     try:
         ids = overrides.add(batch)
     except BadInputError as error:
         refuse(NOT_SAVED, str(error))
-    confirmed = Saved(sentence, overrides.inverse(batch, ids))
-    st.session_state[N_SAVED] = st.session_state.get(N_SAVED, 0) + 1
-    _reload(confirmed)
+    forms.confirmation = Saved(sentence, overrides.inverse(batch, ids))
+    forms.n_saved += 1
+    forms.shown = {}
+    st.rerun()
 
 
 def refuse(consequence: str, reason: str) -> NoReturn:
     """Loads the page again with the newest numbers and all that was entered, and tells why."""
     queries.freshness.clear()
-    st.session_state[REFUSAL] = Refusal(consequence, reason)
-    _reload(None)
-
-
-def _reload(confirmed: Saved | None) -> NoReturn:
-    if confirmed is not None:
-        st.session_state[CONFIRMATION] = confirmed
-    st.session_state.pop(SHOWN, None)
+    forms = of_session()
+    forms.refusal = Refusal(consequence, reason)
+    forms.shown = {}
     st.rerun()
 
 
@@ -81,17 +114,18 @@ def message(is_begun: bool) -> None:
 
     Once another change is begun, only the button is left of the confirmation.
     """
-    refusal: Refusal | None = st.session_state.pop(REFUSAL, None)
+    forms = of_session()
+    refusal, saved = forms.refusal, forms.confirmation
     if refusal is not None:
         widgets.refusal(refusal.consequence, [refusal.reason])
+        forms.refusal = None
         return
-    saved: Saved | None = st.session_state.get(CONFIRMATION)
     if saved is None:
         return
     sentence = formatting.escape_markdown(saved.sentence)
     if saved.is_new:
         st.toast(sentence, icon=":material/check:")
-        st.session_state[CONFIRMATION] = replace(saved, is_new=False)
+        forms.confirmation = replace(saved, is_new=False)
     if not is_begun:
         st.success(sentence, icon=":material/check:")
     label = "Undo the last change" if is_begun else "Undo"
@@ -100,11 +134,15 @@ def message(is_begun: bool) -> None:
 
 
 def _undo(batch: Batch) -> NoReturn:
+    forms = of_session()
     try:
         overrides.add(batch)
     except BadInputError as error:
         # What somebody did since keeps the change from being undone for good.
-        st.session_state.pop(CONFIRMATION)
+        forms.confirmation = None
         refuse(NOT_UNDONE, str(error))
-    what = formatting.count(len({each.cell for each in batch.changes}), "number")
-    _reload(Saved(f"Undone: {what} as before.", None))
+    days = {(each.cell.depot, each.cell.day_on) for each in batch.changes}
+    what = formatting.count(len(days), "number")
+    forms.confirmation = Saved(f"Undone: {what} as before.", None)
+    forms.shown = {}
+    st.rerun()

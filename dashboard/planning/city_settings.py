@@ -119,17 +119,20 @@ def save(settings: CitySettings, planner: str) -> None:
       BadInputError: with all that is wrong; or another planner has saved meanwhile.
       DatabaseError: as `database.snapshot`.
     """
-    problems = list(_problems(settings))
-    if not planner.strip():
-        problems.append("Your name is missing; it is kept with the settings.")
-    if problems:
-        raise BadInputError(" ".join(problems))
+    wrong = problems(settings, planner)
+    if wrong:
+        raise BadInputError(" ".join(wrong))
     database.call(SAVE, planner=planner, **vars(settings))
     queries.freshness.clear()
 
 
-def _problems(settings: CitySettings) -> list[str]:
-    """A sentence for each number that is missing or out of range."""
+def problems(settings: CitySettings, planner: str) -> list[str]:
+    """A sentence for each number that is missing or out of range, and for a missing name."""
+    nameless = "Your name is missing; it is kept with the settings."
+    return _range_problems(settings) + ([] if planner.strip() else [nameless])
+
+
+def _range_problems(settings: CitySettings) -> list[str]:
     level = 100 * settings.service_level
     ranges = [
         ("Vans", settings.vans, 0, MAX_VANS),

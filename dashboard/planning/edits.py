@@ -186,17 +186,24 @@ def _is_far(change: Change) -> bool:
     return high > MAX_RATIO * low and high - low > MIN_DIFFERENCE
 
 
-def revised(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
-    """The cells whose forecast, or closure, is another one now; a planner changed none of them.
+def reforecast_cells(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
+    """The cells whose forecast, or closure, is another one now, without a planner's change.
 
-    Whether a planner did, the database decides as it saves.
+    Both are of the same days in the same order; as they are now.
     """
-    newest = {(cell.depot, cell.day_on): cell for cell in now}
-    pairs = [(cell, newest.get((cell.depot, cell.day_on), cell)) for cell in shown]
     return [
-        before
-        for before, after in pairs
+        after
+        for before, after in zip(shown, now, strict=True)
         if before.override_id == after.override_id and before != after
+    ]
+
+
+def overridden_cells(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
+    """The cells that a planner has changed since; as `reforecast_cells` takes and gives them."""
+    return [
+        after
+        for before, after in zip(shown, now, strict=True)
+        if before.override_id != after.override_id
     ]
 
 

@@ -34,20 +34,33 @@ def cities(
 
     Each cell leads to its city and day; the column of the day `marked` is marked.
     """
-    first = days["city"].iloc[0]
-    heads = _heads(days.loc[days["city"] == first, "target_on"], marked)
-    rows = days.to_dict("records")
-    body = [
-        html_parts.row(
-            _city_name(settings[str(city)], marked),
-            [_city_cell(day, marked) for day in own],
-        )
-        for city, own in groupby(rows, itemgetter("city"))
+    columns = _columns(days)
+    body = []
+    for city, own in groupby(days.to_dict("records"), itemgetter("city")):
+        cells = {row["target_on"]: _city_cell(row, marked) for row in own}
+        name = _city_name(settings[str(city)], marked)
+        body.append(html_parts.row(name, _in_columns(cells, columns, marked)))
+    return html_parts.table("hf-plan", "City", _heads(columns, marked), body)
+
+
+def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
+    """The days of a grid, in order; a city or a depot may lack some."""
+    return [pd.Timestamp(day) for day in sorted(days["target_on"].unique())]
+
+
+def _in_columns(
+    cells: Mapping[pd.Timestamp, str],
+    columns: Iterable[pd.Timestamp],
+    marked: date | None,
+) -> list[str]:
+    """The cells of a row, each below its day; an empty one where there is none."""
+    return [
+        cells.get(day, f'<td class="{_day_class(day, marked)}"></td>')
+        for day in columns
     ]
-    return html_parts.table("hf-plan", "City", heads, body)
 
 
-def _heads(days: pd.Series, marked: date | None) -> list[str]:
+def _heads(days: Iterable[pd.Timestamp], marked: date | None) -> list[str]:
     return [html_parts.day_head(day, is_marked=day.date() == marked) for day in days]
 
 
@@ -69,19 +82,19 @@ def _city_name(settings: CitySettings, marked: date | None) -> str:
 
 
 def _city_cell(day: Row, marked: date | None) -> str:
-    short = f' <b class="short">−{day["short"]}</b>' if day["short"] else ""
+    shortage = f' <b class="short">−{day["short"]:,}</b>' if day["short"] else ""
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     text = f"<small>{escape(likely)}</small>" if chance < CERTAIN else ""
-    title = f"{formatting.orders(day['point'])} orders; {int(day['needed_pooled'])} vans needed"
+    title = f"{formatting.orders(day['point'])} orders; {int(day['needed_pooled']):,} vans needed"
     if not math.isnan(chance):
-        title += f" of {int(day['vans'])}; all carried with a chance of {likely}"
+        title += f" of {int(day['vans']):,}; all carried with a chance of {likely}"
     target_on = day["target_on"]
     link = formatting.link("plan", city=day["city"], day=f"{target_on:%Y-%m-%d}")
     return (
         f'<td class="{_day_class(target_on, marked)}" title="{escape(title)}">'
         f'<a href="{escape(link)}" target="_self">'
-        f"{int(day['needed_pooled'])}{short}{text}</a></td>"
+        f"{int(day['needed_pooled']):,}{shortage}{text}</a></td>"
     )
 
 
@@ -91,14 +104,19 @@ def depots(plan: pd.DataFrame, days: pd.DataFrame, marked: date | None = None) -
     Each cell is a link to the form that changes it; the column of the day `marked` is
     marked.
     """
-    short = set(days.loc[days["short"] > 0, "target_on"])
+    short_days = set(days.loc[days["short"] > 0, "target_on"])
+    columns = _columns(days)
     body = []
     for _, own in groupby(plan.to_dict("records"), itemgetter("depot_id")):
         rows = list(own)
-        cells = [_depot_cell(row, row["target_on"] in short, marked) for row in rows]
-        body.append(html_parts.row(_depot_name(rows[0]), cells))
-    heads = _heads(days["target_on"], marked)
-    return html_parts.table("hf-plan", "Depot", heads, body, _totals(days, marked))
+        cells = {
+            row["target_on"]: _depot_cell(row, row["target_on"] in short_days, marked)
+            for row in rows
+        }
+        name = _depot_name(rows[0])
+        body.append(html_parts.row(name, _in_columns(cells, columns, marked)))
+    totals = _totals(days.sort_values("target_on"), marked)
+    return html_parts.table("hf-plan", "Depot", _heads(columns, marked), body, totals)
 
 
 def _depot_name(depot: Row) -> str:
@@ -113,17 +131,17 @@ def _depot_cell(row: Row, is_short: bool, marked: date | None) -> str:
     if is_closed(row):
         link = _edit_link(row, "closed", "closed")
         return f'<td class="{css_class} closed"{closed_since(row)}>{link}</td>'
-    short = row["needed"] - row["allocated"] if is_short else 0
-    shortage = f' <b class="short">−{short}</b>' if short else ""
+    lacking = row["needed"] - row["allocated"] if is_short else 0
+    shortage = f' <b class="short">−{lacking:,}</b>' if lacking else ""
     title = (
         f"{formatting.count(row['drivers'], 'driver')}; all carried with a chance of "
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = formatting.orders(row["point"])
     told = [formatting.count(row["allocated"], "van"), f"{orders} orders"]
-    if short:
-        told.insert(1, f"{short} short")
-    html = f"{row['allocated']}{shortage}<small><u>{orders}</u></small>{badge(row)}"
+    if lacking:
+        told.insert(1, f"{lacking:,} short")
+    html = f"{row['allocated']:,}{shortage}<small><u>{orders}</u></small>{badge(row)}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
         f"{_edit_link(row, ', '.join(told), html)}</td>"

@@ -5,15 +5,16 @@ and events, then forecasts that changed much.
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import cast
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from dashboard.planning.planning import Settings
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, ranking, summaries
 from dashboard.text.formatting import link
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
@@ -23,8 +24,8 @@ MIN_CHANGED_ORDERS = 20.0
 """Orders over the days ahead below which no change is large."""
 MAX_CHANGES = 3
 MAX_NAMES = 3
-LIKELY = 0.5
-"""Chance of full delivery from which a day short of vans is not severe."""
+SEVERE_BELOW = 0.5
+"""Chance of full delivery below which a day short of vans is severe."""
 A_DAY = timedelta(days=1)
 EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
 """First and last day, name or kind, whether it is a holiday."""
@@ -70,9 +71,9 @@ def decisions(
     starting = _starting(events, week["target_on"].min().date() - A_DAY)
     short = plan_days[plan_days["short"] > 0]
     return [
-        *_shortages(short, day_names(events, week["city"].nunique()), estimated),
+        *_shortages(short, events, week["city"].nunique(), estimated),
         *_missing_data(week, today, newest),
-        *_events(starting, week, short["target_on"]),
+        *_events(starting, week, short),
         *_changes(week),
     ]
 
@@ -111,10 +112,10 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     known = counted.dropna(subset=["point"])
     if known.empty:
         total = formatting.orders(counted["actual"].sum())
-        return (
-            f"{name}: {total} orders{_of_depots(counted, scored)}. No forecast was made the "
-            "night before."
-        )
+        reason = "No forecast was made the night before."
+        if scored["is_expected"].any():
+            reason = "The forecast is not scored yet."
+        return f"{name}: {total} orders{_of_depots(counted, scored)}. {reason}"
     actual, forecast = known["actual"].sum(), known["point"].sum()
     share = formatting.signed_percent(_ratio(forecast, actual), 0)
     sentence = (
@@ -147,23 +148,42 @@ def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
 
 
 def _shortages(
-    short: pd.DataFrame, names: Mapping[pd.Timestamp, str], estimated: Collection[str]
+    short: pd.DataFrame,
+    events: pd.DataFrame,
+    n_cities: int,
+    estimated: Collection[str],
 ) -> list[Decision]:
-    """One decision per day; `names` are the holidays and events by day."""
+    """One decision per day, with the holidays and events of the cities that are short."""
     totals = short.groupby("target_on")["short"].sum().reset_index()
     ranked = totals.sort_values(["short", "target_on"], ascending=[False, True])
     found = []
     for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
         own = short[short["target_on"] == day]
-        event = f", {names[day]}" if day in names else ""
+        names = _names(events[events["day_on"] == day], list(own["city"]), n_cities)
+        event = f", {names}" if names else ""
         text = (
             f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short"
             f"{_estimate(own['city'], estimated)}{_still_likely(own)}"
         )
         link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
-        is_severe = bool(own["delivery_probability"].min() < LIKELY)
+        is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         found.append(Decision(VANS, text, link_of_day, _places(own, day), is_severe))
     return found
+
+
+def _names(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
+    """The holidays and events of a day in some cities: 'Black Friday · Promotion in London'.
+
+    Those of the whole fleet are not followed by cities.
+    """
+    names = []
+    for key, own in events.groupby(["what", "is_holiday"]):
+        here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
+        if here:
+            name = formatting.occasion_name(*cast(tuple[str, bool], key))
+            where = f" in {formatting.listed(here)}" if len(own) < n_cities else ""
+            names.append(name + where)
+    return " · ".join(names)
 
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
@@ -192,36 +212,40 @@ def _estimate(cities: pd.Series, estimated: Collection[str]) -> str:
 def _still_likely(short: pd.DataFrame) -> str:
     """', 80 % likely to carry all', where one city is short and not severely; else ''."""
     chance = float(short["delivery_probability"].iloc[0])
-    if len(short) > 1 or not chance >= LIKELY:
+    if len(short) > 1 or not chance >= SEVERE_BELOW:
         return ""
     return f", still {formatting.chance(chance)} likely to carry all orders"
 
 
 def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decision]:
-    """One decision per city with missing data; those with most orders first."""
+    """One decision per city and kind of gap; the cities with most orders first."""
     sizes = week.groupby("city")["depot_id"].nunique()
     missing = week[week["is_late"] | week["is_silent"]]
     by_orders = missing.groupby("city")["point"].sum().sort_values(ascending=False)
     depots = missing.drop_duplicates("depot_id").set_index("depot_id")
+    age = (pd.Timestamp(newest) - depots["last_on"]).dt.days
+    # The last day is late, or more than it is missing, or there never was any.
+    depots["gap"] = age.ne(1).astype(int).mask(age.isna(), 2)
     return [
-        _missing_in(
-            str(city), depots[depots["city"] == city], sizes[city], today, newest
-        )
+        _missing_in(str(city), own, sizes[city], today, newest)
         for city in by_orders.index
+        for _, own in depots[depots["city"] == city].groupby("gap")
     ]
 
 
 def _missing_in(
     city: str, depots: pd.DataFrame, n_depots: int, today: date, newest: date
 ) -> Decision:
+    """The depots of a city with one kind of gap; of several gaps the longest is told."""
     if len(depots) == 1:
         depot_id, depot = depots.index[0], depots.iloc[0]
         text = f"{depot['name']} ({city}): {_gap(depot['last_on'], today, newest)}"
         return Decision(DATA, text, link("depot", depot=depot_id))
     of = "all" if len(depots) == n_depots else f"{len(depots):,} of"
     names = formatting.listed(sorted(set(depots["name"])))
-    gap = _gap(depots["last_on"].max(), today, newest)
-    text = f"{city}: {gap} for {of} {n_depots:,} depots ({names})"
+    gap = _gap(depots["last_on"].min(), today, newest)
+    or_later = " or later" if depots["last_on"].nunique() > 1 else ""
+    text = f"{city}: {gap}{or_later} for {of} {n_depots:,} depots ({names})"
     return Decision(DATA, text, "pipeline")
 
 
@@ -237,33 +261,36 @@ def _gap(last_on: pd.Timestamp, today: date, newest: date) -> str:
 
 
 def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
-    """Events that begin after the origin, with `period`: days in a row have the same."""
+    """Events that begin after the origin, with `run_id`: days in a row have the same."""
     keys = ["what", "is_holiday", "city"]
     in_order = events.sort_values([*keys, "day_on"])
     is_first = in_order.groupby(keys)["day_on"].diff().ne(A_DAY)
-    in_order["period"] = is_first.cumsum()
-    first_on = in_order.groupby("period")["day_on"].transform("min")
+    in_order["run_id"] = is_first.cumsum()
+    first_on = in_order.groupby("run_id")["day_on"].transform("min")
     return in_order[first_on > pd.Timestamp(origin)]
 
 
 def _events(
-    events: pd.DataFrame, week: pd.DataFrame, short_days: pd.Series
+    events: pd.DataFrame, week: pd.DataFrame, short: pd.DataFrame
 ) -> list[Decision]:
-    """One decision per event and period of `_starting`; shortages name those of their days.
+    """One decision per event and run of `_starting`, and per share of its city's depots.
 
-    Orders are told where the event is for every depot of its cities.
+    Those of a city that is short on one of their days are told with the shortage. Orders are
+    told where the event is for every depot of its cities.
     """
     sizes = week.groupby("city")["depot_id"].nunique()
-    keys = ["what", "is_holiday", "city", "period"]
-    runs = events.groupby(keys, as_index=False).agg(
+    is_other_share = events.groupby("run_id")["depots"].diff().fillna(0).ne(0)
+    parts = events.assign(part=is_other_share.cumsum())
+    keys = ["what", "is_holiday", "city", "run_id", "part"]
+    runs = parts.groupby(keys, as_index=False).agg(
         first_on=("day_on", "min"), last_on=("day_on", "max"), depots=("depots", "max")
     )
+    is_told = [_is_short(run, short) for run in runs.to_dict("records")]
+    runs = runs[~np.array(is_told, dtype=bool)]
     found = []
     keys = ["first_on", "last_on", "what", "is_holiday"]
     for key, own in runs.groupby(keys):
         first, last, what, is_holiday = cast(EventKey, key)
-        if short_days.between(first, last).any():
-            continue
         cities = list(own["city"])
         rows = week[week["city"].isin(cities) & week["target_on"].between(first, last)]
         name = formatting.occasion_name(what, is_holiday)
@@ -271,8 +298,17 @@ def _events(
         if not _is_partial(own, sizes):
             orders = formatting.orders(rows["point"].sum())
             text += f": {orders} orders planned{_versus_last_week(rows)}"
-        found.append(Decision(EVENT, text, link("plan", city=cities[0])))
+        place = (
+            {"city": cities[0]} if len(cities) == 1 else {"day": f"{first:%Y-%m-%d}"}
+        )
+        found.append(Decision(EVENT, text, link("plan", **place)))
     return found
+
+
+def _is_short(run: Mapping[Hashable, Any], short: pd.DataFrame) -> bool:
+    """Whether the city of an event is short of vans on one of its days."""
+    days = short.loc[short["city"] == run["city"], "target_on"]
+    return bool(days.between(run["first_on"], run["last_on"]).any())
 
 
 def _where(cities: pd.DataFrame, sizes: pd.Series) -> str:
@@ -324,7 +360,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
     if more > 0:
         noun = formatting.count(more, "more depot")
         text = f"{noun} changed by {formatting.percent(MIN_CHANGE)} or more"
-        found.append(Decision(CHANGE, text, link("", first="Changed overnight")))
+        found.append(Decision(CHANGE, text, link("", first=ranking.REVISED)))
     return found
 
 

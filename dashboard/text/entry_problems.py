@@ -1,15 +1,18 @@
 """What keeps an entry in the form of changes from being saved; no I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
 
 from dashboard.planning import edits, overrides
 from dashboard.planning.edits import Entry
-from dashboard.planning.overrides import SET, UNLOCK, WITHDRAW, Change
+from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
 from dashboard.text import formatting
 
 UNLOCK_TOO = "Unlock and go back to the model"
-MAX_LOCKED = 5
-"""Locked days that a message names."""
+MAX_DAYS = 5
+"""Days that a message names."""
 
 
 def all_problems(entry: Entry, made: Sequence[Change], unsure: str) -> list[str]:
@@ -30,18 +33,84 @@ def before_saving(entry: Entry, made: Sequence[Change]) -> list[str]:
     wrong = [edits.problem(entry.number)] if entry.action == SET else []
     wrong += overrides.range_problems(made)
     is_barred = entry.action != UNLOCK and not entry.unlock
-    return [each for each in wrong if each] + (_locked_days(entry) if is_barred else [])
+    return [each for each in wrong if each] + (
+        _locked_days(entry, made) if is_barred else []
+    )
 
 
-def _locked_days(entry: Entry) -> list[str]:
+def _locked_days(entry: Entry, made: Sequence[Change]) -> list[str]:
+    """A sentence for each locked day that the changes would alter.
+
+    Of 'withdraw' it is every locked day: each goes back to the model once it is unlocked.
+    """
     remedy = "Unlock it first."
+    changed = {(change.cell.depot, change.cell.day_on) for change in made}
+    locked = entry.chosen[entry.chosen["is_locked"]].to_dict("records")
+    rows = [
+        row for row in locked if (row["depot_id"], row["target_on"].date()) in changed
+    ]
     if entry.action == WITHDRAW:
-        remedy = f"Tick “{UNLOCK_TOO}”, or choose another day."
-    rows = entry.chosen[entry.chosen["is_locked"]].to_dict("records")
+        rows, remedy = locked, f"Tick “{UNLOCK_TOO}”, or choose another day."
     named = [
         f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
-        f"{row['made_by']}. {remedy}"
-        for row in rows[:MAX_LOCKED]
+        f"{_locked_by(row)}. {remedy}"
+        for row in rows[:MAX_DAYS]
     ]
-    more = formatting.count(len(rows) - MAX_LOCKED, "more locked day")
-    return [*named, f"The same holds for {more}."] if len(rows) > MAX_LOCKED else named
+    more = formatting.count(len(rows) - MAX_DAYS, "more locked day")
+    return [*named, f"The same holds for {more}."] if len(rows) > MAX_DAYS else named
+
+
+def _locked_by(row: Mapping[Hashable, Any]) -> str:
+    """Who locked a day; the number of one that was closed later counts no longer."""
+    is_overruled = pd.isna(row["made_by"])
+    return str(row["overruled_by"] if is_overruled else row["made_by"])
+
+
+def changed_since(
+    shown: Sequence[Cell],
+    now: Sequence[Cell],
+    names: Mapping[str, str],
+    history: pd.DataFrame,
+) -> str:
+    """Says who changed what on the chosen days since the form first showed them, and how to go on.
+
+    Args:
+      shown: The chosen days as first shown; one at least is another now.
+      now: The same days now, in the same order.
+      names: The names of the depots.
+      history: `queries.override_history`.
+    """
+    overridden = edits.overridden_cells(shown, now)
+    newest = {row["override_id"]: row for row in history.to_dict("records")}
+    told = [
+        f"{_place(cell, names)} was {_done(newest.get(cell.override_id))} after you had "
+        "opened it. Look at it again, then save."
+        for cell in overridden[:MAX_DAYS]
+    ]
+    if len(overridden) > MAX_DAYS:
+        more = formatting.count(len(overridden) - MAX_DAYS, "more day")
+        told.append(f"The same holds for {more}.")
+    reforecast = [_place(cell, names) for cell in edits.reforecast_cells(shown, now)]
+    if reforecast:
+        told.append(
+            f"A new forecast of {formatting.listed(reforecast, MAX_DAYS)} arrived after you "
+            "opened the form. Check the numbers, then save."
+        )
+    return " ".join(told)
+
+
+def _place(cell: Cell, names: Mapping[str, str]) -> str:
+    return f"{formatting.day(cell.day_on)} at {names[cell.depot]}"
+
+
+def _done(override: Mapping[Hashable, Any] | None) -> str:
+    """'set to 420 by Mara', in the words of the database; the history is not endless."""
+    if override is None:
+        return "changed by somebody else"
+    done = {
+        SET: f"set to {override['orders']:.0f}",
+        LOCK: "locked",
+        UNLOCK: "unlocked",
+        WITHDRAW: "given back to the model",
+    }
+    return f"{done[override['action']]} by {override['made_by']}"

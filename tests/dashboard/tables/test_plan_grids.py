@@ -77,6 +77,28 @@ def test_cities_have_vans_needed_short_and_the_chance(planned):
     ]
 
 
+def test_a_missing_day_leaves_its_own_cell_empty(planned):
+    plan, days = planned
+    html = plan_grids.depots(plan.drop(index=plan.index[0]), days)
+    assert Cells(html).text[1] == ["Poplar 3 own vans", "", "3 −1 200"]
+    delft = days.assign(city="Delft")[1:]
+    both = pd.concat([delft, days], ignore_index=True)
+    settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
+    head, first, second = Cells(plan_grids.cities(both, settings)).text
+    assert head == ["City", "Fri 21 Nov", "Sat 22 Nov"]
+    assert first[1] == ""
+    assert first[2] == second[2] != ""
+
+
+def test_thousands_of_vans_are_separated(planned):
+    plan, days = planned
+    many = days.assign(needed_pooled=12_345, short=2_345)
+    html = plan_grids.cities(many, {"London": CitySettings("London", 10_000, 50.0)})
+    assert "12,345 −2,345" in Cells(html).text[1][1]
+    html = plan_grids.depots(plan.assign(allocated=1_000, needed=3_000), many)
+    assert Cells(html).text[1][1].startswith("1,000 −2,000")
+
+
 def test_the_whole_cell_of_a_depot_is_its_link(planned):
     html = plan_grids.depots(*planned)
     cells = re.findall("<td[^>]*>(.*?)</td>", html.split("</tbody>")[0])

@@ -154,6 +154,27 @@ def test_a_city_whose_depots_are_all_missing_is_one_decision():
     )
 
 
+def test_depots_of_one_city_are_told_by_their_gaps():
+    def missing(name, last_on):
+        return depot_week(name, "London").assign(
+            last_on=pd.Timestamp(last_on), is_silent=True
+        )
+
+    week = fleet(
+        missing("Barking", YESTERDAY - timedelta(days=1)),
+        missing("Poplar", YESTERDAY - timedelta(days=4)),
+        missing("Wapping", YESTERDAY - timedelta(days=20)),
+        missing("Acton", pd.NaT),
+        missing("Brent", pd.NaT),
+        depot_week("Ealing", "London"),
+    )
+    assert [decision.text for decision in decide(week=week)] == [
+        "Barking (London): yesterday's orders are missing",
+        "London: no orders since Sun 1 Nov or later for 2 of 6 depots (Poplar, Wapping)",
+        "London: no orders yet for 2 of 6 depots (Acton, Brent)",
+    ]
+
+
 def test_an_event_has_its_days_its_cities_and_its_orders():
     promotion = events(*((day, "promotion", False, "London", 2) for day in DAYS[1:3]))
     [decision] = decide(special=promotion)
@@ -189,6 +210,47 @@ def test_an_event_of_a_short_day_is_told_once():
         special=events((FRIDAY, "black_friday", False, "London", 2)),
     )
     assert "Black Friday in London" in decision.text
+
+
+def test_an_event_elsewhere_is_not_told_with_the_shortage_of_another_city():
+    shortage, promotion = decide(
+        city_days(("Helsinki", FRIDAY, 4)),
+        special=events((FRIDAY, "promotion", False, "London", 2)),
+    )
+    assert shortage.text == "Fri 27 Nov: 4 vans short"
+    assert promotion.text.startswith("Fri 27 Nov, Promotion in London: 200 orders")
+
+
+def test_an_event_of_the_fleet_is_told_of_the_cities_that_are_not_short():
+    everywhere = events(
+        (FRIDAY, "black_friday", False, "Helsinki", 1),
+        (FRIDAY, "black_friday", False, "London", 2),
+    )
+    shortage, event = decide(city_days(("London", FRIDAY, 4)), special=everywhere)
+    assert shortage.text == "Fri 27 Nov, Black Friday: 4 vans short"
+    assert event.text.startswith("Fri 27 Nov, Black Friday in Helsinki: 100 orders")
+
+
+def test_an_event_of_several_cities_leads_to_its_day():
+    everywhere = events(
+        (FRIDAY, "black_friday", False, "Helsinki", 1),
+        (FRIDAY, "black_friday", False, "London", 2),
+    )
+    [decision] = decide(special=everywhere)
+    assert decision.link == "plan?day=2026-11-27"
+
+
+def test_an_event_that_reaches_more_depots_on_its_second_day_is_told_by_share():
+    growing = events(
+        (DAYS[1], "promotion", False, "London", 1),
+        (DAYS[2], "promotion", False, "London", 2),
+        (DAYS[3], "promotion", False, "London", 2),
+    )
+    first, second = decide(special=growing)
+    assert first.text == "Mon 23 Nov, Promotion in London (1 of 2 depots)"
+    assert second.text.startswith(
+        "Tue 24 Nov – Wed 25 Nov, Promotion in London: 400 orders planned"
+    )
 
 
 def test_a_large_change_overnight_leads_to_its_depot():
@@ -312,8 +374,12 @@ def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
 def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     rows = scored(("B", "Barking", "London", 138.0, float("nan")))
     day = YESTERDAY - timedelta(days=2)
-    assert brief.last_day_sentence(rows, day, TODAY) == (
+    unforecast = rows.assign(is_expected=False)
+    assert brief.last_day_sentence(unforecast, day, TODAY) == (
         "Thu 19 Nov: 138 orders. No forecast was made the night before."
+    )
+    assert brief.last_day_sentence(rows, day, TODAY) == (
+        "Thu 19 Nov: 138 orders. The forecast is not scored yet."
     )
 
 

@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
-from dashboard.planning import edits
-from dashboard.planning.overrides import LOCK, WITHDRAW
+from dashboard.planning import city_settings, edits, overrides
+from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW
 from dashboard.tables import tables
 from pipelines import schema
 from tests.dashboard.planning.changing import cell
@@ -58,6 +59,12 @@ def field(app, name):
 def press(app, label):
     [button] = [each for each in app.button if each.label == label]
     button.click()
+    return rerun(app)
+
+
+def choose_action(app, action):
+    [actions] = [each for each in app.segmented_control if each.label == "Action"]
+    actions.set_value(action)
     return rerun(app)
 
 
@@ -156,6 +163,34 @@ def test_settings_without_a_name_are_refused_and_kept_in_the_form(seeded, open_p
     assert queries.city_settings(queries.freshness()).empty
 
 
+def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_replaced(
+    seeded, open_page
+):
+    mine = city_page(open_page, "London")
+    setting(mine, "Vans").set_value(20)
+    field(mine, "name in settings").set_value("Bob")
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=30), "Mara")
+    mine = press(mine, "Save settings")
+    assert "The settings of London were saved by Mara after you had opened them" in (
+        told(mine.error)
+    )
+    assert "London: 30 vans" in page_text(mine)
+    assert setting(mine, "Vans").value == 20
+    assert queries.city_settings(queries.freshness())["vans"].tolist() == [30]
+    mine = press(mine, "Save settings")
+    assert not mine.error
+    assert "Saved: the settings of London" in told(mine.success)
+    assert queries.city_settings(queries.freshness())["vans"].tolist() == [20]
+
+
+def test_vans_beyond_what_can_be_saved_do_not_fail_the_page(seeded, write, open_page):
+    write(sa.update(schema.depots).values(vans=city_settings.MAX_VANS))
+    app = city_page(open_page, "London")
+    assert_no_traceback(app)
+    assert setting(app, "Vans").value == city_settings.MAX_VANS
+
+
 def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
     seeded, tomorrow, open_page
 ):
@@ -242,7 +277,10 @@ def test_a_new_forecast_is_seen_before_a_change_of_it_is_saved(
     write(sa.update(schema.forecasts).where(is_day).values(point=f.point + 10))
     app = press(app, "Save")
     day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
-    assert f"there came a new forecast of {day} at Greenwich" in told(app.error)
+    assert (
+        f"A new forecast of {day} at Greenwich arrived after you opened the form. Check "
+        "the numbers, then save."
+    ) in told(app.error)
     model = cell("LON-01", tomorrow).orders
     app = press(app, "Save")
     assert not app.error
@@ -373,7 +411,127 @@ def test_the_preview_of_a_locked_day_says_so(seeded, tomorrow, open_page):
     told_before = f"{day} at Greenwich is locked by Anna. Unlock it first."
     assert told_before in preview_notes(app)
     app = press(app, "Save")
+    assert f"{day} at Greenwich was locked by Anna after you had" in told(app.error)
+    app = press(app, "Save")
     assert told_before in told(app.error)
+
+
+def test_what_a_colleague_locked_is_unlocked_by_the_second_save(
+    seeded, tomorrow, open_page
+):
+    """The preview showed what the day became, and Save once took it as it had been."""
+    app = enter(city_page(open_page, "London"), None)
+    override(LOCK, 340, day=tomorrow, by="Mara")
+    app = press(choose_action(app, UNLOCK), "Save")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert f"{day} at Greenwich was locked by Mara after you had" in told(app.error)
+    app = press(app, "Save")
+    assert "unlocked, " in told(app.success)
+    assert not cell("LON-01", tomorrow).is_locked
+
+
+def test_a_change_of_many_days_is_refused_where_a_colleague_changed_any(
+    seeded, tomorrow, open_page
+):
+    last = tomorrow + timedelta(days=1)
+    app = city_page(open_page, "London")
+    field(app, "last day ").set_value(last)
+    app = enter(rerun(app), "+10 %")
+    override(SET, 1340, day=last, by="Mara")
+    app = press(app, "Save")
+    day = f"{last:%a} {last.day} {last:%b}"
+    assert f"{day} at Greenwich was set to 1340 by Mara after you had" in told(
+        app.error
+    )
+    assert len(queries.override_history("", queries.freshness())) == 1
+    app = press(app, "Save")
+    assert not app.error
+    assert cell("LON-01", last).orders == 1474
+
+
+def test_a_range_with_a_locked_day_is_locked(seeded, tomorrow, open_page):
+    override(LOCK, 340, day=tomorrow)
+    app = city_page(open_page, "London")
+    field(app, "last day ").set_value(tomorrow + timedelta(days=1))
+    app = choose_action(enter(rerun(app), None), LOCK)
+    assert "1 depot-day left out" in page_text(app)
+    assert not app.warning
+    app = press(app, "Save")
+    assert not app.error
+    assert cell("LON-01", tomorrow + timedelta(days=1)).is_locked
+
+
+def test_a_last_day_that_was_chosen_stays_when_the_first_is_corrected(
+    seeded, tomorrow, open_page
+):
+    app = city_page(open_page, "London")
+    field(app, "first day ").set_value(tomorrow + timedelta(days=2))
+    app = rerun(app)
+    assert field(app, "last day ").value == tomorrow + timedelta(days=2)
+    field(app, "first day ").set_value(tomorrow + timedelta(days=1))
+    app = rerun(app)
+    assert field(app, "last day ").value == tomorrow + timedelta(days=1)
+    field(app, "last day ").set_value(tomorrow + timedelta(days=4))
+    app = rerun(app)
+    for first in (3, 0):
+        field(app, "first day ").set_value(tomorrow + timedelta(days=first))
+        app = rerun(app)
+        assert field(app, "last day ").value == tomorrow + timedelta(days=4)
+
+
+def test_a_number_is_kept_while_another_action_is_looked_at(seeded, open_page):
+    app = enter(city_page(open_page, "London"), "1340")
+    field(app, "locking ").check()
+    app = choose_action(choose_action(rerun(app), LOCK), SET)
+    assert field(app, "number").value == "1340"
+    assert field(app, "locking ").value
+
+
+def click_again_while(monkeypatch, app, label, module, name):
+    """Clicks a button, and once more while the function that writes is at work."""
+    write = getattr(module, name)
+    [button] = [each for each in app.button if each.label == label]
+    button.click()
+    app.pills(key="city").select("London")
+    clicked = app._tree.get_widget_states()
+
+    def clicked_again(*arguments):
+        monkeypatch.setattr(module, name, write)
+        requests = get_script_run_ctx().script_requests
+        hers = get_script_run_ctx().page_script_hash
+        again = RerunData(widget_states=clicked, page_script_hash=hers)
+        assert requests.request_rerun(again)
+        return write(*arguments)
+
+    monkeypatch.setattr(module, name, clicked_again)
+    return app.run()
+
+
+def test_a_second_click_on_save_finds_the_change_saved(
+    seeded, tomorrow, open_page, monkeypatch
+):
+    before = cell("LON-01", tomorrow).orders
+    app = enter(city_page(open_page, "London"), "+10 %")
+    app = click_again_while(monkeypatch, app, "Save", overrides, "add")
+    assert_no_traceback(app)
+    assert not app.error
+    assert "Saved: Greenwich" in told(app.success)
+    assert field(app, "number").value == ""
+    assert cell("LON-01", tomorrow).orders == round(1.1 * before)
+    app = click_again_while(monkeypatch, app, "Undo", overrides, "add")
+    assert not app.error
+    assert "Undone: 1 number as before" in told(app.success)
+    assert cell("LON-01", tomorrow).orders == before
+
+
+def test_a_second_click_finds_the_settings_saved(seeded, open_page, monkeypatch):
+    app = city_page(open_page, "London")
+    setting(app, "Vans").set_value(20)
+    field(app, "name in settings").set_value("Anna")
+    app = click_again_while(monkeypatch, app, "Save settings", city_settings, "save")
+    assert not app.error
+    assert "Saved: the settings of London" in told(app.success)
+    assert len(queries.city_settings(queries.freshness())) == 1
 
 
 def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page):
@@ -411,9 +569,7 @@ def test_a_locked_day_is_unlocked_and_the_models_again_by_one_save(
     app = city_page(open_page, "London")
     field(app, "reason").set_value("Weather")
     field(app, "name in change").set_value("Anna")
-    [action] = [each for each in app.segmented_control if each.label == "Action"]
-    action.set_value(WITHDRAW)
-    app = press(rerun(app), "Save")
+    app = press(choose_action(app, WITHDRAW), "Save")
     assert "Tick “Unlock and go back to the model”" in told(app.error)
     field(app, "unlocking").check()
     app = rerun(app)
@@ -424,7 +580,8 @@ def test_a_locked_day_is_unlocked_and_the_models_again_by_one_save(
     assert "back to the model, 340 → " in told(app.success)
     now = cell("LON-01", tomorrow)
     assert (now.orders, now.is_set, now.is_locked) == (was.model_orders, False, False)
-    press(app, "Undo")
+    app = press(app, "Undo")
+    assert "Undone: 1 number as before" in told(app.success)
     assert replace(cell("LON-01", tomorrow), override_id=was.override_id) == was
 
 
