@@ -35,14 +35,14 @@ def seasonal_naive(
     Raises:
       CutoffError: `cutoff` lies outside the steps of `demand_dt`.
     """
-    weekdays_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=8)
-    return _newest_observed(weekdays_dhl)
+    lagged_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=8)
+    return _newest_observed(lagged_dhl)
 
 
 def median4(
     demand_dt: Float[np.ndarray, "depot time"], cutoff: int, horizon: int
 ) -> Float[np.ndarray, "depot horizon"]:
-    """Median of the observed ones among the last four same weekdays.
+    """Median of the last four same weekdays, of those that were observed.
 
     Args:
       demand_dt: Orders per day, NaN where not observed or closed.
@@ -55,9 +55,9 @@ def median4(
     Raises:
       CutoffError: `cutoff` lies outside the steps of `demand_dt`.
     """
-    weekdays_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=4)
-    observed_dhl = np.isfinite(weekdays_dhl)
-    filled_dhl = np.where(observed_dhl.any(axis=-1, keepdims=True), weekdays_dhl, 0.0)
+    lagged_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=4)
+    observed_dhl = np.isfinite(lagged_dhl)
+    filled_dhl = np.where(observed_dhl.any(axis=-1, keepdims=True), lagged_dhl, 0.0)
     median_dh = np.nanmedian(filled_dhl, axis=-1)
     naive_dh = seasonal_naive(demand_dt, cutoff, horizon)
     return np.where(observed_dhl.any(axis=-1), median_dh, naive_dh)

@@ -260,6 +260,7 @@ class Restored(TypedDict):
     backup: str
     rows: int
     artefacts: int
+    missing: dict[str, str]
 
 
 class Stage(TypedDict):

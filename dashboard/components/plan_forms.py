@@ -147,7 +147,7 @@ def change_form(
     entry = _fields(week, depot, day, form)
     cells = edits.cells(entry.chosen)
     shown = saved_change.shown_cells(cells, is_new_form)
-    made = edits.entered(entry, cells)
+    made = edits.changes_of_entry(entry, cells)
     unsure = ""
     if made and not overrides.range_problems(made):
         preview = edits.preview(week, settings, bands, edits.new_orders(made))

@@ -16,7 +16,7 @@ PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d{1,2})?)\s*%")
 NUMBER_RULE = "Write a number of orders such as 420, or a change such as +10 % or −5 %."
 FIGURES = r"\d[\d.,\s]*"
 MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
-"""A number that differs from the model's by more is confirmed; the difference in orders."""
+"""Ratio to the model's number, and difference in orders: beyond both, a number is confirmed."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def cells(week: pd.DataFrame) -> list[Cell]:
     ]
 
 
-def entered(entry: Entry, chosen: Sequence[Cell]) -> list[Change]:
+def changes_of_entry(entry: Entry, chosen: Sequence[Cell]) -> list[Change]:
     """The changes that an entry makes of its cells; none while its number is not understood."""
     adjustment = parse(entry.number)
     if entry.action == SET and adjustment is None:
@@ -140,11 +140,11 @@ def changes(
     if action == WITHDRAW and unlock:
         unlocked = [Change(cell, UNLOCK) for cell in chosen if cell.is_locked]
         proposed = [*unlocked, *proposed]
-    keeps_closed = action in (SET, LOCK) and len(chosen) > 1
+    leaves_out_closed = action in (SET, LOCK) and len(chosen) > 1
     return [
         change
         for change in proposed
-        if _has_effect(change) and not (keeps_closed and change.cell.is_closed)
+        if _has_effect(change) and not (leaves_out_closed and change.cell.is_closed)
     ]
 
 

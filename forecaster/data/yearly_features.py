@@ -6,8 +6,10 @@ from jaxtyping import Bool, Float32, Int, Shaped
 from forecaster.data.baseline import BaselineResiduals, lag
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
 
-YEARLY_LAGS = (357, 364, 371)
-"""Days back to the same weekday a year ago, and a week to either side."""
+A_YEAR_OF_WEEKS = 364
+"""Days back to the same weekday a year ago."""
+YEARLY_LAGS = (A_YEAR_OF_WEEKS - 7, A_YEAR_OF_WEEKS, A_YEAR_OF_WEEKS + 7)
+"""That, and a week to either side."""
 _SOURCES = (*(f"{days} days ago" for days in YEARLY_LAGS), "a year ago by holiday")
 DEVIATION_COLUMNS = (
     *(f"deviation from level, {source}" for source in _SOURCES),
@@ -61,7 +63,7 @@ def yearly_lags(
         lag(residuals.clipped_residual_dt, YEARLY_LAGS[0], first_step),
         lag(residuals.clipped_residual_dt, YEARLY_LAGS[-1], first_step),
         _excess(residual_dt, EXCESS_SPREADS * _at(matched_dt, residuals.spread_dt)),
-        _common(residual_dt, residual_two_years_dt),
+        _smaller_if_signs_agree(residual_dt, residual_two_years_dt),
     ]
     columns = [
         *of_sources(deviation_dt),
@@ -79,7 +81,7 @@ def _excess(
     return np.sign(value_dt) * np.maximum(np.abs(value_dt) - threshold_dt, 0)
 
 
-def _common(
+def _smaller_if_signs_agree(
     one_dt: Float32[np.ndarray, "depot time"],
     other_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
@@ -100,7 +102,7 @@ def _at(
 def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
     """Step a year before each day: matched by holiday near one, else by weekday."""
     n_groups, n_steps, _ = calendar.active_gtk.shape
-    matched_gt = np.tile(np.arange(n_steps) - 364, (n_groups, 1))
+    matched_gt = np.tile(np.arange(n_steps) - A_YEAR_OF_WEEKS, (n_groups, 1))
     named = [
         k for k, kind in enumerate(calendar.kinds) if kind.startswith(NAMED_HOLIDAY)
     ]
@@ -117,8 +119,18 @@ def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
 
 
 def _a_year_apart(active_t: Bool[np.ndarray, " time"]) -> Int[np.ndarray, "2 pair"]:
-    """Steps of one holiday, and of the same holiday a year before."""
+    """Steps of one holiday, and of the same holiday a year before.
+
+    Of one of several days in a row, the first day is paired with the first; where it had fewer
+    days a year before, the days beyond are paired with the last of them.
+    """
     steps = np.flatnonzero(active_t)
-    before = np.searchsorted(steps, steps - SHORTEST_YEAR, side="right") - 1
-    has_pair = (before >= 0) & (steps[before] >= steps - LONGEST_YEAR)
-    return np.stack([steps[has_pair], steps[before[has_pair]]])
+    is_first = np.diff(steps, prepend=-2) > 1
+    first_r = steps[is_first]
+    last_r = steps[np.append(is_first[1:], True)[: len(steps)]]
+    before_r = np.searchsorted(first_r, first_r - SHORTEST_YEAR, side="right") - 1
+    has_pair_r = (before_r >= 0) & (first_r[before_r] >= first_r - LONGEST_YEAR)
+    run = np.cumsum(is_first) - 1
+    same_day = first_r[before_r[run]] + steps - first_r[run]
+    before = np.minimum(same_day, last_r[before_r[run]])
+    return np.stack([steps, before])[:, has_pair_r[run]]

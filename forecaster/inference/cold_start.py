@@ -17,6 +17,7 @@ YOUNG_DAYS = 28
 SCALE_DAYS = 7
 """First days of its own by which a young depot's level is compared with its city's."""
 MATURE = YOUNG_DAYS
+"""What `own_days` gives for every depot that is not young, however old: no number of days."""
 
 
 def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:
@@ -28,7 +29,8 @@ def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:
       reach: Days up to the origin that a forecast reads.
 
     Returns:
-      0 without an observed day, 1 to `SCALE_DAYS` for a young depot, else `MATURE`.
+      0 without an observed day, 1 to `SCALE_DAYS` for a young depot, else `MATURE`,
+      which stands for any age.
     """
     observed_dt = panel.observed_dt[:, max(0, end - reach) : end]
     has_days_d = observed_dt.any(axis=1)

@@ -89,7 +89,8 @@ def restore(
     manifest, artefacts = restored.manifest, restored.artefacts
     rows = sum(manifest.tables.values())
     if as_json:
-        show_json({"backup": restored.folder, "rows": rows, "artefacts": artefacts})
+        details = {"artefacts": artefacts, "missing": manifest.missing}
+        show_json({"backup": restored.folder, "rows": rows, **details})
         return
     echo(
         f"Restored {restored.folder.name}: {rows:,} rows and {artefacts} artefacts, "

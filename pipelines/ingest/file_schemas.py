@@ -55,7 +55,7 @@ class RowRule:
     Args:
       column: Column that the rejection names.
       requires: Columns of the table that the rule reads; it is skipped without them.
-      is_broken: Returns a mask of rows that break the rule; null counts as kept.
+      is_broken: Returns a mask of the rows that break the rule; null means that a row keeps it.
       reason: Reason for the rejection.
     """
 
@@ -76,7 +76,7 @@ class FileSchema:
       columns: Columns in the order of validation.
       rules: Rules between columns.
       constants: Values of table columns that are the same for every row.
-      one_of: Columns of which a file has one at least, and each of its rows one.
+      one_of: Columns of which the file, and each of its rows, has at least one.
     """
 
     name: str

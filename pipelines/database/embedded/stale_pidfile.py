@@ -113,6 +113,8 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
+    except PermissionError:  # alive, and another user's
+        return True
     return True
 
 

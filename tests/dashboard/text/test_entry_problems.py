@@ -33,7 +33,7 @@ LOCKED_THEN_CLOSED = LOCKED | {
 def told(action, *rows, number="120"):
     chosen = pd.DataFrame(rows)
     entry = Entry(action, chosen, number, False, False, "Weather", "Bob")
-    made = edits.entered(entry, edits.cells(chosen))
+    made = edits.changes_of_entry(entry, edits.cells(chosen))
     return entry_problems.before_saving(entry, made)
 
 

@@ -126,6 +126,24 @@ def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
     assert abs(matched[special + 364]) < 2
 
 
+@pytest.mark.parametrize(
+    ("special", "expected"), [(24, [23]), (25, [24]), (26, [25, 26])]
+)
+def test_days_in_a_row_of_one_holiday_are_matched_in_their_order(special, expected):
+    """The longer block of the next year has a fourth day, matched with the last one."""
+    block = [(date(2024, 12, day), "Break") for day in (24, 25, 26)]
+    next_block = [(date(2025, 12, day), "Break") for day in (23, 24, 25, 26)]
+    panel = long_panel(holidays=block + next_block)
+    demand = panel.demand_dt.copy()
+    demand[:, panel.step(date(2024, 12, special))] = 100_000
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
+    matched = features.yearly_dtf[0, :, DEVIATION_BY_HOLIDAY]
+    peaks = [
+        day for day in range(23, 27) if matched[panel.step(date(2025, 12, day))] > 4
+    ]
+    assert peaks == expected
+
+
 def test_the_features_of_a_day_do_not_change_with_later_actuals():
     panel = make_panel(n_days=100)
     tampered = panel.demand_dt.copy()

@@ -294,3 +294,10 @@ def test_both_commands_answer_machines(original, tmp_path, monkeypatch, capsys):
     commands.restore(tmp_path / "backups", replace=True, as_json=True)
     restored = json.loads(last_object(capsys))
     assert (restored["backup"], restored["artefacts"]) == (created["backup"], 1)
+    assert restored["missing"] == {}
+    [artefact] = original.settings.artefacts.iterdir()
+    artefact.write_bytes(b"another")
+    commands.create(tmp_path / "without", as_json=True)
+    capsys.readouterr()
+    commands.restore(tmp_path / "without", replace=True, as_json=True)
+    assert list(json.loads(last_object(capsys))["missing"]) == [artefact.name]

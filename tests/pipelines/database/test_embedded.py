@@ -408,3 +408,17 @@ def test_a_server_stuck_while_stopping_is_ended_and_recovered(home, monkeypatch)
     with embedded.running(home) as url, psycopg.connect(url) as link:
         assert link.execute("select count(*) from loaded").fetchone() == (300_000,)
     assert not lives(pid)
+
+
+def test_the_process_of_another_user_is_alive(monkeypatch):
+    def forbid(pid, number):
+        raise PermissionError(1, "Operation not permitted")
+
+    def end(pid, number):
+        raise ProcessLookupError(3, "No such process")
+
+    assert stale_pidfile._is_alive(os.getpid())
+    monkeypatch.setattr(os, "kill", forbid)
+    assert stale_pidfile._is_alive(1)
+    monkeypatch.setattr(os, "kill", end)
+    assert not stale_pidfile._is_alive(1)
