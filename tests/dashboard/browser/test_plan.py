@@ -121,10 +121,10 @@ def test_a_depot_is_changed_on_its_own_page(fleet, visit):
     fill_in(page, "+50 %", "A fair", "Ben")
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: Waalhaven").first.wait_for()
-    page.get_by_text("Set by Ben: A fair").wait_for()
+    page.get_by_text("Set by Ben: “A fair”").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone: 1 number as before.").first.wait_for()
-    page.get_by_text("Set by Ben: A fair").wait_for(state="detached")
+    page.get_by_text("Set by Ben: “A fair”").wait_for(state="detached")
 
 
 def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):
