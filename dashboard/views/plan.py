@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import plan_forms, plan_parts, widgets
+from dashboard.components import plan_forms, plan_parts, settings_form, widgets
 from dashboard.planning import city_settings, fleet_plan
 from dashboard.tables import plan_grids, tables
 from dashboard.text import formatting, plan_summaries
@@ -65,7 +65,7 @@ plan_parts.workbook_button(f"plan-{city}", freshness, city)
 # What was clicked is changed at the top of the page.
 is_open = plan_parts.are_settings_asked_for()
 with top if is_open else st.container():
-    plan_forms.settings_form(settings[city], is_open=is_open)
+    settings_form.settings_form(settings[city], is_open=is_open)
 place = top if depot else st.container()
 with place.container(key="plan-form"):
     st.header("Change orders")
