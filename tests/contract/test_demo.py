@@ -60,7 +60,8 @@ def test_from_nothing_to_the_scores(home):
         command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    for stage in ("Inventing", "Loading", "Training", "Hindcasting", "Simulating", "Ready"):
+    stages = ("Inventing", "Loading", "Training", "Hindcasting", "Simulating", "Ready")
+    for stage in stages:
         assert stage in done.stderr
     assert list((home / "artefacts").glob("*.npz"))
 
