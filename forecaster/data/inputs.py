@@ -2,8 +2,8 @@
 
 `xp` is NumPy when serving and jax.numpy when training; see `windows`.
 
-A new column of `build_features` takes four steps, and needs no change of the network:
-  1. `Features`: a field `NAME_dt`, or `NAME_dtf` with an axis of its own, computed by
+A new column of `features.build_features` takes four steps, and needs no change of the network:
+  1. `features.Features`: a field `NAME_dt`, or `NAME_dtf` with an axis of its own, computed by
      `build_features`; `regular_dt` and `yearly_dtf` are examples.
   2. `Slices`: a field `NAME`.
   3. `EVERY_DAY`: its name, if it is read on all days of the window (`_dt`); `NEAR_DAYS`, if
