@@ -34,6 +34,8 @@ Words
   future      known future features: those of the days ahead that are known at the origin
   known at    of an event, at an origin: announced by then, and not yet replaced
   lead        days from the announcement of an event to a day of it
+  live        of a forecast: made within 36 hours of the end of its origin
+  hindcast    a forecast made later, from an earlier origin; never live
   holdout     last days that a fit did not see, on which it is scored and calibrated
   evaluation  the fit without the validation days; production is the fit on all
   artefact    a fit exported to one file, with everything that serving it needs
@@ -41,7 +43,8 @@ Words
   canary      forecast of a challenger, checked before it may become champion
   cold start  forecast of a depot without history, from its peers
 
-Shape letters, one meaning each (but g is a gate in `numpy_gru`, and c a city in `totals`)
+Shape letters, one meaning each (but g is a gate in `numpy_gru`; c a city in `totals` and
+`calendar_effects`, where n is a cell: a city and a calendar)
   D depots    T all steps      B depots in a batch   C context steps   H horizon
   F features  U hidden units   Q quantiles           N devices         O origins
   K kinds of day               L weekday lags        M head units      E embedding units

@@ -37,11 +37,13 @@ def brief_html(freshness: Freshness, today: date) -> str:
         freshness.newest,
         estimated,
     )
+    # The depot with the largest error comes first.
     scored = queries.last_day(freshness)
+    worst = "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0])
     return html_brief.brief(
         decisions,
         brief.last_day_sentence(scored, freshness.last_on, today),
-        "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0]),
+        worst,
         estimated,
     )
 

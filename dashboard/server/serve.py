@@ -8,7 +8,7 @@ from forecaster.errors import BadInputError
 
 APP = Path(__file__).with_name("asgi.py")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-# Repeated from `.streamlit/config.toml`: a flag outranks the user's own configuration.
+# Partly repeated from `.streamlit/config.toml`: a flag outranks the user's own configuration.
 FLAGS = {
     "server.headless": "true",
     "server.fileWatcherType": "none",

@@ -24,11 +24,11 @@ from forecaster.data.scaling import median_of_known
 CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.25
 """Standard deviation of a city's and of a depot's deviation, as shares of the fleet effect's."""
 MAX_SAMPLED_DEPOTS = 64
-"""Depots whose deviations the prior_sds of all depots are estimated from."""
+"""Depots from whose deviations the prior_sds of all depots are estimated."""
 NEIGHBOUR_WEEKS = 4
-"""Weeks to either side whose same weekdays give a day's normal level."""
+"""Weeks to either side; the median of a day's same weekdays in them is its normal level."""
 MAX_FITTED_RESIDUAL = 3.0
-"""Log counts, either way, to which residuals are clipped."""
+"""Log counts, either way, to which deviations from the normal level are clipped."""
 MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
 """Standard deviation of residuals, log counts: at least, and where fewer days are known."""
 FOLDS = 4
@@ -108,7 +108,7 @@ class Unexplained(NamedTuple):
     residual_dt: Float[np.ndarray, "depot time"]
     # Whether it is known.
     valid_dt: Bool[np.ndarray, "depot time"]
-    # Standard deviation on normal days.
+    # Of the residuals of known days not excluded, inflated as in `_Problem.noise_d`.
     noise_d: Float[np.ndarray, " depot"]
 
 
@@ -129,14 +129,15 @@ class _PriorSds(NamedTuple):
 
 @dataclass(frozen=True)
 class _Problem:
-    """The residuals of a panel and the columns that they are regressed on.
+    """The residuals of a panel, here from the normal level, not the baseline, and their columns.
 
     Attributes:
       columns: Columns of its days, those ahead left out.
       residual_dt: Log counts less those of the same weekdays around, 0 where not known.
       known_dt: Where they are known.
       excluded_dt: Days that are left out of the normal level.
-      noise_d: Standard deviation of the residuals of normal days, see `_autocorrelation_inflation`.
+      noise_d: Standard deviation of the residuals of normal days (known and not excluded),
+        times `_autocorrelation_inflation`.
     """
 
     panel: Panel
@@ -258,7 +259,7 @@ class _Problem:
         counted_t: Bool[np.ndarray, " time"],
         depots: Int[np.ndarray, " some"],
     ) -> Iterator[Rows]:
-        """Days of each of some depots that have any column, less the city's effects."""
+        """Rows of each given depot: its days on which any column is not 0, less its city's effects."""
         group_d = self.panel.calendar.group_d
         for depot in depots:
             value_tf = self.columns.value_gtf[group_d[depot]]
@@ -272,7 +273,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Series of mean residuals; the weight is 0 where none is known."""
+    """Series of mean residuals, one per cell (city and calendar); weight 0 where none is known."""
 
     city_n: np.ndarray
     value_ntf: Float32[np.ndarray, "cell time feature"]

@@ -1,4 +1,4 @@
-"""Plans a backfill: every slot with its action and the reason."""
+"""Plans a backfill: every slot (a step for one origin) with its action and the reason."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -60,7 +60,7 @@ def make_plan(
     return read_plan(engine, backfill_id)
 
 
-NO_MODEL = "no model was trained on days up to it alone"
+NO_MODEL = "no usable model was trained only on days up to this origin"
 
 
 class _Decision(NamedTuple):
@@ -107,7 +107,8 @@ class _Planner:
         without_model = [
             day
             for day in self.request.origins
-            if self._model(day) is None
+            if day <= self.last_day_on
+            and self._model(day) is None
             and self._stored_decision(day, self._pruned(day)) is None
         ]
         origins = [day for day in without_model if self._has_history(day)]
@@ -121,7 +122,10 @@ class _Planner:
                 0, "train", origins[0], True, "no_model", reason, estimate_s=estimate_s
             )
         code: ReasonCode = "no_model_needed"
-        reason = "every origin has a model that was trained on nothing later"
+        reason = (
+            "every origin with data has a model that was trained on nothing later, or a "
+            "forecast that is kept"
+        )
         if without_model:
             code = "too_little_history"
             reason = f"no origin without a model has {self._min_days} days of data"

@@ -51,7 +51,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     try:
         manifest = _JSON.validate_json((folder / MANIFEST).read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise BadInputError(
             f"{folder} is no backup: it has no {MANIFEST}. Name a folder that 'harbor "
             "backup create' has made, or the folder above."

@@ -41,7 +41,7 @@ def dashboard(
     ports.require_free(address, port)
     with open_context() as context:
         if as_json:
-            show_json({"url": f"http://{address}:{port}"})
+            show_json({"url": page_url(address, port)})
         serve(context, address, port, insecure=insecure)
 
 
@@ -58,13 +58,13 @@ def serve(
     from dashboard.auth import login
     from dashboard.server.serve import is_private, streamlit_arguments
 
-    echo(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
+    echo(f"Dashboard: {page_url(address, port)}  (Ctrl-C stops everything)")
     home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
-    # Streamlit prints for people.
-    promotes = is_private(address, home, insecure=insecure)
-    promotes = promotes or login.read_promotion_rule(home) is not None
-    environment = _environment(context, promotes=promotes)
+    may_promote = is_private(address, home, insecure=insecure)
+    may_promote = may_promote or login.read_promotion_rule(home) is not None
+    environment = _environment(context, may_promote=may_promote)
+    # What Streamlit prints is for people: stdout is kept for --json.
     child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
     try:
         _require_success(child.wait())
@@ -73,6 +73,12 @@ def serve(
     finally:
         child.terminate()
         child.wait()
+
+
+def page_url(address: str, port: int) -> str:
+    """The address of the pages; one of IPv6 stands in brackets."""
+    host = f"[{address}]" if ":" in address else address
+    return f"http://{host}:{port}"
 
 
 def _require_success(status: int) -> None:
@@ -89,10 +95,13 @@ def _require_success(status: int) -> None:
         )
 
 
-def _environment(context: CommandContext, *, promotes: bool) -> dict[str, str]:
-    """This process's environment, with the databases as the pages connect to them."""
+def _environment(context: CommandContext, *, may_promote: bool) -> dict[str, str]:
+    """This process's environment, with the databases as the pages connect to them.
+
+    Without `may_promote` it has no connection that could promote a model.
+    """
     urls = _database_urls(context)
-    if not promotes:
+    if not may_promote:
         urls.pop("HARBOR_PROMOTION_URL", None)
     prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_", "HARBOR_PROMOTION_")
     inherited = {

@@ -3,6 +3,7 @@
 import codecs
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,19 +24,19 @@ Sources = Mapping[str, SourceSettings]
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Options of reading a file; those left at None are detected.
+    """Options of reading a file; what is None is detected, but for the encoding.
 
     Args:
       kind: One of depots, orders, daily, events, signals.
       columns: From the schema's column names to those of the file.
       date_format: Format of dates that are not ISO 8601, for strptime: `%m/%d/%Y`.
-      encoding: Encoding of text files; UTF-8 by default.
+      encoding: Encoding of text files; None is UTF-8.
       decimal: Decimal mark of numbers that are text; the other mark separates thousands.
       separator: Separator of the cells of text files.
       source: Name in `[sources.NAME]`; by default the one whose pattern matches the file.
       id_namespace: Namespace in which order ids are unique; '' for files of no source.
-      force: Whether to load a file although it moves many orders, or most of its rows
-        replace each other.
+      force: Whether to load a file although it moves many stored orders to another depot or
+        day, or most of its rows share their order id with another row.
 
     Raises:
       BadInputError: an option is invalid.
@@ -103,7 +104,7 @@ def _is_whole_date(date_format: str) -> bool:
     sample = datetime(2001, 11, 23)  # noqa: DTZ001 - wall-clock time, as files have it
     try:
         back = datetime.strptime(sample.strftime(date_format), date_format)  # noqa: DTZ007
-    except ValueError:
+    except (ValueError, re.error):  # of a directive given twice
         return False
     return back.date() == sample.date()
 
@@ -138,8 +139,8 @@ def options_of_file(
     ]
     if len(matches) > 1 and overrides.source is None:
         raise RefusedFileError(
-            f"{file.name} fits the patterns of {' and '.join(matches)} in harbor.toml, and is "
-            "of one source. Make the patterns differ, or pass --source."
+            f"{file.name} fits the patterns of {' and '.join(matches)} in harbor.toml, but can be "
+            "of one source only. Make the patterns differ, or pass --source."
         )
     source = overrides.source or next(iter(matches), DEFAULT_SOURCE)
     return options_of_source(source, overrides, sources)

@@ -20,7 +20,7 @@ group by known_at
 union all
 select distinct known_at, date '0001-01-01' from event_versions where version > 1
 """
-# Of a step's newest runs; of a hindcast by row.
+# Mean seconds of a step's five newest runs; of a hindcast, per row that it wrote.
 PAST_SECONDS = """
 select step, sum(seconds) / nullif(sum(units), 0) as seconds
 from (
@@ -41,7 +41,7 @@ having sum(units) > 0
 def stored_forecasts(
     connection: sa.Connection, first: date, last: date, depot_ids: Sequence[str] | None
 ) -> dict[tuple[date, str], sa.Row[Any]]:
-    """Stored forecasts by origin and model: rows, newest_made_at, live."""
+    """Stored forecasts by origin and model: rows, newest_made_at, live (whether any is)."""
     statement = (
         sa.select(
             forecasts.c.origin_on,
@@ -68,7 +68,7 @@ def corrections(
 
 
 def announced(connection: sa.Connection) -> list[date]:
-    """Days on which an event was announced, by its file."""
+    """Days on which an event was announced, as its file says in `known_from`."""
     statement = (
         "select distinct known_from from event_versions where known_from is not null"
     )

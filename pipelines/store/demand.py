@@ -10,13 +10,13 @@ from pipelines.schema.closures import CLOSURES, is_closed
 from pipelines.store import commit_order, observed_zeros, order_counts
 from pipelines.store.order_retention import frozen_before
 
-# Two recounts at once would both close the version before.
+# Two recounts at once would both supersede the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 MAX_DAYS_LISTED = 20
 """Corrected days that a recount lists, newest first; each is a line in the log."""
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
-# outranks the counted orders.
+# outranks the counted orders. The table `zeros` is made by `observed_zeros`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
@@ -71,15 +71,15 @@ order by c.service_on desc
 limit :most
 """
 
-CLOSE_BEFORE = """
+SUPERSEDE_BEFORE = """
 update demand_versions v set superseded_at = :now
 from demand_changes c
 where v.depot_id = c.depot_id and v.service_on = c.service_on
   and v.version = c.before
 """
 
-# A first count is taken as known on the next local morning, whenever it was loaded; a
-# correction is known when it arrives.
+# A first count is taken as known at four on the next local morning, before the night at
+# 04:30, whenever it was loaded; a correction is known when it arrives.
 APPEND = """
 insert into demand_versions (depot_id, service_on, version, orders, known_at)
 select c.depot_id, c.service_on, coalesce(c.before, 0) + 1, c.orders,
@@ -95,6 +95,7 @@ insert into scores_due (target_on)
 select distinct service_on from demand_changes
 where service_on >= (select min(target_on) from forecasts)
 """
+# Tells the triggers of `demand_versions` that MARK_SCORES has marked the days already.
 SCORES_ARE_MARKED = "select set_config('harbor.scores_are_marked', :are_marked, true)"
 
 COUNT_CHANGES = """
@@ -116,7 +117,7 @@ where v.superseded_at is null and v.orders > 0 and v.service_on >= :since
 
 @dataclass(frozen=True)
 class ClosedDayOrders:
-    """Orders on days known to be closed; `last_on` is None where there are none."""
+    """Orders on days known to be closed; `days` are depot-days, `last_on` is None without any."""
 
     days: int
     orders: int
@@ -187,7 +188,7 @@ def recount(
         commit_order.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": "yes"})
-        connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
+        connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
         connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": ""})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))

@@ -53,7 +53,7 @@ where before = 0
         v.withdrawn)
        and (:over_later or coalesce(before_file <= :file_id, false)))
 """
-CLOSE_BEFORE = """
+SUPERSEDE_BEFORE = """
 update event_versions v set superseded_at = :now
 from event_changes c where v.event_id = c.event_id and v.version = c.before
 """
@@ -106,7 +106,7 @@ def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> i
     connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
     now = connection.scalar(sa.select(sa.func.clock_timestamp()))
     parameters = {"file_id": file_id, "now": now}
-    connection.execute(sa.text(CLOSE_BEFORE), parameters)
+    connection.execute(sa.text(SUPERSEDE_BEFORE), parameters)
     appended = connection.execute(
         sa.text(APPEND), parameters, execution_options={"preserve_rowcount": True}
     )

@@ -86,7 +86,7 @@ left join lateral (
     order by e.version desc limit 1) earlier on true
 where v.file_id = any(:file_ids) and v.superseded_at is null and not v.withdrawn
 """
-CLOSE_BEFORE = """
+SUPERSEDE_BEFORE = """
 update signal_versions v set superseded_at = :now
 from signal_rows r
 where not r.unchanged and v.version = r.before
@@ -150,7 +150,7 @@ def withdraw_files(
 
 
 def _append_changes(connection: sa.Connection, now: datetime) -> int:
-    connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
+    connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
     appended = connection.execute(
         sa.text(APPEND),
         {"now": now},

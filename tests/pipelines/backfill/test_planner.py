@@ -243,6 +243,15 @@ def test_days_that_are_not_known_are_left_out(fleet, settings, add_model):
     assert f"the data ends on {LAST}" in late.slots[1].reason
 
 
+def test_nothing_is_trained_for_days_after_the_data(fleet, settings):
+    tomorrow = LAST + timedelta(days=1)
+    what = ("train", "forecast")
+    after = planned(fleet, settings, what=what, first=tomorrow, last=tomorrow)
+    assert not any(slot.is_included for slot in after.slots)
+    partly = planned(fleet, settings, what=what, first=LAST, last=tomorrow)
+    assert [slot.origin_on for slot in partly.slots if slot.is_included] == [LAST, LAST]
+
+
 def test_time_is_estimated_from_past_runs(fleet, settings, add_model):
     add_model(days_before(30))
     assert planned(fleet, settings).slots[0].estimate_s is None

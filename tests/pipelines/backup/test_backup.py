@@ -118,6 +118,13 @@ def test_a_backup_that_is_stopped_leaves_nothing(
     assert list((tmp_path / "backups").iterdir()) == []
 
 
+def test_a_file_is_no_backup(original, tmp_path):
+    dump = tmp_path / "some.dump"
+    dump.write_bytes(b"PGDMP")
+    with pytest.raises(BadInputError, match="is no backup"):
+        original.restore(dump, replace=True)
+
+
 def test_an_unfinished_backup_is_none_and_is_removed_a_day_later(original, tmp_path):
     left = tmp_path / ".harbor-20240101T000000Z-abc"
     left.mkdir()

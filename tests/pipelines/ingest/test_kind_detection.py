@@ -138,6 +138,7 @@ def test_a_column_that_comes_twice_is_refused_only_where_it_is_read():
         ({"kind": "daily", "columns": {"kind": "x"}}, "kind, which no daily file has"),
         ({"date_format": "%m/%Y"}, "must hold a day, a month and a year"),
         ({"date_format": "US"}, "must hold a day, a month and a year"),
+        ({"date_format": "%d/%m/%Y %d"}, "must hold a day, a month and a year"),
         ({"encoding": "utf-9"}, "encoding is 'utf-9'"),
     ],
 )
