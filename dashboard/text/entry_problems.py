@@ -83,7 +83,7 @@ def changed_since(
     overridden = edits.overridden_cells(shown, now)
     newest = {row["override_id"]: row for row in history.to_dict("records")}
     told = [
-        f"{_place(cell, names)} was {_done(newest.get(cell.override_id))} after you had "
+        f"{_place(cell, names)} {_done(newest.get(cell.override_id))} after you had "
         "opened it. Look at it again, then save."
         for cell in overridden[:MAX_DAYS]
     ]
@@ -104,13 +104,10 @@ def _place(cell: Cell, names: Mapping[str, str]) -> str:
 
 
 def _done(override: Mapping[Hashable, Any] | None) -> str:
-    """'set to 420 by Mara', in the words of the database; the history is not endless."""
+    """'was set to 420 by Mara', as the database says it; the history is not endless."""
     if override is None:
-        return "changed by somebody else"
-    done = {
-        SET: f"set to {override['orders']:.0f}",
-        LOCK: "locked",
-        UNLOCK: "unlocked",
-        WITHDRAW: "given back to the model",
-    }
-    return f"{done[override['action']]} by {override['made_by']}"
+        return "was changed by somebody else"
+    if override["action"] == SET:
+        return f"was set to {override['orders']:.0f} by {override['made_by']}"
+    done = {LOCK: "locked", UNLOCK: "unlocked", WITHDRAW: "given back to the model"}
+    return f"was {done[override['action']]} by {override['made_by']}"
