@@ -165,6 +165,6 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
 
 def test_a_backfill_in_one_go_without_a_model_fails_with_the_reason(harbor, fleet):
     span = ("run", "--from", days_before(8), "--to", days_before(7))
-    assert "No origin was forecast. no model was trained" in str(
+    assert "No origin was forecast. no usable model was trained" in str(
         harbor(*span).exception
     )
