@@ -57,11 +57,12 @@ def change_form(
     cells = edits.cells(entry.chosen)
     shown = saved_change.shown_cells(cells, is_new_form)
     made = edits.changes_of_entry(entry, cells)
-    unsure = ""
+    unsure = sentence = ""
     if made and not overrides.range_problems(made):
         preview = edits.preview(week, settings, bands, edits.new_orders(made))
         _show_preview(preview, made, len(entry.chosen))
         unsure = _ask_if_sure(made, week, form)
+        sentence = plan_summaries.saved_sentence(made, _names(week), preview)
     # Refusal and confirmation replace each other, where the planner is looking.
     place = st.empty()
     is_saving = st.button("Save", type="primary", key=f"save {form}")
@@ -72,8 +73,6 @@ def change_form(
         if wrong:
             widgets.refusal(saved_change.NOT_SAVED, wrong)
         elif is_saving:
-            preview = edits.preview(week, settings, bands, edits.new_orders(made))
-            sentence = plan_summaries.saved_sentence(made, _names(week), preview)
             batch = Batch(tuple(made), entry.reason, entry.planner)
             saved_change.save(batch, sentence)
         else:

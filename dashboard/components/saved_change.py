@@ -82,8 +82,8 @@ def shown_cells(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     """
     forms = of_session()
     before = {} if is_new_form else forms.shown
-    shown = [before.get((cell.depot, cell.day_on), cell) for cell in now]
-    forms.shown = {(cell.depot, cell.day_on): cell for cell in shown}
+    shown = [before.get(cell.key, cell) for cell in now]
+    forms.shown = {cell.key: cell for cell in shown}
     return shown
 
 
@@ -141,7 +141,7 @@ def _undo(batch: Batch) -> NoReturn:
         # What somebody did since keeps the change from being undone for good.
         forms.confirmation = None
         refuse(NOT_UNDONE, str(error))
-    days = {(each.cell.depot, each.cell.day_on) for each in batch.changes}
+    days = {change.cell.key for change in batch.changes}
     what = formatting.count(len(days), "number")
     forms.confirmation = Saved(f"Undone: {what} as before.", None)
     forms.shown = {}

@@ -42,6 +42,11 @@ class Cell:
     is_locked: bool = False
     is_closed: bool = False
 
+    @property
+    def key(self) -> tuple[str, date]:
+        """The depot and the day."""
+        return self.depot, self.day_on
+
 
 @dataclass(frozen=True)
 class Change:

@@ -1,6 +1,13 @@
 """SQL of the whole fleet: freshness, totals, the days ahead, models, overrides."""
 
-from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, IS_FOR_DEPOT
+from dashboard.sql.shared import (
+    CLOSURES,
+    COUNTS,
+    DAYS,
+    DEPOT_NAMES,
+    FIRST_COUNT,
+    IS_FOR_DEPOT,
+)
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
@@ -55,10 +62,7 @@ DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
     select d.*, first_count.first_on
     from depots d
-    left join lateral (
-        select min(service_on) as first_on from demand_versions v
-        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
-    ) first_count on true
+    {FIRST_COUNT}
     where :city = '' or d.city = :city
 ), days as ({DAYS}), counts as materialized ({COUNTS}), past as (
     select g.day_on, sum(v.orders)::float8 as actual,

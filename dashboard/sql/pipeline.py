@@ -1,6 +1,6 @@
 """SQL of runs, files, backfills and missing days."""
 
-from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES
+from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.closures import is_closed
 from pipelines.schema.ledger import RUN_STATE
 
@@ -85,10 +85,7 @@ CALENDAR = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope as (
     select d.*, names.name as display_name, first_count.first_on, last_count.last_on
     from depots d join names using (depot_id)
-    left join lateral (
-        select min(service_on) as first_on from demand_versions v
-        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
-    ) first_count on true
+    {FIRST_COUNT}
     left join lateral (
         select max(service_on) as last_on from demand_versions v
         where v.depot_id = d.depot_id and superseded_at is null and orders is not null

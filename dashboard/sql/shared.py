@@ -28,6 +28,12 @@ COUNTS = """
     ) v
 """
 
+# The first known day of the depot `d`: `first_count.first_on`.
+FIRST_COUNT = """left join lateral (
+        select min(service_on) as first_on from demand_versions v
+        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
+    ) first_count on true"""
+
 # Whether the event `e` is for the depot `d`.
 IS_FOR_DEPOT = """(e.depot_id = d.depot_id or e.city = d.city
                     or (e.depot_id is null and e.city is null))"""

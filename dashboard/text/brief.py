@@ -91,14 +91,12 @@ def day_names(
     """
     if city:
         events = events[events["city"] == city]
-    names: dict[pd.Timestamp, list[str]] = {}
-    for key, own in events.groupby(["day_on", "what", "is_holiday"]):
-        day, what, is_holiday = cast(tuple[pd.Timestamp, str, bool], key)
-        name = formatting.occasion_name(what, is_holiday)
-        if with_cities and not city and len(own) < n_cities:
-            name += f" in {formatting.listed(sorted(own['city']))}"
-        names.setdefault(day, []).append(name)
-    return {day: " · ".join(own) for day, own in names.items()}
+    # No event is of fewer than 0 cities, so that none are named.
+    n_all = n_cities if with_cities and not city else 0
+    return {
+        cast(pd.Timestamp, day): _names(own, set(own["city"]), n_all)
+        for day, own in events.groupby("day_on")
+    }
 
 
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:

@@ -44,20 +44,21 @@ def _locked_days(entry: Entry, made: Sequence[Change]) -> list[str]:
     Of 'withdraw' it is every locked day: each goes back to the model once it is unlocked.
     """
     remedy = "Unlock it first."
-    changed = {(change.cell.depot, change.cell.day_on) for change in made}
+    changed = {change.cell.key for change in made}
     locked = entry.chosen[entry.chosen["is_locked"]].to_dict("records")
     rows = [
         row for row in locked if (row["depot_id"], row["target_on"].date()) in changed
     ]
     if entry.action == WITHDRAW:
         rows, remedy = locked, f"Tick “{UNLOCK_TOO}”, or choose another day."
-    named = [
-        f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
-        f"{_locked_by(row)}. {remedy}"
-        for row in rows[:MAX_DAYS]
-    ]
-    more = formatting.count(len(rows) - MAX_DAYS, "more locked day")
-    return [*named, f"The same holds for {more}."] if len(rows) > MAX_DAYS else named
+    return _first_days(
+        [
+            f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
+            f"{_locked_by(row)}. {remedy}"
+            for row in rows
+        ],
+        "more locked day",
+    )
 
 
 def _locked_by(row: Mapping[Hashable, Any]) -> str:
@@ -82,14 +83,14 @@ def changed_since(
     """
     overridden = edits.overridden_cells(shown, now)
     newest = {row["override_id"]: row for row in history.to_dict("records")}
-    told = [
-        f"{_place(cell, names)} {_done(newest.get(cell.override_id))} after you had "
-        "opened it. Look at it again, then save."
-        for cell in overridden[:MAX_DAYS]
-    ]
-    if len(overridden) > MAX_DAYS:
-        more = formatting.count(len(overridden) - MAX_DAYS, "more day")
-        told.append(f"The same holds for {more}.")
+    told = _first_days(
+        [
+            f"{_place(cell, names)} {_done(newest.get(cell.override_id))} after you had "
+            "opened it. Look at it again, then save."
+            for cell in overridden
+        ],
+        "more day",
+    )
     reforecast = [_place(cell, names) for cell in edits.reforecast_cells(shown, now)]
     if reforecast:
         told.append(
@@ -97,6 +98,15 @@ def changed_since(
             "opened the form. Check the numbers, then save."
         )
     return " ".join(told)
+
+
+def _first_days(sentences: Sequence[str], noun: str) -> list[str]:
+    """The sentences of the first days, and the number of the others."""
+    more = len(sentences) - MAX_DAYS
+    if more <= 0:
+        return list(sentences)
+    rest = f"The same holds for {formatting.count(more, noun)}."
+    return [*sentences[:MAX_DAYS], rest]
 
 
 def _place(cell: Cell, names: Mapping[str, str]) -> str:

@@ -96,8 +96,9 @@ def trailing_sum(
 ) -> Shaped[np.ndarray, "depot tail"]:
     """Sum over the `days` days up to and including each day from `first_step` on.
 
-    Flags are counted in integers, which take half the memory. Made of sums over 1, 2, 4, … days: that keeps float32 exact to its last digits, where a
-    difference of cumulative sums would need float64, and takes a third of the time.
+    Flags are counted in integers, which take half the memory. Made of sums over 1, 2, 4, …
+    days: that keeps float32 exact to its last digits, where a difference of cumulative sums
+    would need float64, and takes a third of the time.
     """
     n_depots, n_steps = value_dt.shape
     since, n_tail = first_step - days + 1, n_steps - first_step

@@ -41,7 +41,7 @@ def dashboard(
     ports.require_free(address, port)
     with open_context() as context:
         if as_json:
-            show_json({"url": page_url(address, port)})
+            show_json({"url": ports.url(address, port)})
         serve(context, address, port, insecure=insecure)
 
 
@@ -58,7 +58,7 @@ def serve(
     from dashboard.auth import login
     from dashboard.server.serve import is_private, streamlit_arguments
 
-    echo(f"Dashboard: {page_url(address, port)}  (Ctrl-C stops everything)")
+    echo(f"Dashboard: {ports.url(address, port)}  (Ctrl-C stops everything)")
     home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
     may_promote = is_private(address, home, insecure=insecure)
@@ -73,12 +73,6 @@ def serve(
     finally:
         child.terminate()
         child.wait()
-
-
-def page_url(address: str, port: int) -> str:
-    """The address of the pages; one of IPv6 stands in brackets."""
-    host = f"[{address}]" if ":" in address else address
-    return f"http://{host}:{port}"
 
 
 def _require_success(status: int) -> None:

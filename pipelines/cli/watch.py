@@ -48,8 +48,8 @@ def watch(
         )
     ports.require_free(address, port)
     if as_json:
-        show_json({"url": f"http://{address}:{port}"})
-    echo(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
+        show_json({"url": ports.url(address, port)})
+    echo(f"Watching: {ports.url(address, port)}/metrics  (Ctrl-C stops)")
     _serve(settings, address, port)
 
 

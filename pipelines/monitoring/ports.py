@@ -1,8 +1,14 @@
-"""Checks that a port can be listened on."""
+"""Checks that a port can be listened on, and the URL of what listens there."""
 
 import socket
 
 from forecaster.errors import BadInputError
+
+
+def url(address: str, port: int) -> str:
+    """The URL of a server; an address of IPv6 stands in brackets."""
+    host = f"[{address}]" if ":" in address else address
+    return f"http://{host}:{port}"
 
 
 def is_free(address: str, port: int) -> bool:

@@ -34,3 +34,15 @@ def test_a_port_that_was_left_is_free(taken):
 def test_doctor_tells_whether_it_is_in_use(taken, monkeypatch):
     monkeypatch.setattr(doctor_findings, "PORT", taken)
     assert f"{taken} is in use" in doctor_findings._port().message
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8501"),
+        ("::1", "http://[::1]:8501"),
+        ("localhost", "http://localhost:8501"),
+    ],
+)
+def test_an_address_of_ipv6_stands_in_brackets(address, url):
+    assert ports.url(address, 8501) == url
