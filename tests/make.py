@@ -135,7 +135,9 @@ def no_effects(panel: Panel) -> Effects:
     n_columns = len(effect_columns(panel, ()).names)
     nothing = np.zeros((0, n_columns), np.float32)
     fleet_f = np.zeros(n_columns, np.float32)
-    return Effects(CalendarEffects((), fleet_f, (), nothing, (), nothing), no_signals())
+    known_ff = np.zeros((n_columns, n_columns), np.float32)
+    calendar = CalendarEffects((), fleet_f, (), nothing, (), nothing, known_ff)
+    return Effects(calendar, no_signals())
 
 
 def _shapes(

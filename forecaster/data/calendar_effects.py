@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Float32, Int
 
 from forecaster.data.effect_columns import EffectColumns, effect_columns, effect_kinds
 from forecaster.data.panel import Panel, log_counts
-from forecaster.data.ridge import Rows, estimate_prior_sds, fit_ridge
+from forecaster.data.ridge import Coefficients, Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
 
 CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.25
@@ -46,6 +46,8 @@ class CalendarEffects:
       city_cf: Effects on a new depot of each city; rows as in `cities`.
       depot_ids: Depots with effects of their own.
       depot_df: Effects on each depot; rows as in `depot_ids`.
+      covariance_ff: Posterior covariance of a depot's effects: the fleet's, and on its
+        diagonal the mean variances of the deviations of cities and depots.
     """
 
     kinds: tuple[str, ...]
@@ -54,6 +56,7 @@ class CalendarEffects:
     city_cf: Float32[np.ndarray, "city feature"]
     depot_ids: tuple[str, ...]
     depot_df: Float32[np.ndarray, "depot feature"]
+    covariance_ff: Float32[np.ndarray, "feature feature"]
 
     def of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the effect of every day of a panel, days ahead included."""
@@ -68,6 +71,15 @@ class CalendarEffects:
             elif city in city_row:
                 effect_df[row] = self.city_cf[city_row[city]]
         return _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
+
+    def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
+        """Returns the standard deviation of the effect of every day, log counts.
+
+        It falls as days of a kind are observed; 0 on a day of no kind.
+        """
+        value_gtf = effect_columns(panel, self.kinds).value_gtf
+        variance_gt = ((value_gtf @ self.covariance_ff) * value_gtf).sum(axis=-1)
+        return np.sqrt(variance_gt)[panel.calendar.group_d]
 
     @cached_property
     def _city_row(self) -> dict[str, int]:
@@ -169,7 +181,7 @@ class _Problem:
         fleet_f = estimate_prior_sds(
             [cells.rows_less(self.columns.prior_mean_f)], prior_sd_f, family_f
         )
-        effect_f = self._fleet_effects(cells, fleet_f)
+        effect_f = self._fit_fleet(cells, fleet_f).mean_f
         city_f = CITY_SD_SHARE * fleet_f
         of_cities = cells.of_cities(effect_f)
         if len(of_cities) > 1:
@@ -189,18 +201,20 @@ class _Problem:
     ) -> CalendarEffects:
         """Fits the effects to the days that count."""
         cells = self._cells(counted_t)
-        fleet_f = self._fleet_effects(cells, prior_sds.fleet_f)
-        deviations = [
-            fit_ridge(rows, prior_sds.city_f).mean_f
-            for rows in cells.of_cities(fleet_f)
+        fleet = self._fit_fleet(cells, prior_sds.fleet_f)
+        fleet_f = fleet.mean_f
+        of_cities = [
+            fit_ridge(rows, prior_sds.city_f) for rows in cells.of_cities(fleet_f)
         ]
-        city_cf = fleet_f + np.stack(deviations)
+        city_cf = fleet_f + np.stack([fit.mean_f for fit in of_cities])
+        depot_df = city_cf[self._city_d]
+        variance_f = np.mean([fit.variance_f for fit in of_cities], axis=0)
         every = np.arange(self.panel.n_depots)
-        own = [
-            fit_ridge(rows, prior_sds.depot_f).mean_f
-            for rows in self._depot_rows(city_cf, counted_t, every)
-        ]
-        depot_df = city_cf[self._city_d] + np.stack(own)
+        for depot, rows in enumerate(self._depot_rows(city_cf, counted_t, every)):
+            own = fit_ridge(rows, prior_sds.depot_f)
+            depot_df[depot] += own.mean_f
+            variance_f += own.variance_f / len(every)
+        covariance_ff = fleet.covariance_ff + np.diag(variance_f)
         return CalendarEffects(
             self.columns.kinds,
             fleet_f.astype(np.float32),
@@ -208,14 +222,16 @@ class _Problem:
             city_cf.astype(np.float32),
             self.panel.depot_ids,
             depot_df.astype(np.float32),
+            covariance_ff.astype(np.float32),
         )
 
-    def _fleet_effects(
+    def _fit_fleet(
         self, cells: "_Cells", prior_sd_f: Float[np.ndarray, " feature"]
-    ) -> Float[np.ndarray, " feature"]:
+    ) -> Coefficients:
         """Effects on the whole fleet, shrunk towards their prior means."""
         mean_f = self.columns.prior_mean_f
-        return mean_f + fit_ridge(cells.rows_less(mean_f), prior_sd_f).mean_f
+        deviation = fit_ridge(cells.rows_less(mean_f), prior_sd_f)
+        return deviation._replace(mean_f=mean_f + deviation.mean_f)
 
     @cached_property
     def _cities(self) -> tuple[str, ...]:

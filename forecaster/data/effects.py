@@ -53,6 +53,10 @@ class Effects:
         )
         return calendar_dtf + signals_dtf
 
+    def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
+        """Standard deviation of the effect of every day, log counts; the calendar's alone."""
+        return self.calendar.sd_of(panel)
+
 
 def _as_known(
     effects: CalendarEffects, panel: Panel, horizon: int

@@ -21,10 +21,15 @@ class Rows(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """Posterior mean and variance of a regression's coefficients."""
+    """Posterior mean and covariance of a regression's coefficients."""
 
     mean_f: Float[np.ndarray, " feature"]
-    variance_f: Float[np.ndarray, " feature"]
+    covariance_ff: Float[np.ndarray, "feature feature"]
+
+    @property
+    def variance_f(self) -> Float[np.ndarray, " feature"]:
+        """Posterior variance of each coefficient."""
+        return np.diag(self.covariance_ff)
 
 
 def fit_ridge(rows: Rows, prior_sd_f: Float[np.ndarray, " feature"]) -> Coefficients:
@@ -38,7 +43,7 @@ def fit_ridge(rows: Rows, prior_sd_f: Float[np.ndarray, " feature"]) -> Coeffici
     precision_ff = weighted_rf.T @ rows.value_rf + np.diag(prior_sd_f**-2.0)
     covariance_ff = np.linalg.inv(precision_ff)
     mean_f = covariance_ff @ (weighted_rf.T @ rows.target_r)
-    return Coefficients(mean_f, np.diag(covariance_ff).copy())
+    return Coefficients(mean_f, covariance_ff)
 
 
 def estimate_prior_sds(

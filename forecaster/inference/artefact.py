@@ -32,7 +32,7 @@ from forecaster.inference.totals import TotalsTable
 TABLES = {
     "intervals": ("low_h", "high_h", "weekday_w", "depot_d"),
     "totals": ("fleet_q", "any_city_q", "city_cq"),
-    "calendar_effects": ("fleet_f", "city_cf", "depot_df"),
+    "calendar_effects": ("fleet_f", "city_cf", "depot_df", "covariance_ff"),
     "signal_effects": ("coefficient_hk", "centre_k", "scale_hk", "scale_hdk"),
 }
 """Arrays of each table, stored under `table/name`."""

@@ -36,7 +36,7 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
     first_weekday_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
     weekday_oh = (first_weekday_o1 + np.arange(evaluation_artefact.horizon)) % 7
     table = intervals.calibrate(
-        (actual_odh - median_odh) / forecasts.spread[..., None],
+        (actual_odh - median_odh) / forecasts.spread,
         forecasts.valid,
         weekday_oh,
         panel.depot_ids,
@@ -71,7 +71,7 @@ def _forecasts(artefact: Artefact, panel: Panel, origins: range) -> HoldoutForec
         )
         baseline.append(raw.baseline_dh)
         correction.append(raw.correction_dh)
-        spread.append(raw.spread_d)
+        spread.append(raw.spread_dh)
         valid.append(np.isfinite(actual[-1]) & ~raw.cold_start_d[:, None])
     return HoldoutForecasts(
         *map(np.stack, (baseline, correction, spread, actual, valid))

@@ -161,7 +161,7 @@ def _log_quantiles(
     low_dh, high_dh = intervals.bounds(
         artefact.intervals,
         median_dh,
-        raw.spread_d,
+        raw.spread_dh,
         weekday_h,
         panel.depot_ids,
         missing_d,

@@ -2,7 +2,8 @@
 
 Residuals are divided by their depot's own spread, pooled over depots, and kept per
 horizon day (Vovk et al., split conformal prediction). A factor per weekday
-and per depot corrects the width, shrunk towards 1 where data are few.
+and per depot corrects the width, shrunk towards 1 where data are few. On holidays and events the
+spread includes the standard deviation of their estimated effect (`RawForecast.spread_dh`).
 
 `calibrate` fits the table, called by `calibration.calibrate_artefact` after training; the
 artefact keeps it. `bounds` applies it to the medians of a forecast, called by `infer`.
@@ -152,7 +153,7 @@ def relative_difficulty(
 def bounds(
     table: IntervalTable,
     median_dh: Float[np.ndarray, "depot horizon"],
-    spread_d: Float[np.ndarray, " depot"],
+    spread_dh: Float[np.ndarray, "depot horizon"],
     weekday_h: Int[np.ndarray, " horizon"],
     depot_ids: Sequence[str],
     missing_d: Int[np.ndarray, " depot"] | None = None,
@@ -162,7 +163,7 @@ def bounds(
     Args:
       table: From `calibrate`.
       median_dh: Median, log counts.
-      spread_d: Spread of each depot at the origin, log counts.
+      spread_dh: Spread of each depot and day ahead, log counts.
       weekday_h: Weekdays of the days ahead, Monday is 0.
       depot_ids: Depots, in the order of the rows.
       missing_d: Newest open days whose demand is missing. Tomorrow is forecast from an
@@ -174,7 +175,7 @@ def bounds(
     high_dh = table.high_h * _stale_factors(table.high_h, missing_d)
     factor_of = dict(zip(table.depot_ids, table.depot_d, strict=True))
     factor_d = np.array([factor_of.get(depot, 1.0) for depot in depot_ids], np.float32)
-    width_dh = (factor_d * spread_d)[:, None] * table.weekday_w[weekday_h]
+    width_dh = factor_d[:, None] * spread_dh * table.weekday_w[weekday_h]
     return median_dh + low_dh * width_dh, median_dh + high_dh * width_dh
 
 

@@ -95,14 +95,14 @@ class HoldoutForecasts(NamedTuple):
     Attributes:
       baseline: Baseline forecast, log counts.
       correction: The network's correction to it, log counts.
-      spread: Spread of each depot at the origin, log counts.
+      spread: Spread of each depot and day ahead, log counts.
       actual: Orders per day, NaN where not observed.
       valid: Whether the day counts: it is observed, and the depot has a history of its own.
     """
 
     baseline: Float[np.ndarray, "origin depot horizon"]
     correction: Float[np.ndarray, "origin depot horizon"]
-    spread: Float[np.ndarray, "origin depot"]
+    spread: Float[np.ndarray, "origin depot horizon"]
     actual: Float[np.ndarray, "origin depot horizon"]
     valid: Bool[np.ndarray, "origin depot horizon"]
 

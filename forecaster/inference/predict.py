@@ -50,10 +50,17 @@ class RawForecast:
     # The network's correction to the baseline forecast.
     correction_dh: Float32[np.ndarray, "depot horizon"]
     spread_d: Float32[np.ndarray, " depot"]
+    # Standard deviation of the calendar's effect on the day.
+    effect_sd_dh: Float32[np.ndarray, "depot horizon"]
     # Depots without an observed day of their own.
     cold_start_d: Bool[np.ndarray, " depot"]
     # Whether the day was known at the origin to be closed.
     closed_dh: Bool[np.ndarray, "depot horizon"]
+
+    @property
+    def spread_dh(self) -> Float32[np.ndarray, "depot horizon"]:
+        """Spread of each day ahead: the depot's and that of the day's effect together."""
+        return np.hypot(self.spread_d[:, None], self.effect_sd_dh)
 
 
 @dataclass(frozen=True)
@@ -113,8 +120,10 @@ def _predict_pass(
 ) -> Iterator[RawForecast]:
     """Runs one pass, for origins with the same new depots and calendar ahead."""
     as_of_last = panel = panel.as_of(origins[-1])
-    _require_calendar(panel, artefact.horizon)
     n_origins = (origins[-1] - origins[0]).days + 1
+    _require_calendar(panel, artefact.horizon)
+    near = panel.last(EFFECT_DAYS + n_origins)
+    effect_sd_dt = artefact.effects.sd_of(near)
     own_d = _own_days(artefact, panel, panel.origin)
     panel = impute_from_peers(
         panel.last(receptive_field_days(artefact) + n_origins - 1), own_d
@@ -135,11 +144,13 @@ def _predict_pass(
     spread_do = np.concatenate([part.spread_do for part in predictions])
     for origin in origins:
         position, first = (origin - origins[0]).days, as_of_last.step(origin) + 1
+        near_first = near.step(origin) + 1
         yield RawForecast(
             origin_on=origin,
             baseline_dh=baseline_doh[:, position],
             correction_dh=correction_doh[:, position],
             spread_d=_of_new_depots(spread_do[:, position], own_d),
+            effect_sd_dh=effect_sd_dt[:, near_first : near_first + artefact.horizon],
             cold_start_d=own_d == 0,
             closed_dh=as_of_last.closed_dt[:, first : first + artefact.horizon],
         )

@@ -121,6 +121,34 @@ def test_a_first_christmas_is_expected_to_be_quiet_and_less_so_after_a_busy_than
     assert 0.7 * christmas[0] < christmas[1] < 0.0
 
 
+def sd_on(panel, day):
+    return of_day(panel, fit_calendar_effects(panel).sd_of(panel), day)
+
+
+def test_an_ordinary_day_has_no_effect_to_be_unsure_of(rng):
+    panel = fleet(rng, promotion=0.4)
+    np.testing.assert_array_equal(sd_on(panel, START + timedelta(days=21)), 0.0)
+
+
+def test_the_more_often_a_kind_of_day_was_seen_the_better_its_effect_is_known(rng):
+    before, after = (fleet(rng, promotion=0.4, days=days) for days in (76, 100))
+    promoted = START + timedelta(days=20)
+    assert (sd_on(before, CHRISTMAS) > 0.5).all()
+    assert (sd_on(after, CHRISTMAS) < 0.8 * sd_on(before, CHRISTMAS)).all()
+    assert (sd_on(after, promoted)[::2] < 0.3 * sd_on(after, CHRISTMAS)[::2]).all()
+
+
+def test_the_true_effect_lies_as_far_off_as_its_standard_deviation_says(rng):
+    promoted = START + timedelta(days=20)
+    distances = []
+    for true in rng.normal(0, 0.3, 40):
+        panel = fleet(rng, promotion=true, noise=0.2, days=100)
+        effects = fit_calendar_effects(panel)
+        effect_d = of_day(panel, effects.of(panel), promoted)
+        distances.append((effect_d[0] - true) / effects.sd_of(panel)[0, 20])
+    assert 0.5 < np.sqrt(np.mean(np.square(distances))) < 1.3
+
+
 def test_where_christmas_is_no_holiday_it_is_a_day_like_others(rng):
     panel = fleet(rng, days=76)
     names = panel.calendar.kinds.index("holiday: Christmas Day")

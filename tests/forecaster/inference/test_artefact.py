@@ -137,7 +137,7 @@ def test_a_changed_weight_fails_the_sha256(path):
         artefacts.load(path)
 
 
-@pytest.mark.parametrize("schema", [5, 99])
+@pytest.mark.parametrize("schema", [6, 99])
 def test_another_schema_has_its_own_message(path, schema):
     def change(arrays):
         manifest = json.loads(arrays[MANIFEST].tobytes())
@@ -147,7 +147,7 @@ def test_another_schema_has_its_own_message(path, schema):
 
     rewritten(path, change)
     with pytest.raises(
-        ArtefactError, match=rf"schema {schema}.*reads schema 6.*train again"
+        ArtefactError, match=rf"schema {schema}.*reads schema 7.*train again"
     ):
         artefacts.load(path)
 
@@ -168,9 +168,9 @@ def test_a_kept_artefact_keeps_its_forecast():
     (kept / "schema-N.json").write_text(json.dumps(quantiles))
     """
     kept = Path(__file__).parent / "kept"
-    artefact = artefacts.load(kept / "schema-6.npz")
+    artefact = artefacts.load(kept / "schema-7.npz")
     panel = make_panel(n_depots=3, n_days=100)
-    expected = json.loads((kept / "schema-6.json").read_text())
+    expected = json.loads((kept / "schema-7.json").read_text())
     result = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(result, name), values, rtol=1e-4)

@@ -56,7 +56,7 @@ def test_quantiles_never_cross_even_when_all_misses_lie_on_one_side():
     residual = np.full((10, 1), 0.3)
     table = calibrated(residual)
     low, high = intervals.bounds(
-        table, np.zeros((2, 1)), np.ones(2), np.zeros(1, int), ("D0", "D1")
+        table, np.zeros((2, 1)), np.ones((2, 1)), np.zeros(1, int), ("D0", "D1")
     )
     assert (low <= 0).all()
     assert (high >= 0).all()

@@ -20,7 +20,7 @@ def unseen_of(rng, plain_noise, network_noise, origins=22):
     centre = np.full(shape, np.log1p(200.0))
     plain = centre + rng.normal(0, 1, shape) * plain_noise
     network = centre + rng.normal(0, 1, shape) * network_noise
-    spread = np.full(shape[:2], 0.2)
+    spread = np.full(shape, 0.2)
     valid = np.ones(shape, bool)
     return HoldoutForecasts(plain, network - plain, spread, np.round(actual), valid)
 

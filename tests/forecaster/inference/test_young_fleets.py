@@ -114,12 +114,37 @@ def test_a_depot_closed_on_sundays_has_nothing_then_and_its_level_on_other_days(
     np.testing.assert_allclose(forecast, usual, rtol=0.2)
 
 
-def test_a_first_christmas_is_forecast_from_the_holidays_before_it():
+@pytest.fixture(scope="module")
+def christmas():
+    """Four days before the first one."""
     origin = CHRISTMAS - timedelta(days=4)
-    result, days = week_after(origin), days_after(origin)
+    return week_after(origin), days_after(origin)
+
+
+def test_a_first_christmas_is_forecast_from_the_holidays_before_it(christmas):
+    result, days = christmas
     step, ordinary = days.index(CHRISTMAS), days.index(CHRISTMAS - timedelta(days=2))
     for name, level in LEVELS.items():
         usual = [expected(level, day) for day in days]
         forecast = result.p50_dh[NAMES.index(name)]
         assert forecast[step] < 0.6 * usual[step], name
         assert forecast[ordinary] == pytest.approx(usual[ordinary], rel=0.25), name
+
+
+def test_the_band_of_a_first_christmas_is_wide_and_holds_it(christmas):
+    result, days = christmas
+    low_dh, high_dh = np.log1p(result.p10_dh), np.log1p(result.p90_dh)
+    step, ordinary = days.index(CHRISTMAS), days.index(CHRISTMAS - timedelta(days=2))
+    for name, level in LEVELS.items():
+        width_h = (high_dh - low_dh)[NAMES.index(name)]
+        assert width_h[step] > 1.5 * width_h[ordinary], name
+        truth = np.log1p(0.3 * expected(level, CHRISTMAS))
+        assert low_dh[NAMES.index(name), step] < truth, name
+
+
+def test_the_band_of_the_fleet_is_wide_on_a_first_christmas_too(christmas):
+    result, days = christmas
+    fleet = result.totals[0]
+    share_h = (fleet.p90_h - fleet.p10_h) / fleet.p50_h
+    step, ordinary = days.index(CHRISTMAS), days.index(CHRISTMAS - timedelta(days=2))
+    assert share_h[step] > 1.5 * share_h[ordinary]
