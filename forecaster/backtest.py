@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from forecaster import metrics
+from forecaster.config import min_training_days
 from forecaster.data.panel import Panel
 from forecaster.errors import CutoffError
 from forecaster.naive_forecasts import get_naive_forecast, seasonal_naive_scale
@@ -89,25 +90,39 @@ class BacktestForecasts:
 
 
 def split_holdout(
-    panel: Panel, holdout_days: int, horizon: int, stride: int = 1
+    panel: Panel,
+    holdout_days: int,
+    horizon: int,
+    stride: int = 1,
+    fewest_days: int | None = None,
 ) -> HoldoutSplit:
     """Holds out the last days, with an origin every `stride` days whose horizon fits inside.
 
     With a stride above 1, days after the last origin's horizon may be left unscored.
 
+    Args:
+      panel: Demand through the last day held out.
+      holdout_days: Days held out.
+      horizon: Days forecast.
+      stride: Days between origins.
+      fewest_days: Fewest days left before the holdout; those that a training needs by
+        default.
+
     Raises:
-      CutoffError: the holdout is shorter than the horizon, or leaves no training days.
+      CutoffError: the holdout is shorter than the horizon, or leaves too few days.
     """
+    if fewest_days is None:
+        fewest_days = min_training_days(horizon)
     if holdout_days < horizon:
         raise CutoffError(
             f"holdout_days is {holdout_days}, but a forecast of {horizon} days must fit "
             "in. Hold out more days, or shorten the horizon."
         )
     first = panel.n_steps - 1 - holdout_days
-    if first < 2 * horizon:
+    if first + 1 < fewest_days:
         raise CutoffError(
             f"The history has {panel.n_steps} days, and holding out {holdout_days} "
-            f"leaves {first + 1} to train on, fewer than {2 * horizon + 1}. Load earlier "
+            f"leaves {first + 1} to train on, fewer than {fewest_days}. Load earlier "
             "orders, or hold out fewer days."
         )
     steps = range(first, panel.n_steps - horizon, stride)

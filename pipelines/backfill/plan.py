@@ -165,7 +165,7 @@ def data_fingerprint(
     connection: sa.Connection, request: BackfillRequest, horizon: int
 ) -> DataFingerprint:
     """Summarises the data and models that a plan depends on."""
-    until = request.last + timedelta(days=horizon)
+    until = request.last + min(timedelta(days=horizon), date.max - request.last)
     return store.data_fingerprint(connection, request.last, until)
 
 

@@ -13,6 +13,8 @@ STEPS = ("train", "forecast", "score")
 """Steps of a backfill, in execution order."""
 DEFAULT_STEPS = ("forecast", "score")
 ONLY = ("missing", "all")
+MAX_ORIGINS = 3660
+"""Ten years; longer is a year mistyped."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class BackfillRequest:
     forecast, or `all`.
 
     Raises:
-      BadInputError: `last` is before `first`, or a step or option is unknown.
+      BadInputError: `last` is before `first` or more than `MAX_ORIGINS` days after it, or a
+        step or option is unknown.
     """
 
     first: date
@@ -39,6 +42,12 @@ class BackfillRequest:
             raise BadInputError(
                 f"--to is {self.last}, but must not lie before --from ({self.first}). "
                 "Swap them."
+            )
+        n_origins = (self.last - self.first).days + 1
+        if n_origins > MAX_ORIGINS:
+            raise BadInputError(
+                f"--from is {self.first} and --to is {self.last}, {n_origins:,} days, but a "
+                f"backfill has {MAX_ORIGINS:,} at most. Correct the year, or make several."
             )
         if not self.what or not set(self.what) <= set(STEPS):
             raise BadInputError(

@@ -1,10 +1,13 @@
 """Base class of the command groups: sets up logging and NumPy before a command runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
+
+MAX_INTEGER = 2**63 - 1
+"""Largest integer that Postgres stores."""
 
 
 class Command(TyperCommand):
@@ -18,7 +21,22 @@ class Command(TyperCommand):
         use_one_blas_thread()
         configure_logs()
         capture_library_logs()
+        _require_storable(ctx.params)
         return super().invoke(ctx)
+
+
+def _require_storable(parameters: Mapping[str, object]) -> None:
+    """Refuses numbers that no id and no limit can have.
+
+    Raises:
+      BadParameter: Postgres has no integer as large.
+    """
+    for value in parameters.values():
+        for number in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(number, int) and abs(number) > MAX_INTEGER:
+                raise typer.BadParameter(
+                    f"{number} is larger than any number here. Correct it."
+                )
 
 
 class CommandGroup(typer.Typer):

@@ -67,6 +67,10 @@ class PanelsAsKnown:
             last_day_on = last_day(connection)
         return cls(engine, max(origin, last_day_on or origin), zone)
 
+    def covers(self, origin: date) -> bool:
+        """Whether an origin lies within the days of the counts."""
+        return self._start_on <= origin <= self.last_origin
+
     def with_newest_counts(self, origin: date) -> Panel:
         """Returns the panel of the newest counts up to an origin, as `read_panel` does.
 

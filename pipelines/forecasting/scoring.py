@@ -14,6 +14,8 @@ from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels
 from pipelines.store import forecasts as store
 
+NO_NAIVE_FORECASTS = pa.table({name: [] for name in store.NAIVE_COLUMNS})
+
 
 def score_known_days(
     engine: sa.Engine,
@@ -53,15 +55,18 @@ def _score_origins(
     else:
         panels = read_panels()
     return sum(
-        _score(engine, panels.at(origin), horizon)
+        _score(engine, panels, origin, horizon)
         for origin, horizon in days_ahead.items()
     )
 
 
-def _score(engine: sa.Engine, panel: Panel, horizon: int) -> int:
+def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:
+    # Counts around an origin may have been withdrawn since: its old scores go then.
+    naive = NO_NAIVE_FORECASTS
+    if panels.covers(origin):
+        naive = _naive_forecasts(panels.at(origin), horizon)
     with engine.begin() as connection:
-        naive = _naive_forecasts(panel, horizon)
-        return store.score_origin(connection, panel.origin, horizon, naive)
+        return store.score_origin(connection, origin, horizon, naive)
 
 
 def _naive_forecasts(panel: Panel, horizon: int) -> pa.Table:

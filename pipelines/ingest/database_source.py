@@ -29,7 +29,9 @@ def write_rows(
         larger than `max_bytes`.
     """
     try:
-        engine = sa.create_engine(_with_driver(url), poolclass=sa.NullPool)
+        engine = sa.create_engine(
+            _with_driver(url, display_path), poolclass=sa.NullPool
+        )
         with (
             engine.connect() as connection,
             target.open("w", encoding="utf-8", newline="") as file,
@@ -71,8 +73,14 @@ def _rows(connection: sa.Connection, query: str, display_path: str) -> Iterator[
     yield from result
 
 
-def _with_driver(url: str) -> sa.URL:
-    parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
+def _with_driver(url: str, display_path: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
+    except ValueError:
+        raise RefusedFileError(
+            f"{display_path} is not a valid address: its port is no number. Write "
+            "postgresql://USER@HOST:PORT/DATABASE."
+        ) from None
     if parsed.drivername == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     return parsed

@@ -19,6 +19,8 @@ THOUSANDS_SEPARATOR = {".": ",", ",": "."}
 """The mark that separates thousands, by decimal mark."""
 MAX_TEXT_CHARS = 200
 MAX_COUNT = 1_000_000_000
+MAX_NUMBER = 1e15
+"""Largest value of a signal or an event: models square it in float32, which ends at 3e38."""
 WITH_SEPARATORS: dict[str, re.Pattern[str]] = {
     mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
     for mark, other in THOUSANDS_SEPARATOR.items()
@@ -175,8 +177,11 @@ def parse_day(cell: str, options: ParseOptions, ahead: int, since: date) -> date
 
 
 def parse_number(cell: str, options: ParseOptions) -> float:
-    """Parses a finite number, with or without thousands separators."""
-    return float(_decimal(cell, options.decimal))
+    """Parses a number up to `MAX_NUMBER`, with or without thousands separators."""
+    value = _decimal(cell, options.decimal)
+    if abs(value) > MAX_NUMBER:
+        raise ValueError(f"is beyond ±{MAX_NUMBER:.0e}")
+    return float(value)
 
 
 def parse_whole_number(cell: str, options: ParseOptions) -> int:

@@ -279,7 +279,11 @@ def without_credentials(location: str) -> str:
     """Returns a URL without user, password and options."""
     if "://" not in location:
         return location
-    parts = urlsplit(location)
+    try:
+        parts = urlsplit(location)
+    except ValueError:  # An address that is not valid, such as http://[::1/a.csv
+        scheme, _, rest = location.partition("://")
+        return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
     user, _, host = parts.netloc.rpartition("@")
     # Azure writes the container where others write the user.
     if user and ":" not in user and parts.scheme in ("abfs", "abfss"):

@@ -82,7 +82,7 @@ class Spool:
         return sorted(members, key=attrgetter("address"))
 
     def _is_remote(self, location: str) -> bool:
-        is_web = urlsplit(location).scheme in ("http", "https")
+        is_web = location.partition("://")[0].lower() in ("http", "https")
         return location == STDIN or self._query is not None or is_web
 
     def _copy_remote(self, location: str) -> SourceOrError:
@@ -235,8 +235,15 @@ def _is_loadable(name: str) -> bool:
 
 
 def _request(url: str) -> urllib.request.Request:
-    """Returns a request with the URL's user and password in its header."""
-    parts = urlsplit(url)
+    """Returns a request with the URL's user and password in its header.
+
+    Raises:
+      InvalidURL: it cannot be split into its parts.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise http.client.InvalidURL from None
     secret, _, host = parts.netloc.rpartition("@")
     request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)))  # noqa: S310 - as above
     if secret:

@@ -132,6 +132,6 @@ def _set_origin(context: NightlyContext, parent: Run) -> None:
     if done_run_id is not None:
         raise NothingToDoError(
             f"The night of {context.origin} is done (run {done_run_id}), and nothing has come "
-            f"in since. See 'harbor runs show {done_run_id}'; 'harbor forecast --origin "
-            f"{context.origin}' forecasts again."
+            f"in since; changed settings count from the next night. See 'harbor runs show "
+            f"{done_run_id}'; 'harbor forecast --origin {context.origin}' forecasts again."
         )

@@ -76,7 +76,8 @@ def evaluation_scores(
       point: What the points that are scored are made for.
     """
     window = (panel.origin - evaluation.trained_through).days
-    split = backtest.split_holdout(panel, window, evaluation.horizon)
+    # Its fit is done: of two weeks of history, one is left before the holdout.
+    split = backtest.split_holdout(panel, window, evaluation.horizon, fewest_days=1)
     forecasters = {"gru": as_forecaster(evaluation, point)}
     if champion is not None and _is_comparable(champion, evaluation):
         forecasters["champion"] = as_forecaster(champion, point)

@@ -52,9 +52,9 @@ def promote_if_better(
 ) -> PromotionDecision:
     """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
-    On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and
-    `MAX_MAPE_RATIO` times the champion's, and not the same to two decimals. It must not be trained on
-    older data than the champion. The first model of a fleet is promoted whatever its scores,
+    On the holdout, its evaluation model's MAPE must be at most the seasonal naive's, which is never
+    shown in its place, and at most `MAX_MAPE_RATIO` times the champion's, and differ from that;
+    both to the two decimals of the reason. It must not be trained on older data than the champion. The first model of a fleet is promoted whatever its scores,
     because nothing else can forecast. Before promotion the canary must pass. A decision is
     final.
 
@@ -128,16 +128,19 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
     challenger, naive, champion = (
         _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
     )
-    if not challenger <= naive:
+    is_as_good = _is_tie(challenger, naive)
+    if not (challenger < naive or is_as_good):
         promoted, outcome = is_first, "does not beat the seasonal naive"
         if is_first:
             outcome = "is the first model"
     elif challenger > MAX_MAPE_RATIO * champion:
         promoted, outcome = False, "is worse than the champion"
-    elif f"{challenger:.2f}" == f"{champion:.2f}":
+    elif _is_tie(challenger, champion):
         promoted, outcome = False, "is no better than the champion"
     else:
         promoted, outcome = True, "beats the seasonal naive"
+        if is_as_good:
+            outcome = "is as good as the seasonal naive"
         if challenger > champion:
             outcome += (
                 f" and is within {100 * (MAX_MAPE_RATIO - 1):.0f} % of the champion"
@@ -150,6 +153,11 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
     return PromotionDecision(
         version, promoted, f"{subject} {outcome}: {compared}, {days}."
     )
+
+
+def _is_tie(mape: float, other: float) -> bool:
+    """Whether two MAPEs are the same as printed; NaN is the same as nothing."""
+    return f"{mape:.2f}" == f"{other:.2f}" != "nan"
 
 
 def _mape(scores: dict[str, Any], model: str) -> float:

@@ -33,7 +33,10 @@ def test_stride_leaves_origins_out():
 
 @pytest.mark.parametrize(
     ("holdout", "message"),
-    [(5, r"holdout_days is 5.*forecast of 7 days"), (110, r"leaves 10 to train on")],
+    [
+        (5, r"holdout_days is 5.*forecast of 7 days"),
+        (110, r"leaves 10 to train on, fewer than 14"),
+    ],
 )
 def test_a_holdout_that_does_not_fit_is_refused(holdout, message):
     with pytest.raises(CutoffError, match=message):

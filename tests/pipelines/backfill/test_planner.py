@@ -1,6 +1,6 @@
 """A plan says of every slot what is done and why, and changes nothing."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -277,3 +277,10 @@ def test_time_is_estimated_from_past_runs(fleet, settings, add_model):
 def test_a_wrong_request_is_rejected(wrong, message):
     with pytest.raises(BadInputError, match=message):
         BackfillRequest(**{"first": START, "last": LAST} | wrong)
+
+
+def test_a_year_that_was_mistyped_is_refused_or_planned_to_be_left(fleet, settings):
+    with pytest.raises(BadInputError, match="a backfill has 3,660 at most"):
+        BackfillRequest(days_before(6), date.max)
+    plan = planned(fleet, settings, first=date.max, last=date.max, what=("forecast",))
+    assert [slot.reason_code for slot in plan.slots] == ["after_data"]

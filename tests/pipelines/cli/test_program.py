@@ -43,6 +43,16 @@ def test_h_is_short_for_help(words):
     assert harbor(*words, "-h") == harbor(*words, "--help")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["runs", "show"], ["runs", "list", "--limit"], ["files", "withdraw", "1"]],
+)
+def test_a_number_that_no_id_can_have_is_wrong_usage(words):
+    done = CliRunner().invoke(app, [*words, str(2**63)])
+    assert done.exit_code == 2
+    assert "is larger than any number here" in done.output
+
+
 @pytest.fixture
 def fleet(clean_engine, database_url, tmp_path, monkeypatch):
     """Three depots with a champion whose artefact is there."""

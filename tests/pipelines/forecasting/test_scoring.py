@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import scoring
 from pipelines.schema import (
     daily_counts,
@@ -131,6 +132,27 @@ def test_a_closure_that_was_corrected_gives_the_scores_of_its_open_days_back(fle
         connection.execute(sa.update(event_versions).values(superseded_at=NOW))
         connection.execute(sa.insert(event_versions), corrected)
     assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD[:2]}
+
+
+@pytest.mark.parametrize(
+    ("withdrawn", "left"),
+    [
+        pytest.param(daily_counts.c.service_on >= ORIGIN, set(), id="the last days"),
+        pytest.param(daily_counts.c.service_on < LAST, {LAST}, id="all but the last"),
+    ],
+)
+def test_scores_around_whose_origin_the_counts_were_withdrawn_go(
+    fleet, withdrawn, left
+):
+    assert scored(fleet) == EVERY
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(daily_counts).where(withdrawn))
+    counting.rebuild(fleet, NOW + timedelta(hours=1))
+    day = counting.default_origin(fleet)
+    panels = PanelsAsKnown.through_newest(fleet, day, UTC_ZONE)
+    scoring.score_known_days(fleet, UTC_ZONE, lambda: panels)
+    with fleet.connect() as connection:
+        assert set(connection.scalars(sa.select(scores.c.target_on))) == left
 
 
 def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):

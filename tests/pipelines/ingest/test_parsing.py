@@ -205,6 +205,20 @@ def test_a_count(written, count, reason):
     assert read("daily", "orders", written) == ([[count]], [reason])
 
 
+@pytest.mark.parametrize(
+    ("written", "value", "reason"),
+    [
+        ("-1e15", -1e15, None),
+        ("1e16", None, "is beyond ±1e+15"),
+        # As a float it would be infinite.
+        ("1e400", None, "is beyond ±1e+15"),
+        ("inf", None, "is not a number"),
+    ],
+)
+def test_a_value_of_a_signal(written, value, reason):
+    assert read("signals", "value", written) == ([[value]], [reason])
+
+
 @given(st.integers(0, 1_000_000_000))
 def test_a_count_with_commas_is_the_count_without(number):
     assert read("daily", "orders", f"{number:,}", f"{Decimal(number)}")[0][0] == [

@@ -119,6 +119,7 @@ def test_a_transfer_that_was_cut_is_refused(clean_engine, web, missing, state):
     [
         "http://me:s3cret@127.0.0.1:port/a.csv",
         "http://127.0.0.1:1/a b.csv?token=s3cret",
+        "http://me:s3cret@[::1/a.csv?token=s3cret",
     ],
 )
 def test_an_address_that_is_not_valid_is_refused_in_a_sentence(tmp_path, url):
@@ -307,6 +308,7 @@ def test_a_query_on_postgres_may_only_read(clean_engine, database_url, tmp_path)
     ("url", "query", "said"),
     [
         ("postgresql://me:s3cret@127.0.0.1:1/shop", "select 1", "cannot be queried"),
+        ("postgresql://me:s3cret@host:port/shop", "select 1", "its port is no number"),
         ("nosuch://me:s3cret@host/shop", "select 1", "driver is installed"),
         ("sqlite://", "create table a (b int)", "returns no rows"),
         ("sqlite://", "select * from sales", "no such table"),

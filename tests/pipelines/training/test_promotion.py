@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from forecaster.config import TaskConfig
+from forecaster.model.two_stage_fit import Recipe, fit_to_history
 from pipelines.training.backtesting import evaluation_scores
 from pipelines.training.promotion import decide
 from tests.make import make_artefact, make_panel
@@ -23,13 +25,17 @@ def scores(own, naive):
     [
         pytest.param(6.0, 9.0, False, True, "It beats the seasonal naive", id="better"),
         pytest.param(
-            9.0, 9.0, False, True, "It beats the seasonal naive", id="as good"
+            9.0, 9.0, False, True, "It is as good as the seasonal naive", id="as good"
+        ),
+        pytest.param(
+            9.004, 9.0, False, True, "It is as good as", id="as good, as printed"
         ),
         pytest.param(9.1, 9.0, False, False, "It does not beat", id="worse"),
         pytest.param(
             9.1, 9.0, True, True, "It is the first model", id="worse, but alone"
         ),
         pytest.param(None, 9.0, False, False, "It does not beat", id="undefined"),
+        pytest.param(None, None, False, False, "It does not beat", id="both undefined"),
     ],
 )
 def test_promotion_by_the_naive_and_the_first_model(
@@ -100,6 +106,18 @@ def test_a_champion_is_compared_only_on_days_that_it_has_not_seen():
     assert compared["champion"]["mape"] == compared["gru"]["mape"]
     for other in (saw_more, longer, None):
         assert "champion" not in evaluation_scores(panel, judged, other)["models"]
+
+
+@pytest.mark.parametrize(
+    ("n_days", "horizon"), [(14, 7), (21, 7), (28, 7), (28, 14), (126, 63)]
+)
+def test_a_model_of_the_shortest_history_is_evaluated(n_days, horizon):
+    panel = make_panel(n_depots=2, n_days=n_days, ahead=horizon + 14)
+    recipe = fit_to_history(panel, Recipe(TaskConfig(horizon=horizon)))
+    before = panel.origin - timedelta(days=recipe.train.validation_days)
+    model = make_artefact(panel.as_of(before), horizon)
+    models = evaluation_scores(panel, model)["models"]
+    assert all(score["mape"] > 0 for score in models.values())
 
 
 def test_evaluation_forecasts_see_the_data_as_known_then():
