@@ -13,7 +13,7 @@ from dashboard import queries
 from dashboard.planning import city_settings, fleet_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
-from dashboard.text import brief, formatting, ranking, summaries
+from dashboard.text import brief, last_day, occasions, ranking, summaries
 from dashboard.text.summaries import Figures
 
 
@@ -42,7 +42,7 @@ def brief_html(freshness: Freshness, today: date) -> str:
     worst = "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0])
     return html_brief.brief(
         decisions,
-        brief.last_day_sentence(scored, freshness.last_on, today),
+        last_day.sentence(scored, freshness.last_on, today),
         worst,
         estimated,
     )
@@ -64,14 +64,14 @@ def day_names(
     """Holidays and events by day of a city, or of all (''), in words."""
     events = queries.fleet_events(freshness)
     n_cities = len(cities(freshness))
-    return brief.day_names(events, n_cities, city, with_cities=with_cities)
+    return occasions.day_names(events, n_cities, city, with_cities=with_cities)
 
 
 def events_sentence(city: str, freshness: Freshness) -> str:
     """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
     names = day_names(city, freshness)
-    ahead = sorted(day for day in names if day.date() > freshness.origin)
-    listed = "; ".join(f"{formatting.day(day)}: {names[day]}" for day in ahead)
+    ahead = {day: names[day] for day in names if day.date() > freshness.origin}
+    listed = "; ".join(occasions.day_ranges(ahead))
     return f"▲ {listed}." if listed else ""
 
 

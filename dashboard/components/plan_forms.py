@@ -22,7 +22,7 @@ from dashboard.planning.overrides import (
 )
 from dashboard.planning.planning import Settings
 from dashboard.tables import html_tables, tables
-from dashboard.text import entry_problems, formatting, plan_summaries
+from dashboard.text import change_summaries, entry_problems, formatting
 
 ACTIONS = {
     SET: "Set orders",
@@ -62,7 +62,7 @@ def change_form(
         preview = edits.preview(week, settings, bands, edits.new_orders(made))
         _show_preview(preview, made, len(entry.chosen))
         unsure = _ask_if_sure(made, week, form)
-        sentence = plan_summaries.saved_sentence(made, _names(week), preview)
+        sentence = change_summaries.saved_sentence(made, _names(week), preview)
     # Refusal and confirmation replace each other, where the planner is looking.
     place = st.empty()
     is_saving = st.button("Save", type="primary", key=f"save {form}")
@@ -79,7 +79,7 @@ def change_form(
             is_begun = bool(entry.number) or entry.action != SET
             if is_begun:
                 _warn(entry_problems.before_saving(entry, made))
-            saved_change.message(is_begun)
+            saved_change.message(is_begun, entry.planner)
 
 
 def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entry:
@@ -105,6 +105,8 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot
     chosen = week[is_chosen]
+    now = change_summaries.now_sentence(chosen)
+    st.caption(formatting.escape_markdown(now))
     number, lock, unlock = "", False, False
     _keep_while_hidden(f"number {form}", f"locking {form}")
     if action == SET:
@@ -156,7 +158,7 @@ def _keep_while_hidden(*keys: str) -> None:
 
 
 def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) -> None:
-    sentence = plan_summaries.preview_sentence(preview, made)
+    sentence = change_summaries.preview_sentence(preview, made)
     left_out = n_chosen - len({change.cell for change in made})
     if left_out:
         days = formatting.count(left_out, "depot-day")
@@ -174,8 +176,8 @@ def _ask_if_sure(made: Sequence[Change], week: pd.DataFrame, form: str) -> str:
         return ""
     names = _names(week)
     sentence, label = (
-        plan_summaries.far_sentence(far, names),
-        plan_summaries.sure_label(far),
+        change_summaries.far_sentence(far, names),
+        change_summaries.sure_label(far),
     )
     st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
     # Other numbers are other boxes, without the tick.

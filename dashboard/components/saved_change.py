@@ -9,10 +9,10 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.planning import overrides
+from dashboard.planning import overrides, undo
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Batch, Cell
-from dashboard.text import formatting
+from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
@@ -21,11 +21,19 @@ FORMS = "forms of the page Plan"
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved change to confirm on the page; `undo` is its inverse."""
+    """A saved change to confirm on the page.
+
+    Attributes:
+      sentence: What was saved.
+      undo: The batch that takes it back; None for an undo.
+      is_new: Whether it has not been told yet.
+      is_earlier: Whether it was saved before the page was loaded.
+    """
 
     sentence: str
     undo: Batch | None
     is_new: bool = True
+    is_earlier: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ def save(batch: Batch, sentence: str) -> NoReturn:
         ids = overrides.add(batch)
     except BadInputError as error:
         refuse(NOT_SAVED, str(error))
-    forms.confirmation = Saved(sentence, overrides.inverse(batch, ids))
+    forms.confirmation = Saved(sentence, undo.inverse(batch, ids))
     forms.n_saved += 1
     forms.shown = {}
     st.rerun()
@@ -109,28 +117,48 @@ def refuse(consequence: str, reason: str) -> NoReturn:
     st.rerun()
 
 
-def message(is_begun: bool) -> None:
-    """The refusal of the run before, or the confirmation of the last change with its Undo.
+def message(is_begun: bool, planner: str) -> None:
+    """The refusal of the run before, or the last saved change with its Undo.
 
-    Once another change is begun, only the button is left of the confirmation.
+    Once another change is begun, only the button is left. What the planner saved before the
+    page was loaded is looked up in the database.
     """
     forms = of_session()
-    refusal, saved = forms.refusal, forms.confirmation
+    refusal = forms.refusal
     if refusal is not None:
         widgets.refusal(refusal.consequence, [refusal.reason])
         forms.refusal = None
         return
+    if forms.confirmation is None and planner:
+        forms.confirmation = _saved_earlier(planner)
+    saved = forms.confirmation
     if saved is None:
         return
     sentence = formatting.escape_markdown(saved.sentence)
     if saved.is_new:
         st.toast(sentence, icon=":material/check:")
         forms.confirmation = replace(saved, is_new=False)
-    if not is_begun:
+    if saved.is_earlier and not is_begun:
+        st.caption(sentence)
+    elif not is_begun:
         st.success(sentence, icon=":material/check:")
     label = "Undo the last change" if is_begun else "Undo"
     if saved.undo is not None and st.button(label, icon=":material/undo:", key="undo"):
         _undo(saved.undo)
+
+
+def _saved_earlier(planner: str) -> Saved | None:
+    """What a planner saved last; None where nothing can be undone."""
+    saved = queries.last_change(planner, queries.freshness())
+    changes = undo.last_changes(saved)
+    if not changes:
+        return None
+    names = dict(zip(saved["depot_id"], saved["name"], strict=True))
+    made_at = formatting.timestamp(saved["made_at"].iloc[0], queries.zone())
+    sentence = change_summaries.last_change_sentence(changes, names, made_at)
+    batch = Batch(tuple(changes), str(saved["reason"].iloc[0]), planner)
+    taken_back = undo.inverse(batch, saved["saved_id"].tolist())
+    return Saved(sentence, taken_back, is_new=False, is_earlier=True)
 
 
 def _undo(batch: Batch) -> NoReturn:

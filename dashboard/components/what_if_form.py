@@ -15,7 +15,7 @@ from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, edits
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables, tables
-from dashboard.text import formatting, plan_summaries, summaries
+from dashboard.text import change_summaries, formatting, summaries
 
 MIN_CHANGE, MAX_CHANGE = -100, 300
 """Change of demand in percent."""
@@ -106,6 +106,6 @@ def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) 
         },
         settings | {city_name: replace(city, vans=vans_left)},
     )
-    sentence = plan_summaries.consequence_sentence(preview, city)
+    sentence = change_summaries.consequence_sentence(preview, city)
     st.markdown(formatting.escape_markdown(sentence))
     st.html(html_tables.table(tables.change_preview(preview)))

@@ -6,6 +6,8 @@ depot_vans     vans that one depot needs, and their allocation within a city
 scenarios      vans that a city needs if they are pooled, and the chance that they suffice
 transfers      vans that move between depots
 city_settings  vans, capacity and service level of each city; saves them
-edits          what a planner typed → changes
+adjustments    a number or a change in percent, as typed
+edits          what a planner entered → changes
 overrides      saves changes of planned numbers, whole or not at all
+undo           the changes that take saved ones back
 """

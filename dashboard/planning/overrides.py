@@ -1,8 +1,8 @@
-"""Planners' overrides: a batch of changes, saved whole or not at all, and its inverse."""
+"""Planners' overrides: a batch of changes, saved whole or not at all."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 from dashboard import queries
@@ -56,11 +56,13 @@ class Change:
       cell: The day before the change.
       action: 'set', 'lock', 'unlock' or 'withdraw' (back to the model).
       orders: New number of orders; of 'set', and of 'lock' where it changes the number, too.
+      restores: Number of the earlier override that this brings back; None for none.
     """
 
     cell: Cell
     action: str
     orders: float | None = None
+    restores: int | None = None
 
 
 @dataclass(frozen=True)
@@ -149,35 +151,5 @@ def _as_json(change: Change) -> dict[str, object]:
         "action": change.action,
         "orders": change.orders,
         "seen": change.cell.override_id,
+        "restores": change.restores,
     }
-
-
-def inverse(batch: Batch, ids: Sequence[int]) -> Batch:
-    """The batch that takes a saved one back, unless somebody changed a day meanwhile."""
-    done = list(zip(batch.changes, ids, strict=True))
-    # Of a day that was unlocked and then withdrawn, the number comes back before the lock.
-    changes = [
-        undoing
-        for change, override_id in reversed(done)
-        for undoing in _undo(change, override_id)
-    ]
-    reason = f"{UNDO}{batch.reason}"[:MAX_REASON_LENGTH]
-    return replace(batch, changes=tuple(changes), reason=reason)
-
-
-def _undo(change: Change, override_id: int) -> list[Change]:
-    """The changes that restore the day; a lock of the model's number holds tonight's."""
-    before = change.cell
-    cell = replace(before, override_id=override_id)
-    number_back = [
-        Change(cell, SET, before.orders) if before.is_set else Change(cell, WITHDRAW)
-    ]
-    if change.action == SET:
-        return number_back
-    if change.action == WITHDRAW:
-        return [Change(cell, SET, before.orders)]
-    if change.action == UNLOCK:
-        # Without a number of a planner's, the lock holds the model's.
-        return [Change(cell, LOCK, before.orders if before.is_set else None)]
-    is_moved = change.orders is not None and change.orders != before.orders
-    return [Change(cell, UNLOCK), *(number_back if is_moved else [])]

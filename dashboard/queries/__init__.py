@@ -33,7 +33,12 @@ from dashboard.queries.fleet import (
     models,
 )
 from dashboard.queries.freshness import freshness, zone
-from dashboard.queries.overrides import busy_day_orders, city_settings, override_history
+from dashboard.queries.overrides import (
+    busy_day_orders,
+    city_settings,
+    last_change,
+    override_history,
+)
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
     backfills,

@@ -55,3 +55,23 @@ def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
         city=city,
         row_limit=MAX_OVERRIDES,
     )
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def last_change(planner: str, freshness: Freshness) -> pd.DataFrame:
+    """What a planner saved last, as long as it can be undone; requires a forecast.
+
+    Returns:
+      A row for each override: saved_id, action, saved_orders (NaN where withdrawn), saved_point
+      (the model's number of then), reason, made_at, name (of the depot); of its day before:
+      depot_id, target_on, point, model_point, override_id (NaN without one), is_set,
+      is_locked, basis. Empty where the forecast has changed since, or somebody a day.
+    """
+    return read(
+        sql.LAST_CHANGE,
+        numbers=["saved_orders", "saved_point", "point", "model_point", "override_id"],
+        days=["target_on"],
+        planner=planner.strip(),
+        origin=freshness.origin,
+        model=freshness.model,
+    )

@@ -13,6 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
 
+from dashboard.components import name_cookie
+
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 POLICY_VIOLATION = 1008
 """Close code of a refused web socket."""
@@ -20,10 +22,8 @@ POLICY_VIOLATION = 1008
 
 def content_security_policy(document: str) -> str:
     """The policy that lets a page run its own inline scripts, by hash, and nobody frame it."""
-    digests = [
-        hashlib.sha256(text.encode()).digest()
-        for text in INLINE_SCRIPT.findall(document)
-    ]
+    scripts = [*INLINE_SCRIPT.findall(document), name_cookie.SCRIPT]
+    digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
     return (
         f"default-src 'self'; script-src 'self' {hashes}; "

@@ -1,6 +1,7 @@
 """SQL of forecast scores."""
 
 from dashboard.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
+from pipelines.schema.planned_orders import OVERRIDES
 from pipelines.schema.published_scores import (
     MEASURES,
     PUBLISHED_BY_CITY,
@@ -155,7 +156,7 @@ join depots d using (depot_id)
 join names using (depot_id)
 left join forecasts f using (depot_id, origin_on, target_on, model_version)
 left join lateral (
-    select orders, reason, made_by from overrides
+    select orders, reason, made_by from ({OVERRIDES}) newest
     where depot_id = w.depot_id and target_on = w.target_on
     order by override_id desc limit 1
 ) o on o.orders is not null
@@ -164,9 +165,9 @@ order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 
 # The last override of each day that is known now, beside the forecast and the seasonal naive
 # of its time. Locking the forecast's own number changes nothing and is left out.
-OVERRIDE_ACCURACY = """
+OVERRIDE_ACCURACY = f"""
 with final as (
-    select distinct on (depot_id, target_on) * from overrides
+    select distinct on (depot_id, target_on) * from ({OVERRIDES}) all_of_them
     order by depot_id, target_on, override_id desc
 ), known as (
     select o.reason, o.orders, o.point, s.seasonal_naive, v.orders::float8 as actual
@@ -188,4 +189,4 @@ group by grouping sets ((), (reason))
 having count(*) > 0
 order by grouping(reason) desc, counted desc, reason
 limit :row_limit
-"""
+"""  # noqa: S608 - of our own words

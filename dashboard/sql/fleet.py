@@ -11,7 +11,11 @@ from dashboard.sql.shared import (
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.planned_orders import PLANNED_FORECASTS
+from pipelines.schema.planned_orders import (
+    OVERRIDES,
+    PLANNED_FORECASTS,
+    planned_forecasts,
+)
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 # `shown` is the newest origin's forecast: the champion's, else the newest. Its `made_at`
@@ -223,4 +227,29 @@ from overrides o join names n using (depot_id)
 where :city = '' or n.city = :city
 order by o.override_id desc
 limit :row_limit
+"""
+
+BEFORE_BATCH = planned_forecasts(
+    f"{OVERRIDES} where o.override_id < (select min(override_id) from batch)"
+)
+
+# The overrides that a planner saved last, together, beside their days as they were before.
+# None where the forecast is another one now, or somebody changed one of the days since.
+LAST_CHANGE = f"""
+with batch as (
+    select * from overrides where (made_by, made_at) = (
+        select made_by, made_at from overrides where made_by = :planner
+        order by override_id desc limit 1)
+), names as ({DEPOT_NAMES}), before as (
+    {BEFORE_BATCH}
+      and (f.depot_id, f.target_on) in (select depot_id, target_on from batch)
+)
+select b.override_id as saved_id, b.action, b.orders as saved_orders,
+       b.point as saved_point, b.reason, b.made_at, n.name, f.depot_id, f.target_on,
+       f.point, f.model_point, f.override_id, f.is_set, f.is_locked, f.basis
+from batch b join names n using (depot_id) join before f using (depot_id, target_on)
+where b.origin_on = :origin and not exists (
+    select from overrides later join batch changed using (depot_id, target_on)
+    where later.override_id > (select max(override_id) from batch))
+order by b.override_id
 """

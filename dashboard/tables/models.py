@@ -146,10 +146,7 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         {
             "Version": models["version"],
             "Status": models["role"].map(ROLES),
-            "Network weight": [
-                formatting.network_share(postprocessing.describe_share(share))
-                for share in shares
-            ],
+            "Network weight": list(map(postprocessing.describe_share, shares)),
             "Trained through": models["trained_through"],
             "MAPE": [mape for mape, _ in mapes],
             "Naive MAPE": [naive for _, naive in mapes],

@@ -2,8 +2,9 @@
 
 formatting        numbers, days and names
 summaries         sentences and key figures of query results
-plan_summaries    those of a plan                brief             what to look at today
-ranking           sort order of depots           depot_notices     what is unusual at a depot
-run_descriptions  runs and backfills as tables
+plan_summaries    those of a plan                change_summaries  those of its changes
+brief             what to look at today          last_day          how the last day went
+occasions         holidays and events            depot_notices     what is unusual at a depot
+ranking           sort order of depots           run_descriptions  runs and backfills as tables
 entry_problems    why a change of planned numbers is not saved
 """

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.planning.planning import Settings
-from dashboard.text import formatting, ranking, summaries
+from dashboard.text import formatting, occasions, ranking, summaries
 from dashboard.text.formatting import link
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
@@ -78,67 +78,6 @@ def decisions(
     ]
 
 
-def day_names(
-    events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
-) -> dict[pd.Timestamp, str]:
-    """The holidays and events of each day in words: 'Black Friday · Promotion in London'.
-
-    Args:
-      events: `queries.fleet_events`.
-      n_cities: Cities of the fleet; an event of fewer is followed by their names.
-      city: The only city that matters; '' for all.
-      with_cities: Whether the names of cities are wanted.
-    """
-    if city:
-        events = events[events["city"] == city]
-    # No event is of fewer than 0 cities, so that none are named.
-    n_all = n_cities if with_cities and not city else 0
-    return {
-        cast(pd.Timestamp, day): _names(own, set(own["city"]), n_all)
-        for day, own in events.groupby("day_on")
-    }
-
-
-def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
-    """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (−2 %)'.
-
-    Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
-    `queries.last_day`.
-    """
-    name = "Yesterday" if day == today - A_DAY else formatting.day(day, today)
-    counted = scored.dropna(subset=["actual"])
-    known = counted.dropna(subset=["point"])
-    if known.empty:
-        total = formatting.orders(counted["actual"].sum())
-        reason = "No forecast was made the night before."
-        if scored["is_expected"].any():
-            reason = "The forecast is not scored yet."
-        return f"{name}: {total} orders{_of_depots(counted, scored)}. {reason}"
-    actual, forecast = known["actual"].sum(), known["point"].sum()
-    share = formatting.signed_percent(_ratio(forecast, actual), 0)
-    sentence = (
-        f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "
-        f"{formatting.orders(forecast)} ({share})."
-    )
-    worst = known.iloc[0]
-    error = formatting.signed_percent(_ratio(worst["point"], worst["actual"]), 0)
-    if error == "0 %":
-        return sentence
-    where = f"{worst['name']}, {formatting.orders(worst['actual'])} orders"
-    if error == formatting.UNKNOWN:
-        return f"{sentence} Furthest off: {where}, forecast {formatting.orders(worst['point'])}."
-    direction = "high" if worst["point"] > worst["actual"] else "low"
-    return f"{sentence} Furthest off: {where}, forecast {error.lstrip('+−')} too {direction}."
-
-
-def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
-    """' of 3 of 24 depots', where some that were expected are not counted; else ''."""
-    n_expected = int((scored["is_expected"] | scored.index.isin(counted.index)).sum())
-    if len(counted) == n_expected:
-        return ""
-    return f" of {len(counted):,} of {formatting.count(n_expected, 'depot')}"
-
-
 def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
     """The cities whose shortages rest on estimated vans, sorted."""
     short = plan_days.loc[plan_days["short"] > 0, "city"].unique()
@@ -157,7 +96,9 @@ def _shortages(
     found = []
     for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
         own = short[short["target_on"] == day]
-        names = _names(events[events["day_on"] == day], list(own["city"]), n_cities)
+        names = occasions.names(
+            events[events["day_on"] == day], list(own["city"]), n_cities
+        )
         event = f", {names}" if names else ""
         text = (
             f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short"
@@ -167,21 +108,6 @@ def _shortages(
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         found.append(Decision(VANS, text, link_of_day, _places(own, day), is_severe))
     return found
-
-
-def _names(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
-    """The holidays and events of a day in some cities: 'Black Friday · Promotion in London'.
-
-    Those of the whole fleet are not followed by cities.
-    """
-    names = []
-    for key, own in events.groupby(["what", "is_holiday"]):
-        here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
-        if here:
-            name = formatting.occasion_name(*cast(tuple[str, bool], key))
-            where = f" in {formatting.listed(here)}" if len(own) < n_cities else ""
-            names.append(name + where)
-    return " · ".join(names)
 
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
@@ -368,7 +294,3 @@ def _versus_last_week(rows: pd.DataFrame) -> str:
     if math.isnan(ratio):
         return ""
     return f", {formatting.signed_percent(ratio, 0)} vs last week"
-
-
-def _ratio(value: float, base: float) -> float:
-    return value / base - 1 if base > 0 else math.nan

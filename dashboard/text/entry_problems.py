@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard.planning import edits, overrides
+from dashboard.planning import adjustments, edits, overrides
 from dashboard.planning.edits import Entry
 from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
 from dashboard.text import formatting
@@ -30,7 +30,7 @@ def all_problems(entry: Entry, made: Sequence[Change], unsure: str) -> list[str]
 
 def before_saving(entry: Entry, made: Sequence[Change]) -> list[str]:
     """A sentence for a number that is not understood or out of range, and for locked days."""
-    wrong = [edits.problem(entry.number)] if entry.action == SET else []
+    wrong = [adjustments.problem(entry.number)] if entry.action == SET else []
     wrong += overrides.range_problems(made)
     is_barred = entry.action != UNLOCK and not entry.unlock
     return [each for each in wrong if each] + (

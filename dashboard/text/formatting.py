@@ -185,11 +185,6 @@ def link(page: str, **query: str) -> str:
     return f"{page}?{urlencode(query)}"
 
 
-def network_share(delivers: str) -> str:
-    """What a model delivers: '40 % network' becomes '40 % of the network's correction'."""
-    return delivers.replace(" % network", " % of the network's correction")
-
-
 def quoted(reason: str) -> str:
     """What a planner wrote, in quotation marks: '“Bridge closed”'."""
     return f"“{reason}”"

@@ -1,6 +1,6 @@
-"""Key figures and sentences of a plan and of its changes; no I/O."""
+"""Key figures and sentences of a plan; no I/O."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Change
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
@@ -125,12 +124,14 @@ def shortage_sentence(plan: pd.DataFrame, days: pd.DataFrame) -> str:
     """
     lacking = (plan["needed"] - plan["allocated"]).groupby(plan["target_on"]).sum()
     listed = [
-        f"{formatting.day(row['target_on'])}: {lacking[row['target_on']]:,} vans short if each "
-        f"depot stands alone, {row['short']:,} if vans are moved between depots on the day."
+        f"{formatting.day(row['target_on'])} {lacking[row['target_on']]:,} "
+        f"({row['short']:,} if moved)"
         for row in days.to_dict("records")
         if 0 < row["short"] != lacking[row["target_on"]]
     ]
-    return " ".join(listed)
+    if not listed:
+        return ""
+    return f"Vans short if none is moved between depots: {', '.join(listed)}."
 
 
 def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:
@@ -138,103 +139,3 @@ def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:
     day_range = formatting.day_range(days["target_on"].min(), days["target_on"].max())
     as_of = formatting.timestamp(now, zone)
     return f"{days['city'].iloc[0]}, {day_range}; printed {as_of} ({zone.key})"
-
-
-def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
-    """Describes the effect of changes before they are saved, from `edits.preview`."""
-    cells = formatting.count(len({each.cell for each in changes}), "number")
-    orders, vans = _sums(preview)
-    short = int(preview["short_before"].sum()), int(preview["short_after"].sum())
-    shortage = ""
-    if short[0] != short[1]:
-        shortage = f", van-days short {short[0]:,} → {short[1]:,}"
-    return f"{cells}: {orders} orders, {vans} vans{shortage}."
-
-
-def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
-    """Consequence of a scenario for the vans of a depot and of its city, from `edits.preview`."""
-    _, vans = _sums(preview)
-    days = formatting.day_range(preview["target_on"].min(), preview["target_on"].max())
-    needed = f"Vans needed here on {days}: {vans}."
-    if city.vans is None:
-        return f"{needed} The number of vans in {city.city} is not known."
-    short = preview[preview["short_after"] > 0]
-    if short.empty:
-        return f"{needed} {city.city} has enough vans then."
-    listed = [
-        f"{formatting.day(row['target_on'])}: {row['short_after']:,} "
-        f"({row['short_before']:,} without the scenario)"
-        for row in short.to_dict("records")
-    ]
-    total = ""
-    if len(short) > 1:
-        before, after = preview["short_before"].sum(), preview["short_after"].sum()
-        total = f" Together {after:,} van-days ({before:,} without the scenario)."
-    return f"{needed} Vans short in {city.city} on {'; '.join(listed)}.{total}"
-
-
-def _sums(preview: pd.DataFrame) -> tuple[str, str]:
-    """'3,410 → 3,751', of orders and of vans."""
-    return _sum(preview, "orders"), _sum(preview, "vans")
-
-
-def _sum(preview: pd.DataFrame, name: str) -> str:
-    before = formatting.orders(preview[f"{name}_before"].sum())
-    after = formatting.orders(preview[f"{name}_after"].sum())
-    return before if before == after else f"{before} → {after}"
-
-
-def far_sentence(far: Sequence[Change], names: dict[str, str]) -> str:
-    """Names the numbers of `edits.far_from_model`, one or more."""
-    places = [
-        f"{formatting.day(each.cell.day_on)} at {names[each.cell.depot]}"
-        for each in far
-    ]
-    models = [formatting.orders(each.cell.model_orders) for each in far]
-    numbers = [formatting.orders(each.orders or 0.0) for each in far]
-    if len(far) > 1:
-        listed = formatting.listed(
-            [
-                f"{place} ({number}, model {model})"
-                for place, number, model in zip(places, numbers, models, strict=True)
-            ]
-        )
-        return (
-            f"{len(far):,} numbers are more than 3 times the model's, or less than a third "
-            f"of them: {listed}."
-        )
-    is_more = (far[0].orders or 0.0) > far[0].cell.model_orders
-    relation = "more than 3 times" if is_more else "less than a third of"
-    return f"{numbers[0]} orders on {places[0]} are {relation} the model's {models[0]}."
-
-
-def sure_label(far: Sequence[Change]) -> str:
-    """The label of the box that confirms the numbers of `edits.far_from_model`."""
-    numbers = {formatting.orders(each.orders or 0.0) for each in far}
-    if len(numbers) == 1:
-        return f"Yes, {numbers.pop()} is right"
-    return f"Yes, these {len(far):,} numbers are right"
-
-
-def saved_sentence(
-    changes: Sequence[Change], names: dict[str, str], preview: pd.DataFrame
-) -> str:
-    """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders, 7 → 9 vans.'."""
-    depots = list(dict.fromkeys(change.cell.depot for change in changes))
-    days = [change.cell.day_on for change in changes]
-    who = (
-        names[depots[0]] if len(depots) == 1 else formatting.count(len(depots), "depot")
-    )
-    orders, vans = _sums(preview)
-    actions = {change.action for change in changes}
-    action = WITHDRAW if WITHDRAW in actions else changes[0].action
-    done = {
-        SET: "",
-        LOCK: "locked, ",
-        UNLOCK: "unlocked, ",
-        WITHDRAW: "back to the model, ",
-    }
-    return (
-        f"Saved: {who}, {formatting.day_range(min(days), max(days))}: {done[action]}"
-        f"{orders} orders, {vans} vans."
-    )

@@ -150,8 +150,6 @@ def _result(row: Mapping[Any, Any]) -> str:
     metrics = dict(row["metrics"])
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
-    if isinstance(metrics.get("delivers"), str):
-        metrics["delivers"] = formatting.network_share(metrics["delivers"])
     return describe(metrics)
 
 

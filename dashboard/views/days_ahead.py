@@ -69,11 +69,9 @@ totals = days_ahead.daily_totals(city, freshness)
 widgets.chart(
     charts.daily_totals,
     totals,
-    "Total orders per day: actuals of the last three weeks, and what is planned for "
-    f"{formatting.next_days(freshness.horizon)}. Triangles mark holidays and events; paler "
-    "bars have depots with missing data. Totals are sums of the depots' planned numbers, the "
-    "model's where no planner changed them; the thin line is the 80 % band of the "
-    "total, moved with them, not a sum of the depots' bands.",
+    f"Orders per day: the last three weeks, and {formatting.next_days(freshness.horizon)} as "
+    "planned. Triangles mark holidays and events; paler bars have depots with missing data. "
+    "Thin line: the 80 % band of the total, not the depots' bands added up.",
     tables.daily_totals(totals),
     "daily-totals",
 )

@@ -77,7 +77,7 @@ class Postprocessing:
 
 
 def describe_share(share: float | None) -> str:
-    """Describes a share of the network's correction for people.
+    """Which forecast a share delivers: 'baseline', 'network' or '40 % of the network's correction'.
 
     Args:
       share: `Postprocessing.network_share`; None if it was not recorded.
@@ -86,7 +86,9 @@ def describe_share(share: float | None) -> str:
         return "–"
     if share == 0:
         return "baseline"
-    return "network" if share == 1 else f"{100 * share:.0f} % network"
+    return (
+        "network" if share == 1 else f"{100 * share:.0f} % of the network's correction"
+    )
 
 
 class HoldoutForecasts(NamedTuple):

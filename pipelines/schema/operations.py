@@ -22,6 +22,8 @@ overrides = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
+    # The earlier override whose number an undo brought back; its planner and reason apply.
+    sa.Column("restores", sa.BigInteger),
     sa.CheckConstraint("action in ('set','lock','unlock','withdraw')", name="action"),
     sa.CheckConstraint(
         "case action when 'withdraw' then orders is null "

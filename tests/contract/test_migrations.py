@@ -101,6 +101,24 @@ def test_the_point_of_old_forecasts_is_their_median(empty_engine):
         assert locked(connection)["p50"] == 20
 
 
+def test_overrides_are_kept_by_the_column_that_says_what_an_undo_restores(empty_engine):
+    migrate.upgrade(empty_engine)
+    with empty_engine.begin() as connection:
+        connection.execute(
+            sa.text(
+                FORECAST_OF_0004.replace("p10,", "p10, point,").replace(
+                    "10, 20", "10, 20, 20"
+                )
+            )
+        )
+        before = locked(connection)
+    migrate.downgrade(empty_engine, "0005_point")
+    migrate.upgrade(empty_engine)
+    with empty_engine.connect() as connection:
+        after = connection.scalar(sa.text("select to_jsonb(o) from overrides o"))
+    assert after == before
+
+
 def test_a_table_nobody_migrated_is_found(empty_engine):
     migrate.upgrade(empty_engine)
     with empty_engine.begin() as connection:

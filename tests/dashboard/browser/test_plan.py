@@ -113,6 +113,43 @@ def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
     assert heading["y"] < browser.SIZES["phone"][1], "seen without scrolling"
 
 
+def test_a_planners_name_is_kept_by_the_browser_and_never_in_the_address(fleet, visit):
+    name = 'Zoë O\'Brien & "Co"; <b>'
+    window = visit(fleet)
+    window.to("/plan?city=Rotterdam")
+    field = window.page.locator(".st-key-name-in-change input")
+    field.fill(name)
+    field.press("Enter")
+    window.page.wait_for_function("() => document.cookie.includes('harbor_planner=Zo')")
+    window.page.locator("table.hf-plan a").last.click()
+    window.page.wait_for_url("**depot=*")
+    window.settled()
+    assert field.input_value() == name
+    assert "Zo" not in window.page.url
+    field.fill("Anna")
+    field.press("Enter")
+    window.page.wait_for_function("() => document.cookie.includes('planner=Anna')")
+    window.to("/depot?depot=RTM-01")
+    window.page.get_by_text("Change orders").click()
+    window.settled()
+    assert field.input_value() == "Anna"
+
+
+def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/plan?city=London&depot=LON-02")
+    page = window.page
+    fill_in(page, "7777", "Harbour road works until noon", "Ann")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator("table").get_by_text("Harbour road works").wait_for()
+    assert window.too_wide() <= 0
+    labels = page.locator(".st-key-plan-form [data-testid=stButtonGroup] button")
+    tops = {labels.nth(n).bounding_box()["y"] for n in range(labels.count())}
+    assert len(tops) == 1, "on one line"
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone: 1 number as before.").first.wait_for()
+
+
 def test_a_depot_is_changed_on_its_own_page(fleet, visit):
     window = visit(fleet)
     window.to("/depot?depot=RTM-01")
@@ -121,10 +158,11 @@ def test_a_depot_is_changed_on_its_own_page(fleet, visit):
     fill_in(page, "+50 %", "A fair", "Ben")
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: Waalhaven").first.wait_for()
-    page.get_by_text("Set by Ben: “A fair”").wait_for()
+    note = page.locator("table").get_by_text("Set by Ben: “A fair”")
+    note.wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone: 1 number as before.").first.wait_for()
-    page.get_by_text("Set by Ben: “A fair”").wait_for(state="detached")
+    note.wait_for(state="detached")
 
 
 def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):

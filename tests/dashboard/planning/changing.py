@@ -1,7 +1,7 @@
 """Saves one change of one depot's day, as the form does."""
 
 from dashboard import queries
-from dashboard.planning import edits, overrides
+from dashboard.planning import edits, overrides, undo
 from dashboard.planning.overrides import LOCK, SET, Batch, Change
 
 
@@ -18,7 +18,9 @@ def batch(action, orders, seen, by="Anna", reason="A strike"):
     return Batch((Change(seen, action, numbered),), reason, by)
 
 
-def change(action=SET, orders=None, depot="LON-01", day=None, by="Anna"):
+def change(
+    action=SET, orders=None, depot="LON-01", day=None, by="Anna", reason="A strike"
+):
     """Saves the change, and returns the batch that undoes it."""
-    made = batch(action, orders, cell(depot, day), by)
-    return overrides.inverse(made, overrides.add(made))
+    made = batch(action, orders, cell(depot, day), by, reason)
+    return undo.inverse(made, overrides.add(made))

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from dashboard.planning import edits, overrides
+from dashboard.planning import edits, overrides, undo
 from dashboard.planning.overrides import (
     LOCK,
     SET,
@@ -158,7 +158,7 @@ def test_the_same_change_is_not_stored_twice(tomorrow):
     assert len(history()) == 1
 
 
-@pytest.mark.parametrize(
+EVERY_ACTION = pytest.mark.parametrize(
     ("before", "action", "orders"),
     [
         pytest.param([], SET, 900, id="a first number"),
@@ -172,15 +172,94 @@ def test_the_same_change_is_not_stored_twice(tomorrow):
         pytest.param([(LOCK, 700)], UNLOCK, None, id="an unlocking of a number"),
     ],
 )
+
+
+def row_of(day, depot=DEPOT):
+    week = queries.fleet_week(queries.freshness())
+    is_cell = (week["depot_id"] == depot) & (week["target_on"].dt.date == day)
+    [row] = week[is_cell].to_dict("records")
+    return row
+
+
+@EVERY_ACTION
 def test_undo_restores_the_day_as_it_was(tomorrow, before, action, orders):
+    """With the planner and the reason of its number; the history has who undid it."""
+    for earlier, number in before:
+        change(earlier, number, day=tomorrow, reason="Roadworks")
+    was, row = cell(DEPOT, tomorrow), row_of(tomorrow)
+    taken_back = change(action, orders, day=tomorrow, by="Ben")
+    assert cell(DEPOT, tomorrow) != was
+    overrides.add(taken_back)
+    assert replace(cell(DEPOT, tomorrow), override_id=was.override_id) == was
+    for name in ("made_by", "override_reason"):
+        assert row_of(tomorrow)[name] == row[name]
+    newest = history().iloc[0]
+    assert (newest["made_by"], newest["reason"]) == ("Ben", "Undo: A strike")
+
+
+def test_undo_of_a_change_after_an_undo_still_knows_the_first_planner(tomorrow):
+    change(SET, 700, day=tomorrow)
+    for orders in (900, 950):
+        overrides.add(change(SET, orders, day=tomorrow, by="Ben"))
+    assert (row_of(tomorrow)["point"], row_of(tomorrow)["made_by"]) == (700, "Anna")
+
+
+def test_a_lock_that_an_undo_restored_is_told_by_who_locked(tomorrow):
+    change(LOCK, 700, day=tomorrow)
+    overrides.add(change(UNLOCK, day=tomorrow, by="Ben"))
+    with pytest.raises(BadInputError, match="is locked by Anna"):
+        change(SET, 900, day=tomorrow)
+
+
+@pytest.mark.parametrize(
+    ("day", "orders"), [(0, 701.0), (1, 700.0)], ids=["another number", "another day"]
+)
+def test_a_number_is_nobody_elses_than_that_of_the_day(tomorrow, day, orders):
+    change(SET, 700, day=tomorrow)
+    first = cell(DEPOT, tomorrow).override_id
+    target = tomorrow + timedelta(days=day)
+    made = Change(cell(DEPOT, target), SET, orders, restores=first)
+    overrides.add(Batch((made,), "A fair", "Ben"))
+    assert row_of(target)["made_by"] == "Ben"
+
+
+def last_changes(planner="Ben"):
+    return undo.last_changes(queries.last_change(planner, queries.freshness()))
+
+
+@EVERY_ACTION
+def test_a_change_is_undone_the_same_from_the_database(
+    tomorrow, before, action, orders
+):
     for earlier, number in before:
         change(earlier, number, day=tomorrow)
-    was = cell(DEPOT, tomorrow)
-    undo = change(action, orders, day=tomorrow)
-    assert cell(DEPOT, tomorrow) != was
-    overrides.add(undo)
-    assert replace(cell(DEPOT, tomorrow), override_id=was.override_id) == was
-    assert history()["reason"].iloc[0] == "Undo: A strike"
+    taken_back = change(action, orders, day=tomorrow, by="Ben")
+    batch_of = Batch(tuple(last_changes()), "A strike", "Ben")
+    assert undo.inverse(batch_of, [cell(DEPOT, tomorrow).override_id]) == taken_back
+    assert not last_changes("Anna"), "his is newer"
+
+
+def test_a_batch_is_undone_as_a_whole_from_the_database(tomorrow):
+    change(LOCK, 700, day=tomorrow)
+    both = edits.changes(
+        [cell(DEPOT, tomorrow)], WITHDRAW, None, lock=False, unlock=True
+    )
+    other = cell("LON-02", tomorrow)
+    made = Batch((*both, Change(other, SET, 30.0)), "A strike", "Ben")
+    ids = overrides.add(made)
+    batch_of = Batch(tuple(last_changes()), "A strike", "Ben")
+    assert undo.inverse(batch_of, ids) == undo.inverse(made, ids)
+    change(SET, 31, depot="LON-02", day=tomorrow, by="Anna")
+    assert not last_changes(), "changed since"
+
+
+def test_neither_an_undo_nor_a_change_of_an_earlier_forecast_is_undone(tomorrow, write):
+    overrides.add(change(SET, 900, day=tomorrow, by="Ben"))
+    assert not last_changes()
+    change(SET, 950, day=tomorrow, by="Ben")
+    assert last_changes()
+    write(sa.update(schema.overrides).values(origin_on=tomorrow - timedelta(days=2)))
+    assert not last_changes()
 
 
 @pytest.mark.parametrize("locked", [None, 900.0], ids=["the model's", "a planner's"])
@@ -191,10 +270,10 @@ def test_a_locked_day_is_unlocked_and_withdrawn_together_and_undone_so(
     was = cell(DEPOT, tomorrow)
     both = tuple(edits.changes([was], WITHDRAW, None, lock=False, unlock=True))
     made = Batch(both, "A strike", "Ben")
-    undo = overrides.inverse(made, overrides.add(made))
+    taken_back = undo.inverse(made, overrides.add(made))
     now = cell(DEPOT, tomorrow)
     assert (now.orders, now.is_set, now.is_locked) == (was.model_orders, False, False)
-    overrides.add(undo)
+    overrides.add(taken_back)
     assert replace(cell(DEPOT, tomorrow), override_id=was.override_id) == was
 
 
@@ -203,20 +282,20 @@ def test_undo_of_the_models_number_locked_over_a_planners_restores_the_planners(
 ):
     model = cell(DEPOT, tomorrow).orders
     change(SET, model + 80, day=tomorrow)
-    undo = change(LOCK, model, day=tomorrow)
-    overrides.add(undo)
+    taken_back = change(LOCK, model, day=tomorrow)
+    overrides.add(taken_back)
     found = cell(DEPOT, tomorrow)
     assert (found.orders, found.is_set, found.is_locked) == (model + 80, True, False)
 
 
 def test_undo_of_an_unlocking_after_another_night_sets_no_number(tomorrow, write):
     change(LOCK, day=tomorrow)
-    undo = change(UNLOCK, day=tomorrow)
+    taken_back = change(UNLOCK, day=tomorrow)
     f = schema.forecasts.c
     is_day = (f.depot_id == DEPOT) & (f.target_on == tomorrow)
     write(sa.update(schema.forecasts).where(is_day).values(point=f.point + 10))
     model = cell(DEPOT, tomorrow).model_orders
-    overrides.add(undo)
+    overrides.add(taken_back)
     found = cell(DEPOT, tomorrow)
     assert (found.orders, found.is_set, found.is_locked) == (model, False, True)
 
@@ -236,10 +315,10 @@ def test_unlocking_after_another_night_gives_the_number_of_its_preview(
 
 
 def test_undo_does_not_take_back_what_somebody_else_did_since(tomorrow):
-    undo = change(SET, 900, day=tomorrow)
+    taken_back = change(SET, 900, day=tomorrow)
     change(SET, 950, day=tomorrow, by="Ben")
     with pytest.raises(BadInputError, match="was set to 950 by Ben"):
-        overrides.add(undo)
+        overrides.add(taken_back)
     assert cell(DEPOT, tomorrow).orders == 950
 
 

@@ -153,15 +153,3 @@ def test_a_range_of_one_day_is_that_day():
     friday, sunday = date(2026, 11, 27), date(2026, 11, 29)
     assert formatting.day_range(friday, friday) == "Fri 27 Nov"
     assert formatting.day_range(friday, sunday) == "Fri 27 Nov – Sun 29 Nov"
-
-
-@pytest.mark.parametrize(
-    ("delivers", "expected"),
-    [
-        ("40 % network", "40 % of the network's correction"),
-        ("baseline", "baseline"),
-        ("network", "network"),
-    ],
-)
-def test_what_a_model_delivers_is_a_share_of_the_correction(delivers, expected):
-    assert formatting.network_share(delivers) == expected

@@ -1,13 +1,12 @@
 """Sentences and key figures of a plan."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import LOCK, SET, WITHDRAW, Cell, Change
 from dashboard.text import plan_summaries
 
 ZONE = ZoneInfo("Europe/London")
@@ -97,70 +96,6 @@ def test_settings_are_stated_with_who_saved_them(settings, expected):
     assert text == f"London: {expected}"
 
 
-def preview(orders, vans, short=(0, 0)):
-    names = ("orders_before", "orders_after", "vans_before", "vans_after")
-    row = dict(zip(names, (*orders, *vans), strict=True))
-    row |= {"short_before": short[0], "short_after": short[1]}
-    return pd.DataFrame([row]).assign(target_on=DAYS[0])
-
-
-def test_a_preview_says_what_a_change_does():
-    cell = Cell("A", date(2025, 11, 27), 341.0, 341.0)
-    text = plan_summaries.preview_sentence(
-        preview((341, 420), (7, 9), (0, 2)), [Change(cell, SET, 420)]
-    )
-    assert text == "1 number: 341 → 420 orders, 7 → 9 vans, van-days short 0 → 2."
-
-
-@pytest.mark.parametrize(
-    ("vans", "short", "expected"),
-    [
-        (30, (0, 0), "London has enough vans then."),
-        (30, (1, 3), "Vans short in London on Thu 27 Nov: 3 (1 without the scenario)."),
-        (None, (0, 0), "The number of vans in London is not known."),
-    ],
-)
-def test_a_scenario_says_what_it_means_for_the_vans(vans, short, expected):
-    shown = preview((341, 420), (7, 9), short)
-    text = plan_summaries.consequence_sentence(shown, CitySettings("London", vans, 50))
-    assert text == f"Vans needed here on Thu 27 Nov: 7 → 9. {expected}"
-
-
-def test_a_scenario_of_several_days_names_them_and_sums_the_shortage():
-    first = preview((341, 420), (7, 9), (1, 3))
-    second = preview((341, 420), (7, 9), (0, 2)).assign(target_on=DAYS[1])
-    text = plan_summaries.consequence_sentence(
-        pd.concat([first, second]), CitySettings("London", 30, 50)
-    )
-    assert text.startswith("Vans needed here on Thu 27 Nov – Fri 28 Nov: 14 → 18. ")
-    assert text.endswith("Together 5 van-days (1 without the scenario).")
-
-
-@pytest.mark.parametrize(
-    ("action", "days", "depots", "expected"),
-    [
-        (SET, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders, 7 → 9 vans."),
-        (
-            LOCK, [27, 28], "A",
-            "Saved: Barking, Thu 27 Nov – Fri 28 Nov: locked, 341 → 420 orders, 7 → 9 vans.",
-        ),
-        (
-            WITHDRAW, [27], "AB",
-            "Saved: 2 depots, Thu 27 Nov: back to the model, 341 → 420 orders, 7 → 9 vans.",
-        ),
-    ],
-)  # fmt: skip
-def test_what_was_saved_is_confirmed_in_a_sentence(action, days, depots, expected):
-    changes = [
-        Change(Cell(depot, date(2025, 11, day), 341.0, 341.0), action)
-        for depot in depots
-        for day in days
-    ]
-    names = {"A": "Barking", "B": "Poplar"}
-    shown = preview((341, 420), (7, 9))
-    assert plan_summaries.saved_sentence(changes, names, shown) == expected
-
-
 def test_a_city_lacks_fewer_vans_than_its_depots_where_they_are_moved():
     day, other = FLEET["target_on"].min(), FLEET["target_on"].max()
     columns = ["target_on", "needed", "allocated"]
@@ -168,8 +103,7 @@ def test_a_city_lacks_fewer_vans_than_its_depots_where_they_are_moved():
     plan = pd.DataFrame(rows, columns=columns)
     london = FLEET[FLEET["city"] == "London"]
     assert plan_summaries.shortage_sentence(plan, london) == (
-        "Fri 28 Nov: 11 vans short if each depot stands alone, 9 if vans are moved between "
-        "depots on the day."
+        "Vans short if none is moved between depots: Fri 28 Nov 11 (9 if moved)."
     )
     as_many = plan.assign(allocated=[4, 3, 4, 4])
     assert plan_summaries.shortage_sentence(as_many, london) == ""

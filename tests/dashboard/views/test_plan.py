@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
-from dashboard.planning import city_settings, edits, overrides
+from dashboard.planning import adjustments, city_settings, overrides
 from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW
 from dashboard.tables import tables
 from pipelines import schema
@@ -252,7 +252,7 @@ def test_a_save_does_not_replace_what_a_colleague_saved_since(
     assert f"1 number: {saved.orders:,.0f} → " in page_text(mine).replace("\\", "")
     mine = press(mine, "Save")
     assert "Saved: Greenwich" in told(mine.success)
-    factor = edits.parse(typed)
+    factor = adjustments.parse(typed)
     assert cell("LON-01", tomorrow).orders == factor.apply(saved.orders)
 
 
@@ -312,6 +312,32 @@ def test_another_change_begun_leaves_only_the_undo_of_the_last(
     assert not app.error
 
 
+def test_the_last_change_is_undone_after_a_reload(seeded, tomorrow, open_page):
+    before = cell("LON-01", tomorrow).orders
+    change(city_page(open_page, "London"), "1340")
+    app = city_page(open_page, "Rotterdam")
+    assert "Your last change" not in page_text(app)
+    field(app, "name in change").set_value("Anna ")
+    app = rerun(app, "Rotterdam")
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    told_before = f"Greenwich, {day}: {before:,.0f} → 1,340 orders."
+    assert told_before in page_text(app).replace("\\", "")
+    app = press(app, "Undo")
+    assert "Undone: 1 number as before" in told(app.success)
+    assert cell("LON-01", tomorrow).orders == before
+
+
+def test_a_change_that_a_colleague_replaced_is_not_offered_after_a_reload(
+    seeded, open_page
+):
+    change(city_page(open_page, "London"), "1340")
+    change(city_page(open_page, "London"), "1350", name="Mara")
+    app = city_page(open_page, "London")
+    field(app, "name in change").set_value("Anna")
+    app = rerun(app)
+    assert "Undo" not in [button.label for button in app.button]
+
+
 def test_what_a_colleague_changed_since_is_not_undone(seeded, tomorrow, open_page):
     mine = change(city_page(open_page, "London"), "1340", name="Bob")
     change(city_page(open_page, "London"), "1350", name="Mara")
@@ -326,6 +352,14 @@ def test_the_name_of_one_form_is_not_forgotten_by_the_other(seeded, open_page):
     field(app, "name in settings").set_value("Anna")
     app = press(app, "Save settings")
     app = rerun(app, "Rotterdam")
+    assert field(app, "name in settings").value == "Anna"
+    assert field(app, "name in change").value == "Anna"
+
+
+def test_a_name_typed_in_one_form_stands_in_the_other(seeded, open_page):
+    app = city_page(open_page, "London")
+    field(app, "name in change").set_value("Anna")
+    app = rerun(rerun(app))
     assert field(app, "name in settings").value == "Anna"
 
 

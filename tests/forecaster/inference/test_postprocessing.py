@@ -6,6 +6,7 @@ import pytest
 from forecaster.inference.postprocessing import (
     HoldoutForecasts,
     Postprocessing,
+    describe_share,
     fit_postprocessing,
 )
 
@@ -84,3 +85,16 @@ def test_where_all_counts_are_zero_the_baseline_is_delivered(rng):
 )
 def test_it_survives_the_manifest(delivery):
     assert Postprocessing.from_json(delivery.to_json()) == delivery
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        pytest.param(0.4, "40 % of the network's correction", id="a share"),
+        pytest.param(0.0, "baseline", id="none of it"),
+        pytest.param(1.0, "network", id="all of it"),
+        pytest.param(None, "–", id="not recorded"),
+    ],
+)
+def test_a_share_says_which_forecast_is_delivered(share, expected):
+    assert describe_share(share) == expected

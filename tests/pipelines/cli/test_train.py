@@ -14,7 +14,7 @@ SCORE = {"mape": 8, "wape": 8, "bias": 0, "mase": 0.8, "coverage80": 0.8, "days"
 @pytest.mark.parametrize(
     ("share", "sentence", "says_no_help"),
     [
-        (0.3, "Delivers: 30 % network.", False),
+        (0.3, "Delivers: 30 % of the network's correction.", False),
         (1.0, "Delivers: network.", False),
         (0, "Delivers: baseline.", True),
     ],
