@@ -16,6 +16,7 @@ are in the docstring of `calendar_features`.
 """
 
 import math
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -152,8 +153,8 @@ def cut_windows(
     )
 
 
-def last_windows(features: Features, task: TaskConfig, depots: slice) -> Slices:
-    """Cuts the newest window of consecutive depots, mostly without copying.
+def last_windows(features: Features, task: TaskConfig) -> Slices:
+    """Cuts the newest window of every depot, mostly without copying.
 
     `lead` stays None: the same events are known at all origins of one pass.
 
@@ -161,35 +162,41 @@ def last_windows(features: Features, task: TaskConfig, depots: slice) -> Slices:
       features: Features of at least the days of the window: of the whole history, or of
         `LastDays`.
       task: Sets C and H.
-      depots: Rows of the depots.
     """
     near = task.context + task.horizon
     window = windows.lookback(task.horizon) + near
     beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
-
-    def days(
-        value_dt: Float[np.ndarray, "row time *feature"],
-        n_days: int,
-        rows: slice | Int[np.ndarray, " batch"] = depots,
-    ) -> Float[np.ndarray, "batch {n_days} *feature"]:
-        end = value_dt.shape[1] - beyond
-        available = value_dt[rows, max(0, end - n_days) : end]
-        missing = n_days - available.shape[1]
-        padding = [(0, 0), (missing, 0), (0, 0)]
-        return np.pad(available, padding[: available.ndim]) if missing else available
-
     every_day = {
-        name: days(getattr(features, f"{name}_dt"), window) for name in EVERY_DAY
+        name: _last_days(getattr(features, f"{name}_dt"), window, beyond)
+        for name in EVERY_DAY
     }
     near_days = {
-        name: days(getattr(features, f"{name}_dtf"), near) for name in NEAR_DAYS
+        name: _last_days(getattr(features, f"{name}_dtf"), near, beyond)
+        for name in NEAR_DAYS
     }
+    calendar_gsf = _last_days(features.calendar_gtf, near, beyond)
     return Slices(
-        depot=features.embedding_row_d[depots].astype(np.float32),
-        calendar=days(features.calendar_gtf, near, features.group_d[depots]),
+        depot=features.embedding_row_d.astype(np.float32),
+        calendar=calendar_gsf[features.group_d],
         **every_day,
         **near_days,
     )
+
+
+def _last_days(
+    value_rt: Float[np.ndarray, "row time *feature"], n_days: int, beyond: int
+) -> Float[np.ndarray, "row {n_days} *feature"]:
+    """The last `n_days` days but `beyond`; days before the first are 0."""
+    end = value_rt.shape[1] - beyond
+    last_rt = value_rt[:, max(0, end - n_days) : end]
+    missing = n_days - last_rt.shape[1]
+    if not missing:
+        return last_rt
+    # Not by np.pad, which takes longer for its checks than for its work.
+    rows, _, *features = value_rt.shape
+    padded_rt = np.zeros((rows, n_days, *features), value_rt.dtype)
+    padded_rt[:, missing:] = last_rt
+    return padded_rt
 
 
 def column_names(features: Features) -> tuple[str, ...]:
@@ -206,30 +213,33 @@ def past(
     xp: ModuleType, slices: Slices, horizon: int
 ) -> Float[Array, "*batch context past"]:
     """Features of each context day, `PAST_COLUMNS`."""
-    reach, context = windows.lookback(horizon), n_context(slices, horizon)
+    return xp.stack(past_columns(xp, slices, horizon), axis=-1)
 
-    def ago(
-        value: Float[Array, "*batch day"], days: int
-    ) -> Float[Array, "*batch context"]:
-        return value[..., reach - days : reach - days + context]
 
-    level = ago(slices.level, 0)
+def past_columns(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> list[Float[Array, "*batch context"]]:
+    """The columns of `past` one by one, for serving to put them together depots last."""
+    ago = partial(_of_context, slices, horizon)
+    level = ago(slices.level)
     observed = [ago(slices.observed, day) for day in range(RECENT_DAYS + 1)]
     deviations = [
         (ago(slices.log_demand, day) - level) * observed[day]
         for day in range(RECENT_DAYS + 1)
     ]
     change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
-    age = xp.minimum(ago(slices.age, 0), math.log1p(MAX_INPUT_AGE_DAYS))
-    scaled = [
+    age = xp.minimum(ago(slices.age), math.log1p(MAX_INPUT_AGE_DAYS))
+    recent = slices.recent_residuals[..., : n_context(slices, horizon), :]
+    return [
+        *deviations,
+        *observed,
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,
-        xp.log(xp.maximum(ago(slices.spread, 0), 1e-3)) + 2.0,
-        ago(slices.residual_autocorrelation, 0),
+        xp.log(xp.maximum(ago(slices.spread), 1e-3)) + 2.0,
+        ago(slices.residual_autocorrelation),
         age / 6.0,
+        *(recent[..., column] for column in range(len(RECENT_COLUMNS))),
     ]
-    days = xp.stack([*deviations, *observed, *scaled], axis=-1)
-    return xp.concatenate([days, slices.recent_residuals[..., :context, :]], axis=-1)
 
 
 class FutureFeatures(NamedTuple):
@@ -247,12 +257,12 @@ def future(xp: ModuleType, slices: Slices, horizon: int) -> FutureFeatures:
     days = (slices.log_demand, slices.observed, slices.regular)
     weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
-    level = _of_context(slices.level, slices, horizon)[..., None]
+    level = _of_context(slices, horizon, slices.level)[..., None]
     trimmed = trimmed_mean(xp, _repeats(log_demand), _repeats(regular), level)
     profile = windows.same_weekdays(xp, slices.weekday_profile, context, horizon)[
         ..., 0
     ]
-    smoothed = _of_context(slices.smooth, slices, horizon)[..., None] + profile
+    smoothed = _of_context(slices, horizon, slices.smooth)[..., None] + profile
     yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
     response = windows.days_ahead(xp, slices.event_response, context, horizon)
     columns = [
@@ -363,8 +373,8 @@ def shorten_context(slices: Slices, horizon: int, context: int = 1) -> Slices:
 
 
 def _of_context(
-    value: Float[Array, "*batch day"], slices: Slices, horizon: int
+    slices: Slices, horizon: int, value: Float[Array, "*batch day"], days_ago: int = 0
 ) -> Float[Array, "*batch context"]:
-    """Values of the context days."""
-    reach = windows.lookback(horizon)
-    return value[..., reach : reach + n_context(slices, horizon)]
+    """Values of the context days, or of the days so long before each."""
+    first = windows.lookback(horizon) - days_ago
+    return value[..., first : first + n_context(slices, horizon)]

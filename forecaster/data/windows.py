@@ -82,12 +82,11 @@ def same_weekdays(
     reach = lookback(horizon)
     columns = []
     for step in range(1, horizon + 1):
-        repeats = []
         for repeat in range(1, REPEATS + 1):
             first = reach + step - weekday_lag(step, repeat)
-            repeats.append(value[..., first : first + context])
-        columns.append(xp.stack(repeats, axis=-1))
-    return xp.stack(columns, axis=-2)
+            columns.append(value[..., first : first + context])
+    stacked = xp.stack(columns, axis=-1)
+    return stacked.reshape(*stacked.shape[:-1], horizon, REPEATS)
 
 
 def days_ahead(

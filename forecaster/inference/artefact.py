@@ -8,6 +8,7 @@ import io
 import json
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from forecaster.inference.artefact_file import (
     recorded_content,
 )
 from forecaster.inference.intervals import IntervalTable
+from forecaster.inference.numpy_model import Network
 from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import TotalsTable
 
@@ -103,18 +105,14 @@ class Artefact:
         return f"{self.trained_through:%Y%m%d}-{_digest(self)[:8]}"
 
     @property
-    def n_members(self) -> int:
-        """Number of networks in the ensemble."""
-        return len(self.weights["correction/bias"])
-
-    def member(self, number: int) -> dict[str, np.ndarray]:
-        """The weights of one member."""
-        return {name: value[number] for name, value in self.weights.items()}
-
-    @property
     def horizon(self) -> int:
         """Days forecast."""
         return self.task.horizon
+
+    @cached_property
+    def network(self) -> Network:
+        """The networks of the ensemble; their weights are rearranged at the first forecast."""
+        return Network(self.weights, self.horizon)
 
 
 def save(artefact: Artefact, directory: Path) -> Path:

@@ -1,5 +1,6 @@
 """The forward pass of `model.DepotForecaster` in NumPy, without JAX."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,7 @@ from jaxtyping import Float32, Int
 
 from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
-from forecaster.data.features import Features
 from forecaster.data.inputs import FutureFeatures, Slices
-from forecaster.errors import ArtefactError
-from forecaster.inference.artefact import Artefact
 from forecaster.inference.numpy_gru import HALF, Layer, last_states
 
 Weights = dict[str, np.ndarray]
@@ -37,12 +35,18 @@ class _Calendars(NamedTuple):
 class Network:
     """The members of an artefact, ready to run."""
 
-    def __init__(self, artefact: Artefact) -> None:
-        self._horizon = artefact.horizon
-        self._encoder = _PastEncoder(artefact.weights)
+    def __init__(self, weights: Weights, horizon: int) -> None:
+        """Rearranges the weights.
+
+        Args:
+          weights: Weights by path, members first.
+          horizon: Days forecast.
+        """
+        self._horizon = horizon
+        self._encoder = _PastEncoder(weights)
         self._heads = [
-            _HorizonHead(artefact.member(number))
-            for number in range(artefact.n_members)
+            _HorizonHead({name: value[member] for name, value in weights.items()})
+            for member in range(len(weights["correction/bias"]))
         ]
 
     def forward(
@@ -65,33 +69,20 @@ class Network:
         Returns:
           Both in log counts; the correction is the mean of the members.
         """
-        past_bcf = np.asarray(inputs.past(np, slices, self._horizon))
+        past_cfb = _stack_with_depots_last(
+            inputs.past_columns(np, slices, self._horizon)
+        )
         near = inputs.shorten_context(slices, self._horizon, n_origins)
         future = inputs.future(np, near, self._horizon)
         calendars = _Calendars.of(slices, group_b)
-        state_mbou = self._encoder.last_states(past_bcf, calendars, n_origins)
+        state_mbou = self._encoder.last_states(past_cfb, calendars, n_origins)
+        past_bof = past_cfb[-n_origins:].transpose(2, 0, 1)
         depot_b = np.asarray(slices.depot).astype(int)
         correction_boh = np.zeros_like(future.baseline)
         for head, state_bou in zip(self._heads, state_mbou, strict=True):
-            origin_bof = np.concatenate([state_bou, past_bcf[:, -n_origins:]], axis=-1)
+            origin_bof = np.concatenate([state_bou, past_bof], axis=-1)
             correction_boh += head.correction(origin_bof, future, calendars, depot_b)
         return np.asarray(future.baseline), correction_boh / len(self._heads)
-
-
-def require_same_inputs(artefact: Artefact, features: Features) -> None:
-    """Raises unless the artefact was trained on the inputs that this program builds.
-
-    Raises:
-      ArtefactError: a column differs.
-    """
-    trained, built = artefact.feature_names, inputs.column_names(features)
-    if trained != built:
-        other = sorted({*trained} ^ {*built})
-        raise ArtefactError(
-            f"The model was trained with other inputs: {len(trained)} columns, and this "
-            f"program makes {len(built)}. They differ in {', '.join(other[:5]) or 'order'}. "
-            "Train again."
-        )
 
 
 class _PastEncoder:
@@ -117,17 +108,16 @@ class _PastEncoder:
 
     def last_states(
         self,
-        past_bcf: Float32[np.ndarray, "batch context feature"],
+        past_cfb: Float32[np.ndarray, "context feature batch"],
         calendars: _Calendars,
         n_days: int,
     ) -> Float32[np.ndarray, "member batch {n_days} unit"]:
         """States of every member on the last days."""
-        batch, context, n_past = past_bcf.shape
+        context, _, batch = past_cfb.shape
         value_gcf = calendars.value_gsf[:, :context]
         rest_ckb, kernel_cgk = self._calendar_input(value_gcf, calendars.row_b)
-        input_cfb = np.empty((context, n_past + rest_ckb.shape[1], batch), np.float32)
-        input_cfb[:, :n_past] = past_bcf.transpose(1, 2, 0)
-        input_cfb[:, n_past:] = rest_ckb
+        rest_ckb = np.broadcast_to(rest_ckb, (context, rest_ckb.shape[1], batch))
+        input_cfb = np.concatenate([past_cfb, rest_ckb], axis=1)
         past_cgp = np.broadcast_to(self._past_gp, (context, *self._past_gp.shape))
         kernel_cgf = np.concatenate([past_cgp, kernel_cgk], axis=-1)
         return last_states(self._layers, kernel_cgf, input_cfb, n_days)
@@ -156,6 +146,17 @@ class _PastEncoder:
         kernel_gf = np.concatenate([self._calendar_gf, self._bias_g1], axis=1)
         kernel_cgf = np.broadcast_to(kernel_gf, (context, *kernel_gf.shape))
         return np.concatenate([value_cfb, one_c1b], axis=1), kernel_cgf
+
+
+def _stack_with_depots_last(
+    columns: Sequence[Float32[np.ndarray, "batch context"]],
+) -> Float32[np.ndarray, "context feature batch"]:
+    """The columns of every day beside each other, as the GRU reads them."""
+    batch, context = columns[0].shape
+    value_cfb = np.empty((context, len(columns), batch), np.float32)
+    for position, column_bc in enumerate(columns):
+        value_cfb[:, position] = np.transpose(column_bc)
+    return value_cfb
 
 
 def _members_together(

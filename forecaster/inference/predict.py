@@ -16,23 +16,25 @@ from jaxtyping import Bool, Float32, Int
 
 from forecaster.data import inputs, windows
 from forecaster.data.baseline import BaselineResiduals
-from forecaster.data.features import LastDays, build_features, embedding_rows
+from forecaster.data.features import (
+    Features,
+    LastDays,
+    build_features,
+    embedding_rows,
+)
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
 from forecaster.data.signal_effects import WEEKDAY_MEDIAN_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
-from forecaster.errors import NoDataError
+from forecaster.errors import ArtefactError, NoDataError
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
 from forecaster.inference.intervals import COLD_START_SPREAD
-from forecaster.inference.numpy_model import Network, require_same_inputs
 
 DEPOTS_PER_CHUNK = 256
 """Depots whose features are in memory at once, for each core. With smaller chunks, threads
 wait for the interpreter longer than their products take."""
-BATCH_SIZE = 128
-"""Depots in one forward pass: products this small stay in the processor's cache."""
 MAX_ORIGINS = 64
 """Days that the origins of one pass may span; more would cost memory and save little."""
 EFFECT_DAYS = WEEKDAY_MEDIAN_DAYS + 1
@@ -181,7 +183,6 @@ class _Predictor:
 
     def __init__(self, artefact: Artefact, n_origins: int) -> None:
         self._artefact, self._n_origins = artefact, n_origins
-        self._network = Network(artefact)
         self._embedding_row_of = embedding_rows(artefact.depot_ids)
         context = artefact.effective_context_days + n_origins - 1
         self._task = replace(artefact.task, context=context)
@@ -201,20 +202,14 @@ class _Predictor:
             self.last_days,
             artefact.effects.of(panel, artefact.horizon),
         )
-        require_same_inputs(artefact, features)
-        outputs = []
-        for first in range(0, panel.n_depots, BATCH_SIZE):
-            rows = slice(first, first + BATCH_SIZE)
-            slices = inputs.last_windows(features, self._task, rows)
-            group_b = features.group_d[rows]
-            outputs.append(self._network.forward(slices, n_origins, group_b))
-        baseline, correction = zip(*outputs, strict=True)
-        end = features.n_steps
-        return _Predictions(
-            np.concatenate(baseline),
-            np.concatenate(correction),
-            features.spread_dt[:, end - n_origins : end].copy(),
+        _require_same_inputs(artefact, features)
+        slices = inputs.last_windows(features, self._task)
+        baseline_doh, correction_doh = artefact.network.forward(
+            slices, n_origins, features.group_d
         )
+        end = features.n_steps
+        spread_do = features.spread_dt[:, end - n_origins : end].copy()
+        return _Predictions(baseline_doh, correction_doh, spread_do)
 
 
 def _own_days(
@@ -248,6 +243,18 @@ def receptive_field_days(artefact: Artefact) -> int:
     horizon = artefact.horizon
     lags = windows.lookback(horizon) + horizon + LONGEST_LAG
     return artefact.effective_context_days + lags + SPREAD_DAYS + EFFECT_DAYS
+
+
+def _require_same_inputs(artefact: Artefact, features: Features) -> None:
+    """Raises an ArtefactError unless the artefact was trained on the inputs built here."""
+    trained, built = artefact.feature_names, inputs.column_names(features)
+    if trained != built:
+        other = sorted({*trained} ^ {*built})
+        raise ArtefactError(
+            f"The model was trained with other inputs: {len(trained)} columns, and this "
+            f"program makes {len(built)}. They differ in {', '.join(other[:5]) or 'order'}. "
+            "Train again."
+        )
 
 
 def _require_calendar(panel: Panel, horizon: int) -> None:

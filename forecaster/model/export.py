@@ -15,7 +15,6 @@ from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.inputs import Slices
 from forecaster.errors import ArtefactError
-from forecaster.inference import numpy_model
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.forecast_checks import PARITY_LIMIT
 from forecaster.model.model import DepotForecaster
@@ -123,7 +122,7 @@ def _numpy_forecast(
     artefact: Artefact, slices: Slices
 ) -> Float[np.ndarray, "batch horizon"]:
     """NumPy's forecast from the last context day of each window."""
-    baseline_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
+    baseline_boh, correction_boh = artefact.network.forward(slices)
     return (baseline_boh + correction_boh)[:, 0]
 
 

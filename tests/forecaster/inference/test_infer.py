@@ -136,7 +136,6 @@ def test_a_fleet_in_chunks_equals_the_whole_fleet(artefact, panel, monkeypatch):
     whole = infer.forecast(artefact, panel)
     # Neither part has all the depots of a city.
     monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 3)
-    monkeypatch.setattr(predict, "BATCH_SIZE", 2)
     np.testing.assert_allclose(
         infer.forecast(artefact, panel).p50_dh, whole.p50_dh, rtol=1e-5
     )

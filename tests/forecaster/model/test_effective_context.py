@@ -7,7 +7,7 @@ import pytest
 
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
-from forecaster.inference import numpy_model, predict
+from forecaster.inference import predict
 from forecaster.model import export
 from tests.make import make_artefact, make_panel
 
@@ -58,7 +58,7 @@ def test_fewer_days_give_the_forecast_of_the_whole_context(artefact, panel):
     slices = newest(artefact, panel)
     days = export.measure_effective_context(artefact, slices)
     assert days < CONTEXT
-    plain, correction = numpy_model.Network(artefact).forward(slices)
+    plain, correction = artefact.network.forward(slices)
     output = predict.predict(replace(artefact, effective_context_days=days), panel)
     gap = np.abs(output.baseline_dh + output.correction_dh - (plain + correction)[:, 0])
     assert np.quantile(gap, 0.99) <= export.CONTEXT_TOLERANCE

@@ -10,7 +10,6 @@ from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.errors import ArtefactError
-from forecaster.inference import numpy_model
 from forecaster.model import export
 from forecaster.model.model import DepotForecaster, init_params
 from tests.make import make_artefact, make_panel
@@ -49,7 +48,7 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
     artefact, params, windows = trained_looking(panel, horizon, context)
     np.testing.assert_allclose(
-        np.add(*numpy_model.Network(artefact).forward(windows))[:, 0],
+        np.add(*artefact.network.forward(windows))[:, 0],
         export.flax_forecast(artefact, params, windows),
         atol=1e-5,
     )
@@ -61,9 +60,8 @@ def test_a_calendar_is_computed_once_for_its_depots_or_for_each():
     artefact, params, windows = trained_looking(panel, 7, 28)
     assert windows.calendar.shape[2] < panel.n_depots
     expected = export.flax_forecast(artefact, params, windows)
-    network = numpy_model.Network(artefact)
     for group_b in (None, panel.calendar.group_d, np.arange(24) % 3):
-        result = np.add(*network.forward(windows, 1, group_b))[:, 0]
+        result = np.add(*artefact.network.forward(windows, 1, group_b))[:, 0]
         np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
