@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 import streamlit as st
 from playwright.sync_api import BrowserContext, sync_playwright
-from streamlit.testing.v1 import AppTest
+from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from dashboard import queries
 from dashboard.queries import database
@@ -24,6 +27,18 @@ SECONDS = 30
 SUMMED = {schema.scores, schema.forecasts, schema.depots}
 
 Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_once() -> Iterator[None]:
+    """AppTest searches what is installed, and compiles the pages, once and not each time."""
+    scripts = ScriptCache()
+    search = manifest_scanner.scan_component_manifests
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(search))
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: scripts)
+        yield
 
 
 @pytest.fixture

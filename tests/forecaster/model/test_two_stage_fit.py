@@ -1,10 +1,14 @@
-"""Two fits: one for evaluation, one for production, neither peeking."""
+"""Two fits: one for evaluation, one for production, neither peeking.
+
+A second training in the same process compiles nothing, even one day or depot larger.
+"""
 
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
+import jax
 import numpy as np
 import pytest
 
@@ -13,6 +17,7 @@ from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.errors import NoDataError
 from forecaster.inference import infer
 from forecaster.inference.postprocessing import Postprocessing
+from forecaster.model.export import PARITY_LIMIT
 from forecaster.model.two_stage_fit import (
     Recipe,
     fit_to_history,
@@ -34,8 +39,49 @@ def panel():
 
 
 @pytest.fixture(scope="module")
-def trained_models(panel):
-    return train_model(panel, RECIPE)
+def compilations():
+    """Events of XLA's compilations, a list that grows."""
+    events = []
+
+    def count(event, *_, **__):
+        if event.endswith("backend_compile_duration"):
+            events.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    jax.jit(lambda value: value + 1)(1)
+    assert events, "a function that is new is compiled, and counted"
+    return events
+
+
+@pytest.fixture(scope="module")
+def first_night(compilations, panel):
+    """A training with 24 windows, three full batches, and its number of compilations."""
+    before = len(compilations)
+    trained = train_model(panel, RECIPE)
+    return trained, len(compilations) - before
+
+
+@pytest.fixture(scope="module")
+def trained_models(first_night):
+    return first_night[0]
+
+
+def test_a_first_night_compiles_its_steps_and_little_else(first_night):
+    assert first_night[1] <= 12
+
+
+@pytest.mark.parametrize(
+    ("n_depots", "n_days"),
+    [
+        pytest.param(4, 151, id="a day longer"),
+        pytest.param(5, 151, id="a depot more, whose last batch is short"),
+    ],
+)
+def test_the_next_night_compiles_nothing(compilations, first_night, n_depots, n_days):
+    assert first_night is not None
+    before = len(compilations)
+    train_model(make_panel(n_depots, n_days), RECIPE)
+    assert len(compilations) == before
 
 
 def test_the_evaluation_fit_ends_before_its_validation_days(panel, trained_models):
@@ -149,3 +195,28 @@ def test_a_year_of_history_has_seasons():
     panel = make_panel(n_days=400)
     trained = train_model(panel, RECIPE).production
     assert np.abs(trained.weights["calendar/kernel"][:, :SEASON_COLUMNS]).max() > 0
+
+
+@pytest.fixture(scope="module")
+def in_bfloat16(panel):
+    """The same training with products in bfloat16."""
+    half = replace(RECIPE, train=replace(RECIPE.train, bfloat16=True))
+    return train_model(panel, half)
+
+
+def test_bfloat16_is_off_by_default():
+    assert not Recipe().train.bfloat16
+
+
+def test_bfloat16_trains_about_as_well_but_not_the_same(trained_models, in_bfloat16):
+    full, half = (each.evaluation_fit for each in (trained_models, in_bfloat16))
+    assert half.validation_mape == pytest.approx(full.validation_mape, rel=0.1)
+    leaves = jax.tree.leaves(full.params), jax.tree.leaves(half.params)
+    assert any((one != other).any() for one, other in zip(*leaves, strict=True))
+
+
+def test_weights_of_bfloat16_stay_float32_and_numpy_agrees(in_bfloat16):
+    production = in_bfloat16.production
+    kept = {value.dtype for value in production.weights.values()}
+    assert kept == {np.dtype("float32")}
+    assert production.parity_error <= PARITY_LIMIT

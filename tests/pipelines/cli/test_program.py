@@ -74,7 +74,7 @@ def fleet(clean_engine, database_url, tmp_path, monkeypatch):
 @pytest.mark.db
 def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
     rows = list(csv.DictReader(io.StringIO(printed("forecast", "--csv"))))
-    answer = json.loads(printed("forecast", "--json"))
+    answer = json.loads(harbor("forecast", "--json"))
     assert len(rows) == len(answer) == 3 * 7
     assert rows == [{name: str(value) for name, value in row.items()} for row in answer]
 
@@ -86,7 +86,7 @@ def test_csv_and_json_at_once_is_wrong_usage(fleet):
 
 @pytest.mark.db
 def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
-    first, *others = json.loads(printed("forecast", "--json"))
+    first, *others = json.loads(harbor("forecast", "--json"))
     assert first["planned"] == first["point"] <= first["p50"]
     override = {name: first[name] for name in ("depot_id", "origin_on", "target_on")}
     override |= {"model_version": first["model_version"], "point": first["point"]}
@@ -98,7 +98,7 @@ def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     }
     with clean_engine.begin() as connection:
         connection.execute(sa.insert(schema.overrides).values(override))
-    planned, *rest = json.loads(printed("forecast", "--json"))
+    planned, *rest = json.loads(harbor("forecast", "--json"))
     assert (planned["planned"], planned["point"]) == (9990.0, first["point"])
     assert rest == others
-    assert f"9,990 (model {first['point']:,.0f})" in printed("forecast")
+    assert f"9,990 (model {first['point']:,.0f})" in harbor("forecast")

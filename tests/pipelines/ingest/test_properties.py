@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.schema import metadata
+from tests.conftest import empty_tables
 from tests.pipelines.ingest.ingesting import (
     counts,
     data,
@@ -66,19 +66,13 @@ def quoted(cell):
     return '""' if cell is None else '"' + text.replace('"', '""') + '"'
 
 
-def emptied(engine):
-    tables = ", ".join(table.name for table in metadata.sorted_tables)
-    with engine.begin() as connection:
-        connection.execute(sa.text(f"truncate {tables} restart identity cascade"))
-    return engine
-
-
 @SMALL
 @given(order_rows, daily_rows, st.booleans())
 def test_a_folder_loaded_three_times_leaves_what_it_left_first(
     clean_engine, tmp_path_factory, orders, daily, as_parquet
 ):
-    engine, folder = emptied(clean_engine), tmp_path_factory.mktemp("inbox")
+    empty_tables(clean_engine)
+    engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
     write_rows(folder / "a", "orders", orders, as_parquet)
     write_rows(folder / "b", "daily", daily, not as_parquet)
     first = load(engine, folder)
@@ -107,7 +101,8 @@ def test_a_folder_loaded_three_times_leaves_what_it_left_first(
 def test_two_files_without_conflicts_come_in_either_order(
     clean_engine, tmp_path_factory, orders, drawn, first_parquet, second_parquet
 ):
-    engine, folder = emptied(clean_engine), tmp_path_factory.mktemp("inbox")
+    empty_tables(clean_engine)
+    engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
     ids = sorted({row[0] for row in orders})
     ours = drawn.draw(st.sets(st.sampled_from(ids)))
     shared = drawn.draw(st.sets(st.sampled_from(ids)))
@@ -122,7 +117,8 @@ def test_two_files_without_conflicts_come_in_either_order(
     other = write_rows(folder / "b", "orders", [*parts[1], *both], second_parquet)
     _merge_rows(engine, one, other)
     kept = data(engine)
-    _merge_rows(emptied(engine), other, one)
+    empty_tables(engine)
+    _merge_rows(engine, other, one)
     assert data(engine) == kept
 
 
@@ -137,7 +133,8 @@ def _merge_rows(engine, *paths):
 def test_of_two_loads_the_later_one_wins(
     clean_engine, tmp_path_factory, earlier, later
 ):
-    engine, folder = emptied(clean_engine), tmp_path_factory.mktemp("inbox")
+    empty_tables(clean_engine)
+    engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
     # Named against their order of arrival, which is what counts between loads.
     load(engine, write_rows(folder / "z", "daily", earlier, as_parquet=False))
     load(engine, write_rows(folder / "a", "daily", later, as_parquet=True))
@@ -162,7 +159,8 @@ def test_of_two_loads_the_later_one_wins(
 def test_every_row_that_is_not_blank_is_counted_once(
     clean_engine, tmp_path_factory, found
 ):
-    engine, folder = emptied(clean_engine), tmp_path_factory.mktemp("inbox")
+    empty_tables(clean_engine)
+    engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
     (report,) = load(engine, write_rows(folder / "a", "daily", found, False)).files
     blank = sum(not any(cell.strip() for cell in row) for row in found)
     if blank == len(found):
