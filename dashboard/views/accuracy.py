@@ -53,7 +53,7 @@ widgets.chart(
     by_day,
     f"{summaries.accuracy_sentence(scores)} Lines: mean of seven days. Dots: single days of "
     "the forecast.",
-    tables.accuracy(scores, "day", "Day"),
+    lambda: tables.accuracy(scores, "day", "Day"),
     "accuracy-by-day",
 )
 

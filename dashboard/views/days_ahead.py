@@ -74,6 +74,6 @@ widgets.chart(
     "bars have depots with missing data. Totals are sums of the depots' planned numbers, the "
     "model's where no planner changed them; the thin line is the 80 % band of the "
     "total, moved with them, not a sum of the depots' bands.",
-    tables.daily_totals(totals),
+    lambda: tables.daily_totals(totals),
     "daily-totals",
 )
