@@ -31,6 +31,16 @@ def change(days: pd.DataFrame) -> float:
     return float(comparable["point"].sum() / before - 1) if before else math.nan
 
 
+def first_forecast_advice(champion: str | None) -> str:
+    """How the first forecast is made: by a champion, or with the model that comes first."""
+    if champion is not None:
+        return "Make one with `harbor forecast`."
+    return (
+        "Train a model with `harbor train`, then run `harbor forecast`; `harbor nightly` does "
+        "both."
+    )
+
+
 def fleet_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
     by_day = week.groupby("target_on")["point"].sum()

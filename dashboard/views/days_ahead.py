@@ -8,7 +8,7 @@ from dashboard import queries
 from dashboard.charts import charts
 from dashboard.components import days_ahead, widgets
 from dashboard.tables import tables
-from dashboard.text import formatting, ranking
+from dashboard.text import formatting, ranking, summaries
 
 DEMO = (
     "**Demo.** The fleet is invented, and its last nights ran within a minute, on a simulated "
@@ -19,10 +19,8 @@ DEMO = (
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
-    widgets.stop_page(
-        "No forecast has been made yet. Train a model with `harbor train`, then run "
-        "`harbor forecast`; `harbor nightly` does both."
-    )
+    advice = summaries.first_forecast_advice(freshness.champion)
+    widgets.stop_page(f"No forecast has been made yet. {advice}")
 
 cities = days_ahead.cities(freshness)
 if not cities:

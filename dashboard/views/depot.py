@@ -14,7 +14,9 @@ depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
 depot = widgets.choose_depot(labels)
 if not depot:
-    widgets.stop_page("Choose a depot above, or click a name on the page “Days ahead”.")
+    has_names = freshness.origin_on is not None
+    other_way = ", or click a name on the page “Days ahead”" if has_names else ""
+    widgets.stop_page(f"Choose a depot above{other_way}.")
 
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 status = queries.depot_status(depot, freshness)

@@ -6,13 +6,13 @@ from dashboard import queries
 from dashboard.components import plan_forms, plan_parts, settings_form, widgets
 from dashboard.planning import city_settings, fleet_plan
 from dashboard.tables import plan_grids, tables
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
+    advice = summaries.first_forecast_advice(freshness.champion)
     widgets.stop_page(
-        "No forecast has been made yet, so there is nothing to plan. Train a model "
-        "with `harbor train`, then run `harbor forecast`."
+        f"No forecast has been made yet, so there is nothing to plan. {advice}"
     )
 if queries.fleet_week(freshness).empty:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
