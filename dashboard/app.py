@@ -11,7 +11,6 @@ from dashboard.auth import session
 from dashboard.components import widgets
 from dashboard.components.banner import banner
 from forecaster.errors import HarborError
-from pipelines.settings import Settings
 
 MODELS, PIPELINE = "Models", "Pipeline"
 ANCHOR = """<g fill="none" stroke="#1787ac" stroke-width="2.6" stroke-linecap="round">
@@ -40,7 +39,7 @@ def show_freshness(
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
         return
-    settings = Settings.load()
+    settings = queries.settings()
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(freshness.zones))
     texts = banner(freshness, now.date(), due_on, settings.zone)

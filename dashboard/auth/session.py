@@ -5,8 +5,8 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
+from dashboard import queries
 from dashboard.auth import login
-from pipelines.settings import Settings
 
 
 def require_login() -> None:
@@ -15,7 +15,7 @@ def require_login() -> None:
     Raises:
       ConfigError: login.toml is incomplete.
     """
-    rule = login.read_rule(Settings.load().home)
+    rule = login.read_rule(queries.settings().home)
     if rule is None:
         return
     user = claims()

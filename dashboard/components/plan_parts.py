@@ -15,6 +15,9 @@ from dashboard.queries.freshness import Freshness
 from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting, plan_summaries
 
+MAX_DEPOTS = 50
+"""Depots of a city in the grid at first; a browser is slow with hundreds."""
+
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def city_plan(city: str, freshness: Freshness) -> pd.DataFrame:
@@ -22,6 +25,39 @@ def city_plan(city: str, freshness: Freshness) -> pd.DataFrame:
     plan = fleet_plan.plan(freshness)
     own = plan[plan["city"] == city]
     return own.sort_values(["name", "depot_id", "target_on"], ignore_index=True)
+
+
+def depots_in_grid(plan: pd.DataFrame, days: pd.DataFrame, depot: str) -> pd.DataFrame:
+    """The rows of the depots in the grid; in a large city the planner finds or adds others.
+
+    Args:
+      plan: `city_plan`.
+      days: Its rows of `fleet_plan.totals`.
+      depot: A depot_id that is always in the grid; '' for none.
+
+    Returns:
+      Rows of `plan`: at first of the 50 depots shortest of vans.
+    """
+    n_depots = plan["depot_id"].nunique()
+    if n_depots <= MAX_DEPOTS:
+        return plan
+    with st.container(horizontal=True, vertical_alignment="bottom", key="plan-find"):
+        wanted = st.text_input(
+            "Find depots", placeholder="Part of a name", width=320, key="find depots"
+        )
+        is_all = st.toggle(f"Show all {n_depots:,} depots")
+    if wanted.strip():
+        name = wanted.strip().lower()
+        is_shown = plan["name"].str.lower().str.contains(name, regex=False)
+    elif is_all:
+        return plan
+    else:
+        short = workbook.with_short(plan, days).groupby("depot_id")["short"].sum()
+        is_shown = plan["depot_id"].isin(short.nlargest(MAX_DEPOTS).index)
+        st.caption(
+            f"The {MAX_DEPOTS} of {n_depots:,} depots that are shortest of vans."
+        )
+    return plan[is_shown | (plan["depot_id"] == depot)]
 
 
 def transfers(plan: pd.DataFrame) -> None:

@@ -38,7 +38,7 @@ def what_if_form(
         charts.what_if,
         outcome,
         summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on),
-        tables.what_if(outcome),
+        lambda: tables.what_if(outcome),
         f"what-if-{depot}",
     )
     _show_vans(scenario, outcome, freshness)

@@ -1,6 +1,7 @@
 """Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import pandas as pd
@@ -23,7 +24,7 @@ def chart(
     draw: Callable[[pd.DataFrame], Chart],
     rows: pd.DataFrame,
     sentence: str,
-    table: pd.DataFrame,
+    make_table: Callable[[], pd.DataFrame],
     name: str,
 ) -> None:
     """Shows a chart with its caption, and a table to view and to download under a name.
@@ -32,7 +33,7 @@ def chart(
     """
     st.caption(sentence)
     _draw(draw, rows, sentence, name)
-    data_expander(lambda: table, name)
+    data_expander(make_table, name)
 
 
 # Some columns hold lists, which Streamlit's own hash does not know.
@@ -83,16 +84,16 @@ def _column_config(table: pd.DataFrame) -> dict[str, Any]:
 
 def download_button(table: pd.DataFrame, name: str) -> None:
     """A button that downloads a table as CSV."""
-    download("Save as CSV", tables.csv(table), name, "csv", "text/csv")
+    download("Save as CSV", partial(tables.csv, table), name, "csv", "text/csv")
 
 
 def download(
-    label: str, data: bytes | Callable[[], bytes], name: str, suffix: str, mime: str
+    label: str, make: Callable[[], bytes], name: str, suffix: str, mime: str
 ) -> None:
-    """A button that downloads a file; a function is called when it is clicked."""
+    """A button that downloads a file, which is made when the button is clicked."""
     st.download_button(
         label,
-        data,
+        make,
         file_name=f"{name}.{suffix}",
         mime=mime,
         key=f"{suffix} {name}",

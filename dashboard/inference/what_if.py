@@ -23,7 +23,6 @@ from forecaster.data.panel_builder import build_panel
 from forecaster.data.signal_effects import SIGNAL
 from forecaster.inference import artefact, infer, predict
 from forecaster.inference.artefact import Artefact
-from pipelines.settings import Settings
 
 QUANTILES = ("p10", "p50", "p90")
 LEVEL_DAYS = 28
@@ -198,7 +197,7 @@ def load(freshness: Freshness) -> Artefact:
       ArtefactError: its file is missing, unusable, or not the one recorded.
     """
     return _load(
-        Settings.load().artefacts / str(freshness.filename), str(freshness.sha256)
+        queries.settings().artefacts / str(freshness.filename), str(freshness.sha256)
     )
 
 

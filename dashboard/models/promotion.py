@@ -20,7 +20,6 @@ from dashboard.server import serve
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.database import roles
 from pipelines.database.engine import parsed_url
-from pipelines.settings import Settings
 from pipelines.training import manual_promotion
 
 SETTING = "HARBOR_PROMOTION_URL"
@@ -35,7 +34,7 @@ def obstacle() -> str | None:
     Raises:
       ConfigError: login.toml is incomplete.
     """
-    settings = Settings.load()
+    settings = queries.settings()
     if login.read_rule(settings.home) is None:
         is_allowed = _is_private()
         reason = "Without a login, these pages do not know who is asking."
@@ -78,7 +77,7 @@ def promote(version: str, reason: str, planner: str) -> None:
     sentences = [wrong] if wrong else problems(version, reason, planner)
     if sentences:
         raise BadInputError(" ".join(sentences))
-    settings = Settings.load()
+    settings = queries.settings()
     text = f"{reason.strip()} ({planner.strip()})"
     with _writing_engine(settings.promotion_url) as engine:
         try:

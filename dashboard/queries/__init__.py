@@ -16,6 +16,7 @@ from dashboard.queries.accuracy import (
     override_accuracy,
     score_kinds,
 )
+from dashboard.queries.database import settings
 from dashboard.queries.depot import (
     depot_days,
     depot_status,

@@ -61,13 +61,23 @@ NO_ANSWER = (
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
+def settings() -> Settings:
+    """The settings with which the server started, read once.
+
+    Raises:
+      ConfigError: as `Settings.load`.
+    """
+    return Settings.load()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
 def engine() -> sa.Engine:
     """The engine of the main database, shared by all sessions.
 
     Raises:
       DatabaseError: no database was named, or its address cannot be read.
     """
-    url = Settings.load().database_url
+    url = settings().database_url
     if url is None:
         raise DatabaseError(
             "HARBOR_DATABASE_URL is not set, and the dashboard has no other way to know "
@@ -84,7 +94,7 @@ def replica() -> sa.Engine | None:
     Raises:
       DatabaseError: its address cannot be read.
     """
-    url = Settings.load().replica_url
+    url = settings().replica_url
     return None if url is None else _read_only_engine("HARBOR_REPLICA_URL", url)
 
 
@@ -164,7 +174,9 @@ def select(
       parameters: The binds.
     """
     result = connection.execute(sa.text(statement), parameters)
-    table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
+    # pandas is slow with the driver's own rows.
+    rows = [tuple(row) for row in result]
+    table = pd.DataFrame(rows, columns=list(result.keys()))
     dtypes = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
     return table.astype(dtypes)
 

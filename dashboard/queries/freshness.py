@@ -6,9 +6,8 @@ from zoneinfo import ZoneInfo
 
 import streamlit as st
 
-from dashboard.queries.database import read_row
+from dashboard.queries.database import read_row, settings
 from dashboard.sql import fleet as sql
-from pipelines.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Freshness:
 
 def zone() -> ZoneInfo:
     """The fleet's time zone."""
-    return Settings.load().zone
+    return settings().zone
 
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)

@@ -1,14 +1,24 @@
-"""The ASGI application: Streamlit, with security headers and a check of web socket origins."""
+"""The ASGI application: Streamlit, with security headers and a check of web socket origins.
+
+Streamlit's own static files are read here, because a page needs sixty of them or more.
+"""
 
 import base64
 import hashlib
+import mimetypes
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+# Slow to import: the first planner after a start would wait for them.
+import altair as alt  # noqa: F401
+import pandas as pd  # noqa: F401
+import psycopg  # noqa: F401
+import sqlalchemy as sa  # noqa: F401
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
@@ -18,6 +28,13 @@ from dashboard.components import name_cookie
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 POLICY_VIOLATION = 1008
 """Close code of a refused web socket."""
+STATIC = Path(get_static_dir())
+STATIC_FILES = {
+    f"/{path.relative_to(STATIC).as_posix()}": path
+    for path in (STATIC / "static").rglob("*.*")
+}
+"""Streamlit's scripts, styles and fonts by address; a name holds a hash of the content."""
+FOR_EVER = {"Cache-Control": "public, immutable, max-age=31536000"}
 
 
 def content_security_policy(document: str) -> str:
@@ -38,6 +55,18 @@ def is_foreign(headers: Headers) -> bool:
     """Whether the Origin header names another host or port; only browsers send one."""
     origin = headers.get("origin")
     return origin is not None and urlsplit(origin).netloc != headers.get("host")
+
+
+def static_file(scope: Scope) -> Response | None:
+    """The response with one of `STATIC_FILES`; None for any other request.
+
+    It is read at once: Starlette would pass each file through four other threads.
+    """
+    path = STATIC_FILES.get(scope.get("path", ""))
+    if path is None or scope.get("method") != "GET":
+        return None
+    media_type, _ = mimetypes.guess_type(path.name)
+    return Response(path.read_bytes(), headers=FOR_EVER, media_type=media_type)
 
 
 class Guard:
@@ -65,10 +94,11 @@ class Guard:
                 MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        app = static_file(scope) or self._app
+        await app(scope, receive, send_with_headers)
 
 
-INDEX = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+INDEX = (STATIC / "index.html").read_text(encoding="utf-8")
 app = st.App(
     Path(__file__).parents[1] / "app.py",
     middleware=[Middleware(Guard, policy=content_security_policy(INDEX))],

@@ -1,7 +1,8 @@
 """Summary sentences and key figures of query results; no I/O."""
 
 import math
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
 from datetime import date
 from typing import Any, cast
 
@@ -28,6 +29,16 @@ def change(days: pd.DataFrame) -> float:
     comparable = days.dropna(subset=["week_before"])
     before = comparable["week_before"].sum()
     return float(comparable["point"].sum() / before - 1) if before else math.nan
+
+
+def first_forecast_advice(champion: str | None) -> str:
+    """How the first forecast is made: by a champion, or with the model that comes first."""
+    if champion is not None:
+        return "Make one with `harbor forecast`."
+    return (
+        "Train a model with `harbor train`, then run `harbor forecast`; `harbor nightly` does "
+        "both."
+    )
 
 
 def fleet_figures(week: pd.DataFrame) -> Figures:
@@ -100,8 +111,9 @@ def past_sentence(past: pd.DataFrame) -> str:
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
     """Summary of the forecast's MAPE and both naive forecasts', from `queries.accuracy`."""
+    overall = _overall(scores)
     model, naive, median = (
-        _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
+        overall[name] for name in ("forecast", "seasonal naive", "median of 4")
     )
     return (
         f"Off by {formatting.percent(model['mape'])} on average (MAPE) over "
@@ -113,7 +125,8 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
 
 def accuracy_figures(scores: pd.DataFrame) -> Figures:
     """The forecast's scores over all days, from `queries.accuracy`."""
-    model, naive = _overall(scores, "forecast"), _overall(scores, "seasonal naive")
+    overall = _overall(scores)
+    model, naive = overall["forecast"], overall["seasonal naive"]
     n_unscored = int(model["all_counted"] - model["counted"])
     note = "per depot and origin"
     if n_unscored:
@@ -131,11 +144,11 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     }
 
 
-def _overall(scores: pd.DataFrame, forecaster: str) -> Row:
-    """One forecaster's scores over all days; NaN where it forecast none."""
-    is_overall = (scores["grain"] == "all") & (scores["forecaster"] == forecaster)
-    rows = scores[is_overall].to_dict("records")
-    return rows[0] if rows else dict.fromkeys(scores.columns, math.nan)
+def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
+    """The scores over all days by forecaster; NaN where one forecast none."""
+    rows = scores[scores["grain"] == "all"].to_dict("records")
+    known = {str(row["forecaster"]): row for row in rows}
+    return defaultdict(lambda: dict.fromkeys(scores.columns, math.nan), known)
 
 
 def override_sentence(result: pd.DataFrame) -> str:

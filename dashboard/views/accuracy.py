@@ -19,7 +19,11 @@ NO_SCORES = {
 
 freshness = queries.freshness()
 kinds = queries.score_kinds(freshness)
-if not (kinds.has_live or kinds.has_hindcasts):
+has_scores = kinds.has_live or kinds.has_hindcasts
+if not has_scores and freshness.champion is None and freshness.origin_on is None:
+    advice = summaries.first_forecast_advice(None)
+    widgets.stop_page(f"There is no forecast to score yet. {advice}")
+if not has_scores:
     widgets.stop_page(
         "No forecast has been scored yet. Scores appear the night after the forecast day; "
         "`harbor backfill run --from DAY --to DAY` makes and scores hindcasts of past days."
@@ -53,7 +57,7 @@ widgets.chart(
     by_day,
     f"{summaries.accuracy_sentence(scores)} Lines: mean of seven days. Dots: single days of "
     "the forecast.",
-    tables.accuracy(scores, "day", "Day"),
+    lambda: tables.accuracy(scores, "day", "Day"),
     "accuracy-by-day",
 )
 

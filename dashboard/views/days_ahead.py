@@ -8,7 +8,7 @@ from dashboard import queries
 from dashboard.charts import charts
 from dashboard.components import days_ahead, widgets
 from dashboard.tables import tables
-from dashboard.text import formatting, ranking
+from dashboard.text import formatting, ranking, summaries
 
 DEMO = (
     "**Demo.** The fleet is invented, and its last nights ran within a minute, on a simulated "
@@ -19,10 +19,8 @@ DEMO = (
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
-    widgets.stop_page(
-        "No forecast has been made yet. Train a model with `harbor train`, then run "
-        "`harbor forecast`; `harbor nightly` does both."
-    )
+    advice = summaries.first_forecast_advice(freshness.champion)
+    widgets.stop_page(f"No forecast has been made yet. {advice}")
 
 cities = days_ahead.cities(freshness)
 if not cities:
@@ -72,6 +70,6 @@ widgets.chart(
     f"Orders per day: the last three weeks, and {formatting.next_days(freshness.horizon)} as "
     "planned. Triangles mark holidays and events; paler bars have depots with missing data. "
     "Thin line: the 80 % band of the total, not the depots' bands added up.",
-    tables.daily_totals(totals),
+    lambda: tables.daily_totals(totals),
     "daily-totals",
 )

@@ -14,7 +14,9 @@ depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
 depot = widgets.choose_depot(labels)
 if not depot:
-    widgets.stop_page("Choose a depot above, or click a name on the page “Days ahead”.")
+    has_names = freshness.origin_on is not None
+    other_way = ", or click a name on the page “Days ahead”" if has_names else ""
+    widgets.stop_page(f"Choose a depot above{other_way}.")
 
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 status = queries.depot_status(depot, freshness)
@@ -52,7 +54,7 @@ with history:
             if ahead.empty
             else "Orders per day: last 8 weeks and planned. Shaded: 80 % band. Triangles "
             "mark holidays and events.",
-            tables.depot_days(days),
+            lambda: tables.depot_days(days),
             f"history-{depot}",
         )
     else:
@@ -75,7 +77,7 @@ else:
         charts.past_forecasts,
         past,
         summaries.past_sentence(past),
-        tables.past_forecasts(past),
+        lambda: tables.past_forecasts(past),
         f"past-forecasts-{depot}",
     )
 
@@ -105,7 +107,7 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
         f"A usual day of the last four weeks, plus or minus the effects of {signals}holidays "
         "and events in the model that made the forecast, and of the weekday (the remainder). "
         "Effects multiply, so each event is upon those to its left.",
-        tables.contributions(contributions),
+        lambda: tables.contributions(contributions),
         f"drivers-{depot}",
     )
 

@@ -6,13 +6,13 @@ from dashboard import queries
 from dashboard.components import plan_forms, plan_parts, settings_form, widgets
 from dashboard.planning import city_settings, fleet_plan
 from dashboard.tables import plan_grids, tables
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
+    advice = summaries.first_forecast_advice(freshness.champion)
     widgets.stop_page(
-        "No forecast has been made yet, so there is nothing to plan. Train a model "
-        "with `harbor train`, then run `harbor forecast`."
+        f"No forecast has been made yet, so there is nothing to plan. {advice}"
     )
 if queries.fleet_week(freshness).empty:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
@@ -47,7 +47,8 @@ top = st.container()
 st.markdown(formatting.escape_markdown(plan_summaries.city_sentence(own_days, city)))
 widgets.key_figures(plan_summaries.figures(own_days))
 plan_parts.settings_note(settings[city])
-st.html(plan_grids.depots(plan, own_days, day))
+shown = plan_parts.depots_in_grid(plan, own_days, depot)
+st.html(plan_grids.depots(shown, own_days, day))
 shortage = plan_summaries.shortage_sentence(plan, own_days)
 if shortage:
     st.caption(shortage)

@@ -59,8 +59,11 @@ def served(engine, database_url, tmp_path_factory):
             yield address, requests
 
 
+SCRIPT = next(path for path in asgi.STATIC_FILES if path.endswith(".js"))
+
+
 @pytest.mark.parametrize(
-    "path", ["/", "/plan", "/_stcore/health", "/favicon.png", "/x"]
+    "path", ["/", "/plan", "/_stcore/health", "/favicon.png", "/x", SCRIPT]
 )
 def test_every_response_has_the_security_headers(served, path):
     with urllib.request.urlopen(served[0] + path) as response:
@@ -73,6 +76,18 @@ def test_every_response_has_the_security_headers(served, path):
     assert "script-src 'self' 'sha256-" in policy
     assert "unsafe-eval" not in policy
     assert "unsafe-inline" not in policy.partition("style-src")[0]
+
+
+def test_a_script_of_streamlit_comes_whole_and_is_kept_for_ever(served):
+    with urllib.request.urlopen(served[0] + SCRIPT) as response:
+        assert response.read() == asgi.STATIC_FILES[SCRIPT].read_bytes()
+    assert "javascript" in response.headers["Content-Type"]
+    assert "immutable" in response.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["/static/../index.html", "/static/js/none.js"])
+def test_other_files_are_left_to_streamlit(path):
+    assert asgi.static_file({"type": "http", "method": "GET", "path": path}) is None
 
 
 def test_each_inline_script_of_the_page_is_allowed_by_its_hash():

@@ -218,11 +218,35 @@ def test_the_data_table_is_built_when_it_is_opened(seeded, open_page):
     assert app.dataframe[0].proto.placeholder == "", "an empty cell says 'None'"
 
 
-def test_without_a_forecast_the_fleet_says_how_to_make_one(seeded, write, open_page):
+@pytest.mark.parametrize("view", ["days_ahead", "plan"])
+def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
+    seeded, write, open_page, view
+):
     clear(write, schema.scores, schema.forecasts)
-    app = open_page("days_ahead")
+    app = open_page(view)
     assert_no_traceback(app)
     assert "No forecast has been made yet" in app.info[0].value
+    assert "`harbor forecast`" in app.info[0].value
+    assert "`harbor train`" not in app.info[0].value
+
+
+@pytest.mark.parametrize("view", ["days_ahead", "plan", "accuracy", "models"])
+def test_before_the_first_model_the_page_says_how_to_train_one(
+    seeded, write, open_page, view
+):
+    """Hindcasts need a model, so that a backfill is no advice."""
+    clear(write, schema.scores, schema.forecasts, schema.models)
+    app = open_page(view)
+    assert_no_traceback(app)
+    assert "`harbor train`" in app.info[0].value
+    assert "backfill" not in app.info[0].value
+
+
+def test_without_a_forecast_no_page_is_named_that_would_list_depots(
+    seeded, write, open_page
+):
+    clear(write, schema.scores, schema.forecasts)
+    assert open_page("depot").info[0].value == "Choose a depot above."
 
 
 def test_without_a_champion_or_forecast_every_page_has_a_message(

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
+from dashboard.components import plan_parts
 from dashboard.planning import adjustments, city_settings, overrides
 from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW
 from dashboard.tables import tables
@@ -19,6 +20,7 @@ from tests.dashboard.seed import seed
 from tests.dashboard.views.test_pages import assert_no_traceback, clear, page_text
 
 pytestmark = pytest.mark.db
+ROTTERDAM = {"Waalhaven", "Kralingen", "Delfshaven"}
 
 
 @pytest.fixture
@@ -100,6 +102,44 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     assert "Greenwich" not in text
     assert "Vans needed" in text
     assert "estimated, please set" in text
+
+
+@pytest.fixture
+def short_of_vans(seeded, monkeypatch):
+    """Rotterdam with vans for none of its depots' days, and too large for one grid."""
+    monkeypatch.setattr(plan_parts, "MAX_DEPOTS", 2)
+    rotterdam = city_settings.by_city(queries.freshness())["Rotterdam"]
+    city_settings.save(replace(rotterdam, vans=0), "Mara")
+
+
+def depots_in_grid(app):
+    text = page_text(app)
+    return {name for name in ROTTERDAM if f'<tr><th scope="row">{name}<' in text}
+
+
+def test_a_large_city_starts_with_the_depots_shortest_of_vans(short_of_vans, open_page):
+    """Waalhaven has most orders, then Kralingen."""
+    app = city_page(open_page, "Rotterdam")
+    assert depots_in_grid(app) == {"Waalhaven", "Kralingen"}
+    assert "The 2 of 3 depots that are shortest of vans." in page_text(app)
+    [every] = app.toggle
+    every.set_value(True)
+    assert depots_in_grid(rerun(app, "Rotterdam")) == ROTTERDAM
+
+
+def test_a_depot_of_a_large_city_is_found_by_a_part_of_its_name(
+    short_of_vans, open_page
+):
+    app = city_page(open_page, "Rotterdam")
+    field(app, "find").set_value(" SHAVEN ")
+    assert depots_in_grid(rerun(app, "Rotterdam")) == {"Delfshaven"}
+
+
+def test_the_depot_of_the_address_is_in_the_grid_of_a_large_city(
+    short_of_vans, open_page
+):
+    app = city_page(open_page, "Rotterdam", depot="RTM-03")
+    assert depots_in_grid(app) == ROTTERDAM
 
 
 def test_an_address_has_one_answer_whatever_was_looked_at_before(seeded, open_page):
