@@ -10,6 +10,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
+from pipelines.schema.closures import concerns
 from pipelines.store.ingest import StagingTable, lock
 
 # Columns that the file lacks; the rows keep their order.
@@ -65,6 +66,13 @@ select event_id, before + 1, kind, starts_on, ends_on, city, depot_id, value, kn
 from event_changes
 """
 
+# The newest version of every event whose depot or city is that of no depot.
+UNPLACED = f"""
+select distinct coalesce(e.depot_id, e.city) as place from events e
+where (e.depot_id is not null or e.city is not null) and e.ends_on >= :since
+  and not exists (select from depots d where {concerns("e", "d")})
+"""
+
 
 @dataclass(frozen=True)
 class Event:
@@ -112,6 +120,11 @@ def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> i
     )
     connection.execute(sa.text("drop table event_changes"))
     return int(appended.rowcount)
+
+
+def unplaced(connection: sa.Connection, since: date = date.min) -> list[str]:
+    """Depots and cities that events ending on `since` or later name, and no depot has."""
+    return sorted(connection.scalars(sa.text(UNPLACED), {"since": since}))
 
 
 def newest(
