@@ -127,6 +127,10 @@ def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
             f"{setting} is no address of a Postgres. Write it as "
             "postgresql://USER@HOST:5432/DATABASE."
         ) from None
+    if "@" in (parsed.host or ""):  # The driver's message would show what is before it.
+        raise DatabaseError(
+            f"{setting} has an @ in its password or user. Write it as %40."
+        )
     return parsed.set(drivername="postgresql+psycopg")
 
 

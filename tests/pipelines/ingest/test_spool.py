@@ -332,6 +332,7 @@ def test_a_query_on_postgres_may_only_read(clean_engine, database_url, tmp_path)
     [
         ("postgresql://me:s3cret@127.0.0.1:1/shop", "select 1", "cannot be queried"),
         ("postgresql://me:s3cret@host:port/shop", "select 1", "its port is no number"),
+        ("postgresql://me:x@s3cret@host/shop", "select 1", "Write it as %40"),
         ("nosuch://me:s3cret@host/shop", "select 1", "driver is installed"),
         ("sqlite://", "create table a (b int)", "returns no rows"),
         ("sqlite://", "select * from sales", "no such table"),
