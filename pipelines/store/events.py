@@ -10,7 +10,6 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
-from pipelines.schema.closures import concerns
 from pipelines.store.ingest import StagingTable, lock
 
 # Columns that the file lacks; the rows keep their order.
@@ -66,11 +65,13 @@ select event_id, before + 1, kind, starts_on, ends_on, city, depot_id, value, kn
 from event_changes
 """
 
-# The newest version of every event whose depot or city is that of no depot.
-UNPLACED = f"""
-select distinct coalesce(e.depot_id, e.city) as place from events e
-where (e.depot_id is not null or e.city is not null) and e.ends_on >= :since
-  and not exists (select from depots d where {concerns("e", "d")})
+# Of the newest versions; each place is looked up once, however many events it has.
+UNPLACED = """
+select place from (select distinct depot_id as place from events where ends_on >= :since) e
+where place is not null and not exists (select from depots where depot_id = place)
+union
+select place from (select distinct city as place from events where ends_on >= :since) e
+where place is not null and not exists (select from depots where city = place)
 """
 
 
