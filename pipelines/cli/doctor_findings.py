@@ -17,7 +17,7 @@ from pipelines.monitoring import ports
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
-from pipelines.store import models
+from pipelines.store import events, models
 from pipelines.store.depots import OddZone
 from pipelines.store.models import Model
 from pipelines.store.signal_summaries import SignalSummary, summaries
@@ -147,6 +147,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         zones = demand_store.zones(connection)
         odd = depot_store.far_from_their_city(connection)
         signals = summaries(connection, last_day_on, settings.horizon)
+        unplaced = events.unplaced(connection, last_day_on or date.max)
     if last_day_on is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
@@ -156,6 +157,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         zone_finding(odd),
         _closed_days(engine, last_day_on),
         *signal_findings(signals),
+        *event_findings(unplaced),
         _champion(settings, champion),
     ]
 
@@ -208,6 +210,17 @@ def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
         "are not guessed. If they are known, load them with 'harbor ingest'"
     )
     return [Finding("signals", True, message)]
+
+
+def event_findings(unplaced: list[str]) -> list[Finding]:
+    """Says which depots and cities events of the days ahead name that no depot has."""
+    if not unplaced:
+        return []
+    message = (
+        f"name what is no depot or city: {shortened_list(unplaced)}; they change nothing. "
+        "Correct the name in a file of events, or load a depots file that has it"
+    )
+    return [Finding("events", False, message)]
 
 
 def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 
 from forecaster.errors import DatabaseError
 from pipelines.database import embedded
@@ -87,6 +87,10 @@ def connect(
         try:
             with engine.connect():
                 return engine
+        except ProgrammingError as error:  # Of an option that libpq does not have.
+            raise DatabaseError(
+                f"HARBOR_DATABASE_URL cannot be used: {str(error.orig).strip()}. Correct it."
+            ) from None
         except OperationalError as error:
             message = connection_error_message(error)
         for beginning, advice in REFUSAL_ADVICE.items():
@@ -116,13 +120,17 @@ def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
     try:
         # libpq accepts both schemes, SQLAlchemy only postgresql://.
         parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # A ValueError is of a port that is no number.
         parsed = None
     if parsed is None or parsed.get_backend_name() != "postgresql":
         raise DatabaseError(
             f"{setting} is no address of a Postgres. Write it as "
             "postgresql://USER@HOST:5432/DATABASE."
         ) from None
+    if "@" in (parsed.host or ""):  # The driver's message would show what is before it.
+        raise DatabaseError(
+            f"{setting} has an @ in its password or user. Write it as %40."
+        )
     return parsed.set(drivername="postgresql+psycopg")
 
 

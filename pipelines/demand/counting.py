@@ -23,7 +23,7 @@ def rebuild(
 ) -> DemandChange:
     """Recounts demand; safe to repeat, as only differences become versions.
 
-    It also adds missing public holidays, so that reading a panel never writes.
+    It also updates public holidays, so that reading a panel never writes.
 
     Args:
       engine: Database the pipelines own.
@@ -34,7 +34,7 @@ def rebuild(
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
         change = store.recount(connection, today, now, look_back_days)
-        public_holidays.add_missing(connection, now.date())
+        public_holidays.update(connection, now.date())
     return change
 
 

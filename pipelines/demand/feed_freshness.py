@@ -89,7 +89,13 @@ def _has_newer_file(folder: Path, since: datetime) -> bool:
     done = folder / DONE
     files = (path for path in folder.rglob("*") if path.is_file())
     return any(
-        path.stat().st_mtime > since.timestamp()
+        _arrived_s(path) > since.timestamp()
         for path in files
         if not path.is_relative_to(done)
     )
+
+
+def _arrived_s(path: Path) -> float:
+    """When a file came to be here, whatever time of writing was copied or moved with it."""
+    status = path.stat()
+    return max(status.st_mtime, status.st_ctime)

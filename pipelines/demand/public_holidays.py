@@ -11,10 +11,11 @@ from pipelines.store import holidays as store
 log = structlog.get_logger()
 
 
-def add_missing(connection: sa.Connection, today: date) -> None:
-    """Adds every depot's holidays from the first day of demand to the end of next year.
+def update(connection: sa.Connection, today: date) -> None:
+    """Stores every depot's holidays from the first day of demand to the end of next year.
 
-    A subdivision that the library does not list has its country's holidays, a country that it
+    Days that the library lists no longer, as where an estimate was replaced by the day itself,
+    are removed. A subdivision that the library does not list has its country's holidays, a country that it
     does not list has none, each with a warning: a missing calendar degrades a forecast, it does
     not stop it.
     """
@@ -24,10 +25,13 @@ def add_missing(connection: sa.Connection, today: date) -> None:
         days = holidays_of(country, subdivision, years)
         rows = [(country, subdivision, day, name) for day, name in days.items()]
         store.add_holidays(connection, rows)
+        if days:
+            span = date(years[0], 1, 1), date(years[-1], 12, 31)
+            store.remove_others(connection, (country, subdivision), span, list(days))
 
 
 def holidays_of(country: str, subdivision: str, years: range) -> dict[date, str]:
-    """Returns the English names of a region's holidays by day, see `add_missing`."""
+    """Returns the English names of a region's holidays by day, see `update`."""
     try:
         # English, so that a holiday has one name whatever the machine's language.
         days = holidays.country_holidays(

@@ -81,6 +81,10 @@ def _with_driver(url: str, display_path: str) -> sa.URL:
             f"{display_path} is not a valid address: its port is no number. Write "
             "postgresql://USER@HOST:PORT/DATABASE."
         ) from None
+    if "@" in (parsed.host or ""):  # The driver's message would show what is before it.
+        raise RefusedFileError(
+            f"{display_path} has an @ in its password or user. Write it as %40."
+        )
     if parsed.drivername == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     return parsed

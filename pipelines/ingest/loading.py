@@ -30,6 +30,7 @@ from pipelines.store import (
     commit_order,
     events,
     order_counts,
+    order_retention,
     quarantine,
     score_totals,
     signals,
@@ -163,16 +164,27 @@ class _Loading:
         self._require_rows()
         self._require_few_rejected()
         self.source.require_unchanged()
+        frozen_before = order_retention.frozen_before(self.connection)
+        n_frozen = staging.n_frozen(frozen_before)
         accepted, moved = self._merge_rows(staging)
         staging.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         if not self.request.is_dry_run:
             commit_order.block_new_runs(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
-        return self._report(counts, conventions, moved)
+        notes = []
+        if moved:
+            notes.append(f"Orders moved to another depot or day: {moved:,}.")
+        if n_frozen:
+            notes.append(
+                f"Rows of days before {frozen_before}: {n_frozen:,}. These days are frozen since "
+                "their orders were dropped (HARBOR_KEEP_ORDERS_DAYS), so the rows are not "
+                "counted."
+            )
+        return self._report(counts, conventions, notes)
 
     def _report(
-        self, counts: Counts, conventions: Conventions, moved: int
+        self, counts: Counts, conventions: Conventions, more_notes: list[str]
     ) -> FileReport:
         notes = list(
             file_notes(
@@ -185,10 +197,8 @@ class _Loading:
                 is_dry_run=self.request.is_dry_run,
             )
         )
-        if moved:
-            notes.append(f"Orders moved to another depot or day: {moved:,}.")
         path, kind = self.source.display_path, self.schema.name
-        return FileReport(path, kind, "loaded", counts, tuple(notes))
+        return FileReport(path, kind, "loaded", counts, (*notes, *more_notes))
 
     def _merge_rows(self, staging: store.StagingTable) -> tuple[int, int]:
         """Checks the order ids, and merges the rows into their table.

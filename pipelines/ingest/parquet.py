@@ -125,6 +125,8 @@ def _normalise(cells: pa.Array, column: Column) -> pa.Array:
     if types.is_timestamp(cells.type):
         if column.value_type == "timestamp":
             return cells
+        if cells.type.tz is not None:  # The day there, which is not that of UTC.
+            cells = pc.local_timestamp(cells)
         cells = cells.cast(pa.timestamp("us"), safe=False)
     if column.value_type == "number" and _is_number(cells.type):
         return cells

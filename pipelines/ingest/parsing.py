@@ -29,6 +29,10 @@ GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
 """Numbers whose thousands are set apart by what is neither a point nor a comma."""
 SUBDIVISION_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 """The part of an ISO 3166-2 code after the country."""
+SPREADSHEET_ERRORS = pa.array(
+    ["#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"]
+)
+"""What a formula leaves in a cell, and in the text that is exported of it."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
@@ -115,7 +119,7 @@ def _parse_cell(
 
 
 def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa: ARG001 - shared parser signature
-    """Accepts texts unless they are too long or hold NUL, which Postgres cannot store."""
+    """Accepts texts unless they are too long, hold NUL, or are an error of a spreadsheet."""
     too_long = pc.greater(pc.utf8_length(cells), MAX_TEXT_CHARS)
     has_nul = pc.match_substring(cells, "\0")
     reasons = pa.nulls(len(cells), pa.string())
@@ -123,6 +127,9 @@ def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa
         reasons = pc.if_else(has_nul, "holds a NUL character", reasons)
         reason = f"is longer than {MAX_TEXT_CHARS} characters"
         reasons = pc.if_else(too_long, reason, reasons)
+    is_error = pc.is_in(cells, SPREADSHEET_ERRORS)
+    if pc.any(is_error).as_py():
+        reasons = pc.if_else(is_error, "is an error of a spreadsheet", reasons)
     return ParsedColumn((cells,), reasons)
 
 
@@ -227,7 +234,7 @@ def unambiguous_text(value: float | Decimal) -> str:
 def parse_zone(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses an IANA time zone."""
     if cell not in known_zones():
-        raise ValueError("is not an IANA time zone such as Europe/Rotterdam")
+        raise ValueError("is not an IANA time zone such as Europe/Amsterdam")
     return cell
 
 

@@ -128,6 +128,28 @@ def file_notes(
         )
 
 
+def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
+    """Yields sentences on what a depots file, or another name, would mend.
+
+    Args:
+      n_undescribed: Depots that no depots file describes.
+      unplaced: Depots and cities that events name and no depot has.
+    """
+    if n_undescribed:
+        one = n_undescribed == 1
+        yield (
+            f"{'1 depot is' if one else f'{n_undescribed:,} depots are'} known from orders or "
+            "counts alone, with the fleet's own time zone and no city. Load a depots file "
+            f"to describe {'it' if one else 'them'}."
+        )
+    if unplaced:
+        yield (
+            f"Events name what is no depot or city of the fleet: {shortened_list(unplaced)}. They "
+            "change nothing: correct the name, letter case included, or load a depots file "
+            "that has it."
+        )
+
+
 def _calendar_notes(regions: Iterable[str]) -> Iterator[str]:
     """Yields, per country, the subdivisions that have the country's holidays."""
     subdivisions = defaultdict(list)

@@ -21,7 +21,7 @@ from pipelines.ingest.options import (
     require_readable,
 )
 from pipelines.ingest.parser import Parser
-from pipelines.ingest.report import FileReport, IngestReport
+from pipelines.ingest.report import FileReport, IngestReport, depot_notes
 from pipelines.ingest.small_files import (
     MAX_BATCH_FILES,
     BatchNotPossibleError,
@@ -32,6 +32,7 @@ from pipelines.ingest.small_files import (
 from pipelines.ingest.sources import Source, Unreadable
 from pipelines.ingest.spool import SourceOrError, Spool
 from pipelines.settings import Settings
+from pipelines.store import events
 from pipelines.store import ingest as store
 from pipelines.store.demo import read_demo_fleet
 
@@ -272,15 +273,8 @@ class _Ingestion:
             return ()
         with self.begin() as connection:
             n_depots = store.count_undescribed(connection)
-        if not n_depots:
-            return ()
-        one = n_depots == 1
-        note = (
-            f"{'1 depot is' if one else f'{n_depots:,} depots are'} known from orders or "
-            "counts alone, with the fleet's own time zone and no city. Load a depots file "
-            f"to describe {'it' if one else 'them'}."
-        )
-        return (note,)
+            unplaced = events.unplaced(connection)
+        return tuple(depot_notes(n_depots, unplaced))
 
     def _report_progress(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = self.done + size, self.rows + rows

@@ -20,7 +20,7 @@ from pipelines.ingest.loading import (
 )
 from pipelines.ingest.report import Counts, FileReport, file_notes
 from pipelines.ingest.validation import as_csv, from_csv
-from pipelines.store import commit_order, order_counts
+from pipelines.store import commit_order, order_counts, order_retention
 from pipelines.store import ingest as store
 
 MAX_SMALL_FILE_BYTES = 64 << 10
@@ -70,7 +70,8 @@ def load_batch(
     """Loads files of one `batch_key`, and reports on each in order.
 
     Raises:
-      BatchNotPossibleError: a row exists already or is repeated, or a file has changed.
+      BatchNotPossibleError: a row exists already, is repeated or of a frozen day, or a file
+        has changed.
     """
     store.lock(connection, requests[0].file.mapping.schema.name)
     records = [file_record(each, _buffered(each).n_rows) for each in requests]
@@ -114,6 +115,8 @@ def _add_rows(
         for chunk in file.chunks
     ]
     staging.write(as_csv(pa.concat_tables(tables)))
+    if staging.n_frozen(order_retention.frozen_before(connection)):
+        raise BatchNotPossibleError
     with order_counts.mark_changed_days(connection, schema.table):
         n_added = staging.add_new(schema.key, options.id_namespace)
         if n_added != sum(file.n_rows for file in files):

@@ -188,7 +188,9 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Unrea
         for name in [*linked, *files]:
             inside = Path(folder, name)
             display_path = str(path / inside.relative_to(root))
-            if name not in linked and inside.resolve().is_relative_to(root):
+            # Unlike Path.resolve, it raises nothing where links form a cycle.
+            target = Path(os.path.realpath(inside))
+            if name not in linked and target.is_relative_to(root):
                 yield local_source(inside, display_path)
             else:
                 reason = (
@@ -209,6 +211,12 @@ def local_source(
     """Returns a file of this machine as a source; `address` is given for copies of remote files."""
     # A link is opened under its own name, which has the suffix.
     absolute = path.parent.resolve() / path.name
+    try:
+        str(absolute).encode()
+    except UnicodeEncodeError:  # Written by a system with another encoding of names.
+        printable = os.fsencode(display_path).decode(errors="replace")
+        reason = f"{printable} has a name or a folder that is not UTF-8. Rename it."
+        return Unreadable(printable, reason)
     return _source(
         fs.LocalFileSystem(),
         absolute.as_posix(),

@@ -15,7 +15,7 @@ from itertools import count
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import pyarrow as pa
 
@@ -46,6 +46,8 @@ SUFFIX_OF_TYPE = {
 """Suffix for a URL without a known one, by its Content-Type; CSV for any other."""
 SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
 """Suffix for standard input, by its first bytes; CSV for any other."""
+ASCII = bytes(range(128))
+"""Characters of a URL that are left as they are, a percent sign that quotes another included."""
 WORKBOOK_PART = "xl/workbook.xml"
 """Every .xlsx file is an archive that contains it."""
 
@@ -122,7 +124,7 @@ class Spool:
                 path = self._new_path(name)
                 self._copy(response, path, display_path)
                 _require_complete(response)
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, UnicodeError) as error:
             raise RefusedFileError(
                 f"{display_path} cannot be fetched: {_fetch_failure(error)}. Check the address, and whether this "
                 "machine may reach it."
@@ -212,11 +214,12 @@ def _require_complete(response: http.client.HTTPResponse) -> None:
         raise http.client.IncompleteRead(b"", response.length)
 
 
-def _fetch_failure(error: OSError | http.client.HTTPException) -> str:
+def _fetch_failure(error: OSError | http.client.HTTPException | UnicodeError) -> str:
     if isinstance(error, http.client.IncompleteRead):
         return "the transfer ended before the end of the file"
-    if isinstance(error, http.client.InvalidURL):
-        return "the address is not valid"  # Its message may hold a password.
+    # A host that is no name is found out as it is encoded. Messages may hold a password.
+    if isinstance(error, (http.client.InvalidURL, UnicodeError)):
+        return "the address is not valid"
     reason = getattr(error, "reason", None) or error
     return first_line(reason) if isinstance(reason, Exception) else str(reason)
 
@@ -245,7 +248,10 @@ def _request(url: str) -> urllib.request.Request:
     except ValueError:
         raise http.client.InvalidURL from None
     secret, _, host = parts.netloc.rpartition("@")
-    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)))  # noqa: S310 - as above
+    # As a browser writes a path such as /Köln.csv.
+    path, query = (quote(part, ASCII) for part in (parts.path, parts.query))
+    parts = parts._replace(netloc=host, path=path, query=query)
+    request = urllib.request.Request(urlunsplit(parts))  # noqa: S310 - as above
     if secret:
         token = b64encode(unquote(secret).encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {token}")

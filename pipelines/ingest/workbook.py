@@ -5,6 +5,8 @@ import io
 import re
 import zipfile
 import zlib
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import date, datetime, time
 from functools import lru_cache
 from typing import IO, Any
@@ -22,6 +24,20 @@ CELL = re.compile(
     rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=\"([A-Z]{1,3})(\d{1,7})\"(?:\s[^>]*[^/>])?>\s*<(?!/)"
 )
 """A cell with content; one that has a style only is not read."""
+PLACE = re.compile(rb"\br=\"([A-Z]{1,3})(\d{1,7})\"")
+ERROR = re.compile(
+    rb"<(?:\w+:)?c\s([^<>]*\bt=\"e\"[^<>]*)>(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*<[^<>]*>))?"
+    rb"\s*<(?:\w+:)?v>([^<]*)<"
+)
+"""A cell with an error, such as #DIV/0!."""
+NOT_COMPUTED = re.compile(
+    rb"<(?:\w+:)?c\s([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+"""A formula whose value no program has stored; of type "str" it is the empty text."""
+STRING = b't="str"'
+NO_VALUE = "#N/A"
+"""Stands for the value that a formula lacks."""
 
 
 @lru_cache(maxsize=1)
@@ -35,7 +51,7 @@ def as_csv(data: bytes, name: str) -> bytes:
     """
     from python_calamine import CalamineError, load_workbook
 
-    _require_no_stray_cells(data, name)
+    broken = _check_cells(data, name)
     try:
         book = load_workbook(io.BytesIO(data))
         sheets = {
@@ -55,29 +71,40 @@ def as_csv(data: bytes, name: str) -> bytes:
         )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    for row in sheets[filled[0]] if filled else []:
-        writer.writerow([_cell(value) for value in row])
+    for number, row in enumerate(sheets[filled[0]] if filled else [], start=1):
+        # Else empty, which for a count means that the day was not observed.
+        errors = broken.get(number, {})
+        cells = [errors.get(at, value) for at, value in enumerate(row, start=1)]
+        writer.writerow([_cell(value) for value in cells])
     return text.getvalue().encode()
 
 
-def _require_no_stray_cells(data: bytes, name: str) -> None:
-    """Refuses a sheet with a stray cell far outside the table.
+def _check_cells(data: bytes, name: str) -> dict[int, dict[int, str]]:
+    """Refuses a sheet with a stray cell far outside the table, and finds errors of formulas.
 
-    Every cell of the grid up to it would take memory.
+    Every cell of the grid up to a stray one would take memory.
+
+    Returns:
+      The errors by row and column, both counted from 1, of whichever sheet has cells.
     """
     stray: list[str] = []
+    broken: dict[int, dict[int, str]] = defaultdict(dict)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for part in filter(SHEET_PART.fullmatch, book.namelist()):
                 with book.open(part) as sheet:
                     stray += _stray_cells(sheet)
+                with book.open(part) as sheet:
+                    for row, column, error in _broken_cells(sheet):
+                        broken[row][column] = error
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
-        return  # Reading it as a spreadsheet will give the reason.
+        return {}  # Reading it as a spreadsheet will give the reason.
     if stray:
         raise RefusedFileError(
             f"{name} has a stray cell far outside the table ({' and '.join(stray)}), and everything up "
             "to it would be read. Delete its row and its column, or export the sheet as CSV."
         )
+    return broken
 
 
 def _stray_cells(sheet: IO[bytes]) -> list[str]:
@@ -85,21 +112,43 @@ def _stray_cells(sheet: IO[bytes]) -> list[str]:
 
     The sheet's `<dimension>` is not trusted: some writers always give A1.
     """
-    count, rest = 0, b""
+    count = 0
     widest, lowest = (0, ""), (0, "")
-    while data := sheet.read(BLOCK_BYTES):
-        rest += data
-        end = max(rest.rfind(b"row>"), 0)
-        for letters, row in CELL.findall(rest, 0, end):
+    for rows in _complete_rows(sheet):
+        for letters, row in CELL.findall(rows):
             count += 1
             cell = (letters + row).decode()
             widest = max(widest, (_column(letters), cell))
             lowest = max(lowest, (int(row), cell))
-        rest = rest[end:]
     area = widest[0] * lowest[0]
     if area <= max(MAX_GRID_CELLS, MAX_GRID_CELLS_PER_FILLED * count):
         return []
     return list(dict.fromkeys((widest[1], lowest[1])))
+
+
+def _broken_cells(sheet: IO[bytes]) -> Iterator[tuple[int, int, str]]:
+    """Yields row, column and text of cells with an error, or with a formula and no value."""
+    for rows in _complete_rows(sheet):
+        cells = []
+        # Most tables have neither, and are looked through in no time.
+        if b'"e"' in rows:
+            cells += [(cell, text.decode()) for cell, text in ERROR.findall(rows)]
+        if b"<f" in rows or b":f" in rows:
+            without_value = NOT_COMPUTED.findall(rows)
+            cells += [(cell, NO_VALUE) for cell in without_value if STRING not in cell]
+        for cell, text in cells:
+            if place := PLACE.search(cell):
+                yield int(place[2]), _column(place[1]), text
+
+
+def _complete_rows(sheet: IO[bytes]) -> Iterator[bytes]:
+    """Yields the sheet in parts that end where a row does."""
+    rest = b""
+    while data := sheet.read(BLOCK_BYTES):
+        rest += data
+        end = max(rest.rfind(b"row>"), 0)
+        yield rest[:end]
+        rest = rest[end:]
 
 
 def _column(letters: bytes) -> int:

@@ -7,7 +7,8 @@ from zoneinfo import available_timezones
 @cache
 def known_zones() -> set[str]:
     """Names of the IANA time zones; cached because listing them reads many folders."""
-    return available_timezones()
+    # A file of the system beside those of the zones, which Postgres does not know.
+    return available_timezones() - {"localtime"}
 
 
 @cache

@@ -65,6 +65,15 @@ select event_id, before + 1, kind, starts_on, ends_on, city, depot_id, value, kn
 from event_changes
 """
 
+# Of the newest versions; each place is looked up once, however many events it has.
+UNPLACED = """
+select place from (select distinct depot_id as place from events where ends_on >= :since) e
+where place is not null and not exists (select from depots where depot_id = place)
+union
+select place from (select distinct city as place from events where ends_on >= :since) e
+where place is not null and not exists (select from depots where city = place)
+"""
+
 
 @dataclass(frozen=True)
 class Event:
@@ -112,6 +121,11 @@ def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> i
     )
     connection.execute(sa.text("drop table event_changes"))
     return int(appended.rowcount)
+
+
+def unplaced(connection: sa.Connection, since: date = date.min) -> list[str]:
+    """Depots and cities that events ending on `since` or later name, and no depot has."""
+    return sorted(connection.scalars(sa.text(UNPLACED), {"since": since}))
 
 
 def newest(

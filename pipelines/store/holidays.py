@@ -30,3 +30,19 @@ def add_holidays(
     names = ("country", "subdivision", "day_on", "name")
     statement = insert(public_holidays).on_conflict_do_nothing()
     connection.execute(statement, [dict(zip(names, row, strict=True)) for row in rows])
+
+
+def remove_others(
+    connection: sa.Connection,
+    region: tuple[str, str],
+    span: tuple[date, date],
+    days: Sequence[date],
+) -> None:
+    """Removes the other days of a region (country, subdivision) within a span, both included."""
+    table = public_holidays.c
+    statement = sa.delete(public_holidays).where(
+        sa.tuple_(table.country, table.subdivision) == region,
+        table.day_on.between(*span),
+        table.day_on.not_in(days),
+    )
+    connection.execute(statement)

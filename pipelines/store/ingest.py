@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,6 +21,18 @@ LOCKS = ("daily", "events", "signals", "orders", "depots")
 
 WITHDRAWABLE_TABLES = frozenset({"orders", "daily_counts"})
 """Tables whose replaced rows are kept, so that a file can be taken back."""
+
+OF_FROZEN_DAYS = {
+    "orders": "select count(*) from staging where ordered_local < :before",
+    "daily_counts": """
+select count(*) from staging s
+where service_on < :before and not exists (
+    select from daily_counts c
+    where c.depot_id = s.depot_id and c.service_on = s.service_on
+      and c.orders is not distinct from s.orders)
+""",
+}
+"""Number of rows that change nothing, by table; the orders of such days have been dropped."""
 
 FIRST_SEEN = """
 insert into depots (depot_id, name, city, timezone, country, is_complete)
@@ -171,6 +183,14 @@ class StagingTable:
         return ExistingOrders(
             *self.connection.execute(sa.text(EXISTING_ORDERS), parameters).one()
         )
+
+    def n_frozen(self, frozen_before: date | None) -> int:
+        """Counts the orders, or the daily counts that are new or differ, of days before one."""
+        statement = OF_FROZEN_DAYS.get(self.target.name)
+        if statement is None or frozen_before is None:
+            return 0
+        days = {"before": frozen_before}
+        return int(self.connection.scalar(sa.text(statement), days) or 0)
 
     def n_orders(self) -> int:
         """Counts the distinct order ids."""

@@ -55,6 +55,13 @@ def test_nothing_is_said_of_signals_where_there_are_none():
     assert doctor_findings.signal_findings([]) == []
 
 
+def test_events_that_name_no_depot_of_the_fleet_are_told():
+    (finding,) = doctor_findings.event_findings(["ghent"])
+    assert not finding.ok
+    assert "name what is no depot or city: ghent" in finding.message
+    assert doctor_findings.event_findings([]) == []
+
+
 @pytest.mark.db
 def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection):
     for depot_id in "ABC":

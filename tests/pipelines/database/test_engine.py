@@ -123,8 +123,22 @@ def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
             connection.execute(set_to, {"revision": now})
 
 
-@pytest.mark.parametrize("url", ["nonsense", "mysql://a:secret@b/c"])
+@pytest.mark.parametrize(
+    "url", ["nonsense", "mysql://a:secret@b/c", "postgresql://a:secret@b:port/c"]
+)
 def test_an_address_of_no_postgres_is_refused_without_its_password(url):
     with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
         connect(url, 60, never)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_with_an_at_sign_is_not_shown():
+    with pytest.raises(DatabaseError, match="Write it as %40") as refused:
+        connect("postgresql://a:sec@ret@127.0.0.1:1/c", 60, never)
+    assert "ret" not in str(refused.value)
+
+
+def test_an_option_that_no_postgres_has_is_named_without_the_password():
+    with pytest.raises(DatabaseError, match='option "nosuch"') as refused:
+        connect("postgresql://a:secret@127.0.0.1:1/c?nosuch=1", 60, never)
     assert "secret" not in str(refused.value)

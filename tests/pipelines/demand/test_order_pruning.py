@@ -12,7 +12,7 @@ from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.schema import orders
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import load_one, rows, write
+from tests.pipelines.ingest.ingesting import load, load_one, rows, write
 from tests.pipelines.make import add_depot, add_orders
 
 pytestmark = pytest.mark.db
@@ -76,6 +76,24 @@ def test_an_order_that_comes_for_a_frozen_day_is_not_counted_and_goes_next(fleet
     changed = set(counted(fleet)) - set(before)
     assert {row.service_on for row in changed} == {date(2024, 6, 1)}
     assert drop_old_orders(fleet, SETTINGS, NOW).orders == 1
+
+
+@pytest.mark.parametrize("n_files", [1, 9])
+def test_rows_that_come_for_a_frozen_day_are_told(fleet, tmp_path, n_files):
+    """In a file of its own, and in one of many small ones, which are loaded together."""
+    drop_old_orders(fleet, SETTINGS, NOW)
+    header = "depot_id,date,orders\n"
+    for number in range(n_files):
+        old = f"N{number},2024-04-01,5\nN{number},2024-04-02,\n"
+        write(tmp_path / f"{number}.csv", f"{header}{old}N{number},2024-06-01,5\n")
+    told = [file.notes[-1] for file in load(fleet, tmp_path).files]
+    assert all(note.startswith(f"Rows of days before {BEFORE}: 2.") for note in told)
+    assert len(told) == n_files
+    again = write(tmp_path / "0.csv", f"{header}{old}N{number},2024-06-02,5\n")
+    assert load_one(fleet, again).notes == ()
+    orders = write(tmp_path / "a.csv", "order_id,depot_id,ordered_at\nx,A,2024-04-01\n")
+    (note,) = load_one(fleet, orders).notes
+    assert note.startswith(f"Rows of days before {BEFORE}: 1.")
 
 
 def add_orders_anew(connection, order_id, moment):

@@ -188,6 +188,27 @@ def test_reading_a_panel_writes_nothing(fleet):
         assert connection.scalar(sa.select(sa.func.count(public_holidays.c.name))) == 0
 
 
+def test_a_holiday_that_the_library_lists_no_longer_goes(fleet):
+    """An estimated day, say, of which a later release knows better."""
+    king, other, before = date(2024, 4, 27), date(2024, 3, 5), date(2023, 3, 5)
+    with fleet.begin() as connection:
+        named = sa.update(public_holidays).where(public_holidays.c.day_on == king)
+        connection.execute(named.values(name="As it was called"))
+        for country, day in (("NL", other), ("NL", before), ("BE", other)):
+            row = {"country": country, "subdivision": "", "day_on": day, "name": "X"}
+            connection.execute(sa.insert(public_holidays), row)
+    counting.rebuild(fleet, morning_after(LAST))
+    with fleet.connect() as connection:
+        stored = {
+            (row.country, row.day_on): row.name
+            for row in connection.execute(sa.select(public_holidays))
+        }
+    assert ("NL", other) not in stored
+    assert stored["NL", king] == "As it was called"
+    # Those before the demand, and of a country without a depot, are nobody's.
+    assert {("NL", before), ("BE", other)} <= stored.keys()
+
+
 @pytest.fixture
 def newcomer_between_statements(fleet):
     """Commits a depot and its demand from another session, after the next statement."""

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import sqlalchemy as sa
 
@@ -72,6 +73,19 @@ def test_numbers_and_timestamps_of_parquet_go_in_as_text_would(clean_engine, tmp
         ("8", "3", datetime(2024, 1, 2, 9), None),
         ("x", "3", datetime(2024, 1, 1, 9), 0),
         ("y", "3", datetime(2024, 1, 2, 9), 0),
+    ]
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "+05:30"])
+def test_a_day_of_parquet_is_that_of_its_zone(clean_engine, tmp_path, zone):
+    """In UTC, midnight in summer is another day, or an hour of the day."""
+    winter, summer = datetime(2024, 1, 1), datetime(2024, 7, 1)
+    midnights = pc.assume_timezone(pa.array([winter, summer]), zone)
+    columns = {"depot_id": ["A", "A"], "date": midnights, "orders": [5, 6]}
+    load(clean_engine, write_parquet(tmp_path / "a.parquet", **columns))
+    assert rows(clean_engine, "daily_counts") == [
+        ("A", winter.date(), 5),
+        ("A", summer.date(), 6),
     ]
 
 
@@ -324,6 +338,24 @@ def test_an_ambiguous_date_goes_in_with_the_option_that_was_asked_for(
     assert "--date-format %d.%m.%Y" in load_one(clean_engine, path).error
     assert load_one(clean_engine, path, date_format="%d.%m.%Y").state == "loaded"
     assert rows(clean_engine, "daily_counts") == [("A", date(2024, 4, 3), 1)]
+
+
+def test_an_event_of_a_place_that_no_depot_has_is_told(clean_engine, tmp_path):
+    """Such as one in another case, or of a city that a later file has renamed."""
+    depots = f"{DEPOTS}\nA,Alpha,Ghent,Europe/Brussels,BE,\n"
+    events = (
+        "kind,starts_on,ends_on,city,depot_id\nclosed,2024-05-01,2024-05-01,ghent,\n"
+        "closed,2024-05-02,2024-05-02,Ghent,\nclosed,2024-05-03,2024-05-03,,A\n"
+        "closed,2024-05-04,2024-05-04,,X\nclosed,2024-05-05,2024-05-05,,\n"
+    )
+    load(clean_engine, write(tmp_path / "a.csv", depots))
+    (note,) = load(clean_engine, write(tmp_path / "b.csv", events)).notes
+    assert note.startswith(
+        "Events name what is no depot or city of the fleet: X, ghent."
+    )
+    renamed = write(tmp_path / "c.csv", depots.replace("Ghent", "ghent"))
+    (note,) = load(clean_engine, renamed).notes
+    assert "fleet: Ghent, X." in note
 
 
 def test_a_depot_first_seen_is_incomplete_until_a_file_describes_it(

@@ -231,7 +231,14 @@ def test_a_count_with_commas_is_the_count_without(number):
     ("column", "written", "value", "reason"),
     [
         ("timezone", "Europe/Brussels", "Europe/Brussels", None),
-        ("timezone", "CEST", None, "is not an IANA time zone such as Europe/Rotterdam"),
+        ("timezone", "CEST", None, "is not an IANA time zone such as Europe/Amsterdam"),
+        (
+            "timezone",
+            "localtime",
+            None,
+            "is not an IANA time zone such as Europe/Amsterdam",
+        ),
+        ("timezone", "Europe/Amsterdam", "Europe/Amsterdam", None),
         ("country", "nl", "NL", None),
         (
             "country",

@@ -55,6 +55,14 @@ def test_what_was_named_and_is_not_there_is_said(tmp_path):
     assert "is not an ordinary file" in special
 
 
+def test_a_name_that_is_not_utf_8_is_refused_and_the_others_are_read(tmp_path):
+    write(tmp_path / os.fsdecode(b"caf\xe9.csv"), "x")
+    write(tmp_path / "tea.csv", "x")
+    reason, other = names(tmp_path)
+    assert other == "tea.csv"
+    assert "caf\ufffd.csv has a name or a folder that is not UTF-8." in reason
+
+
 def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     outside = write(tmp_path / "secret.csv", "x")
     folder = tmp_path / "inbox"
@@ -70,6 +78,9 @@ def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     linked = find_sources([str(folder)])[3]
     assert isinstance(linked, Unreadable)
     assert f"{folder}/d is a link to a folder" in linked.reason
+    # A link to itself ends nothing.
+    (folder / "e.csv").symlink_to(folder / "e.csv")
+    assert "does not exist" in find_sources([str(folder)])[4].reason
     # Who names a link means it.
     assert names(folder / "c.csv") == ["c.csv"]
 

@@ -16,7 +16,7 @@ from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.sources import find_sources, without_credentials
 from pipelines.ingest.spool import Spool
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import TODAY, load, rows, write
+from tests.pipelines.ingest.ingesting import TODAY, load, quarantined, rows, write
 from tests.pipelines.ingest.workbooks import workbook
 
 pytestmark = pytest.mark.db
@@ -87,6 +87,12 @@ def test_what_a_url_without_suffix_holds_is_told_by_its_type(clean_engine, web):
     assert only(load(clean_engine, f"http://{web.url}/export")).counts.accepted == 1
 
 
+def test_a_url_is_requested_as_a_browser_does(clean_engine, web):
+    web.files["/K%C3%B6ln%20A/a.csv?of=%C3%A9&b=%2F"] = ("text/csv", ONE.encode())
+    url = f"http://{web.url}/Köln%20A/a.csv?of=é&b=%2F"
+    assert only(load(clean_engine, url)).counts.accepted == 1
+
+
 def test_a_database_without_a_query_is_asked_for_one(clean_engine):
     error = only(load(clean_engine, "postgresql://me:s3cret@127.0.0.1:1/shop")).error
     assert "is a database" in error
@@ -120,6 +126,7 @@ def test_a_transfer_that_was_cut_is_refused(clean_engine, web, missing, state):
         "http://me:s3cret@127.0.0.1:port/a.csv",
         "http://127.0.0.1:1/a b.csv?token=s3cret",
         "http://me:s3cret@[::1/a.csv?token=s3cret",
+        "http://me:s3cret@a..b/a.csv",
     ],
 )
 def test_an_address_that_is_not_valid_is_refused_in_a_sentence(tmp_path, url):
@@ -231,6 +238,22 @@ def test_a_spreadsheet_goes_in_with_its_dates_and_numbers(clean_engine, tmp_path
     assert (order[0], str(order[2])) == ("12", "2024-01-01 12:00:00")
 
 
+def test_a_formula_that_failed_is_no_count_that_is_missing(clean_engine, tmp_path):
+    table = [["A", ("date", 45292 + day), day] for day in range(6)]
+    table[0][2], table[1][2] = ("error", "#DIV/0!"), ("formula", "1+1")
+    table[2][0] = ("error", "#REF!")
+    path = workbook(
+        tmp_path / "a.xlsx", {"S": [["depot_id", "date", "orders"], *table]}
+    )
+    load(clean_engine, path)
+    assert [row[2] for row in rows(clean_engine, "daily_counts")] == [3, 4, 5]
+    assert quarantined(clean_engine) == [
+        (2, "orders", "#DIV/0!", "is not a number"),
+        (3, "orders", "#N/A", "is not a number"),
+        (4, "depot_id", "#REF!", "is an error of a spreadsheet"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -309,6 +332,7 @@ def test_a_query_on_postgres_may_only_read(clean_engine, database_url, tmp_path)
     [
         ("postgresql://me:s3cret@127.0.0.1:1/shop", "select 1", "cannot be queried"),
         ("postgresql://me:s3cret@host:port/shop", "select 1", "its port is no number"),
+        ("postgresql://me:x@s3cret@host/shop", "select 1", "Write it as %40"),
         ("nosuch://me:s3cret@host/shop", "select 1", "driver is installed"),
         ("sqlite://", "create table a (b int)", "returns no rows"),
         ("sqlite://", "select * from sales", "no such table"),

@@ -14,7 +14,10 @@ STYLE_OF = {"date": 1, "timestamp": 2}
 
 
 def workbook(path, sheets):
-    """Writes sheets by name, each a list of rows of texts, numbers and (style, number)."""
+    """Writes sheets by name, each a list of rows of texts, numbers and (style, number).
+
+    A style is one of `STYLE_OF`, "error" with its text, or "formula" without a value.
+    """
     names = list(sheets)
     with zipfile.ZipFile(path, "w") as book:
         book.writestr("[Content_Types].xml", _types(names))
@@ -77,5 +80,9 @@ def _cell(row, column, value):
     if isinstance(value, str):
         return f'<c r="{place}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'
     style, number = value if isinstance(value, tuple) else (None, value)
+    if style == "error":
+        return f'<c r="{place}" t="e"><f>1/0</f><v>{number}</v></c>'
+    if style == "formula":
+        return f'<c r="{place}"><f>{number}</f><v></v></c>'
     mark = f' s="{STYLE_OF[style]}"' if style else ""
     return f'<c r="{place}"{mark}><v>{number}</v></c>'

@@ -285,7 +285,13 @@ def test_an_hour_that_comes_twice_has_one_new_night(fleet_of):
 
 
 @pytest.mark.db
-def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(fleet_of, tmp_path):
+@pytest.mark.parametrize(
+    "written_s",
+    [pytest.param(5, id="written there"), pytest.param(-3600, id="moved there")],
+)
+def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
+    fleet_of, tmp_path, written_s
+):
     fleet = fleet_of(home=tmp_path)
     jobs = fleet.jobs
     fleet.now = datetime.now(UTC)
@@ -308,8 +314,7 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(fleet_of, tmp_pat
         assert fleet.ran == [origin, origin]
     late = fleet.settings.inbox / "late.csv"
     late.write_text("depot_id,date,orders\n")
-    later = time.time() + 5
-    os.utime(late, (later, later))
+    os.utime(late, (time.time() + written_s,) * 2)
     fleet.state, fleet.now = "done", fleet.now + timedelta(seconds=9)
     for _ in range(2):
         jobs.catch_up()
