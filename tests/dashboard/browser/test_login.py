@@ -88,3 +88,6 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
     page.get_by_text("Yes, 7,777 is right").click()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("cell", name="Anna Visser").wait_for()
+    window.to("/plan?city=Rotterdam")
+    page.get_by_text("Your last change").wait_for()
+    assert "harbor_planner" not in page.evaluate("() => document.cookie")
