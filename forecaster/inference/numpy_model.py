@@ -69,9 +69,8 @@ class Network:
         Returns:
           Both in log counts; the correction is the mean of the members.
         """
-        past_cfb = _stack_with_depots_last(
-            inputs.past_columns(np, slices, self._horizon)
-        )
+        columns = inputs.past_columns(np, slices, self._horizon)
+        past_cfb = _stack_with_depots_last([np.asarray(column) for column in columns])
         near = inputs.shorten_context(slices, self._horizon, n_origins)
         future = inputs.future(np, near, self._horizon)
         calendars = _Calendars.of(slices, group_b)
