@@ -121,7 +121,10 @@ def chromium() -> Iterator[BrowserContext]:
     """A browser whose windows share what they loaded, or a skip that says how to get one."""
     with sync_playwright() as playwright:
         launched = browser.launch(playwright)
-        yield launched.new_context()
+        context = launched.new_context()
+        # Keeps their window open: another for each page would cost as much as the page.
+        context.new_page()
+        yield context
         launched.close()
 
 

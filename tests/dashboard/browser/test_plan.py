@@ -44,6 +44,8 @@ BROKEN_WORDS = """() => [...document.querySelectorAll('table.hf th:first-child')
         range.setEnd(node, word.index + word[0].length);
         return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
     }).map(word => word[0]))"""
+LINK_HEIGHTS = """() => [...document.querySelectorAll('.hf a, .hf-brief a')]
+    .map(link => link.getBoundingClientRect().height)"""
 
 
 def fill_in(page, number, reason, name):
@@ -88,11 +90,14 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
 
 
 @pytest.mark.parametrize("path", ["/plan?city=London", "/plan", "/"])
-def test_a_phone_breaks_no_word_of_a_name(fleet, visit, path):
+def test_a_phone_breaks_no_word_of_a_name_and_can_tap_every_link(fleet, visit, path):
     window = visit(fleet, "phone")
     window.to(path)
     assert window.page.evaluate(BROKEN_WORDS) == []
     assert window.too_wide() <= 0
+    heights = window.page.evaluate(LINK_HEIGHTS)
+    assert heights
+    assert min(heights) >= 24
 
 
 def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
@@ -210,18 +215,6 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     assert window.page.get_by_text("; printed ").is_visible()
     assert window.page.title() == "Rotterdam · Plan · Harbor Fleet"
     assert not window.page.get_by_text("Click a cell").is_visible()
-
-
-def test_every_link_in_a_phones_grids_is_large_enough_to_tap(fleet, visit):
-    window = visit(fleet, "phone")
-    for path in ("/plan?city=London", "/plan", "/"):
-        window.to(path)
-        heights = window.page.evaluate(
-            "() => [...document.querySelectorAll('.hf a, .hf-brief a')]"
-            ".map(link => link.getBoundingClientRect().height)"
-        )
-        assert heights
-        assert min(heights) >= 24, path
 
 
 def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):
