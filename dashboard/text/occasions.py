@@ -1,14 +1,13 @@
 """Holidays and events of days, in words; no I/O."""
 
 from collections.abc import Collection, Mapping
-from datetime import date, timedelta
 from typing import cast
 
 import pandas as pd
 
 from dashboard.text import formatting
 
-A_DAY = timedelta(days=1)
+A_DAY = pd.Timedelta(days=1)
 
 
 def day_names(
@@ -37,7 +36,7 @@ def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
 
     'Tue 24 Nov – Thu 26 Nov: Promotion in Rotterdam'. `name_of` is from `day_names`.
     """
-    ranges: list[tuple[date, date, str]] = []
+    ranges: list[tuple[pd.Timestamp, pd.Timestamp, str]] = []
     for day in sorted(name_of):
         first, last, name = ranges[-1] if ranges else (day, day, "")
         if name == name_of[day] and day - last == A_DAY:
