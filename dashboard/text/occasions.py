@@ -1,14 +1,13 @@
 """Holidays and events of days, in words; no I/O."""
 
 from collections.abc import Collection, Mapping
-from datetime import timedelta
 from typing import cast
 
 import pandas as pd
 
 from dashboard.text import formatting
 
-A_DAY = timedelta(days=1)
+A_DAY = pd.Timedelta(days=1)
 
 
 def day_names(
