@@ -11,11 +11,7 @@ from dashboard.sql.shared import (
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.planned_orders import (
-    OVERRIDES,
-    PLANNED_FORECASTS,
-    planned_forecasts,
-)
+from pipelines.schema.planned_orders import OVERRIDES, PLANNED_FORECASTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 # `shown` is the newest origin's forecast: the champion's, else the newest. Its `made_at`
@@ -229,9 +225,10 @@ order by o.override_id desc
 limit :row_limit
 """
 
-BEFORE_BATCH = planned_forecasts(
+EARLIER_OVERRIDES = (
     f"{OVERRIDES} where o.override_id < (select min(override_id) from batch)"
 )
+BEFORE_BATCH = PLANNED_FORECASTS.replace(OVERRIDES, EARLIER_OVERRIDES)
 
 # The overrides that a planner saved last, together, beside their days as they were before.
 # None where the forecast is another one now, or somebody changed one of the days since.

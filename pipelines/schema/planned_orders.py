@@ -9,13 +9,10 @@ OVERRIDES = """
 """Overrides with the planner and the reason of their numbers: of a number that an undo brought
 back, those of who had set it."""
 
-
-def planned_forecasts(overrides: str = OVERRIDES) -> str:
-    """The statement of `PLANNED_FORECASTS`, with the rows of `OVERRIDES` that count."""
-    # An override that was made before the day was closed counts no longer: closed wins. A lock
-    # of a day that nobody had set holds the model's number. Who changed a day, and why, is told
-    # only while the number counts; `overruled_by` made the number over which closed wins.
-    return f"""
+# An override that was made before the day was closed counts no longer: closed wins. A lock
+# of a day that nobody had set holds the model's number. Who changed a day, and why, is told
+# only while the number counts; `overruled_by` made the number over which closed wins.
+PLANNED_FORECASTS = f"""
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.basis,
            case when coalesce(o.number, f.point) = f.point then f.p10
                 when f.p50 > 0 then f.p10 * o.number / f.p50 else o.number end as p10,
@@ -37,15 +34,12 @@ def planned_forecasts(overrides: str = OVERRIDES) -> str:
     left join lateral (
         select override_id, action, orders, reason, made_by, point as model_then,
                case when f.basis = 'closed' and point > 0 then null else orders end as number
-        from ({overrides}) newest
+        from ({OVERRIDES}) newest
         where depot_id = f.depot_id and target_on = f.target_on
         order by override_id desc limit 1
     ) o on true
     where f.origin_on = :origin and f.model_version = :model
 """
-
-
-PLANNED_FORECASTS = planned_forecasts()
 """Forecasts of `:origin` by `:model`: `point` is planned and shown. Vans are planned from p10,
 p50 and p90: a planner's number is their median, and the model's own point moves none of them.
 model_p10, model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
