@@ -29,8 +29,14 @@ GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
 """Numbers whose thousands are set apart by what is neither a point nor a comma."""
 SUBDIVISION_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 """The part of an ISO 3166-2 code after the country."""
-SPREADSHEET_ERRORS = pa.array(
-    ["#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"]
+SPREADSHEET_ERRORS = (
+    "#DIV/0!",
+    "#N/A",
+    "#NAME?",
+    "#NULL!",
+    "#NUM!",
+    "#REF!",
+    "#VALUE!",
 )
 """What a formula leaves in a cell, and in the text that is exported of it."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -127,7 +133,8 @@ def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa
         reasons = pc.if_else(has_nul, "holds a NUL character", reasons)
         reason = f"is longer than {MAX_TEXT_CHARS} characters"
         reasons = pc.if_else(too_long, reason, reasons)
-    is_error = pc.is_in(cells, SPREADSHEET_ERRORS)
+    # No array of Arrow at import: its memory would be reserved before the parser's limit is set.
+    is_error = pc.is_in(cells, pa.array(SPREADSHEET_ERRORS))
     if pc.any(is_error).as_py():
         reasons = pc.if_else(is_error, "is an error of a spreadsheet", reasons)
     return ParsedColumn((cells,), reasons)

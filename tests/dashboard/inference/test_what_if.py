@@ -300,6 +300,7 @@ def with_effects(model, **effects):
         fleet_f=fleet_f.astype(np.float32),
         city_cf=nobody,
         depot_df=nobody,
+        covariance_ff=np.zeros((len(fleet_f), len(fleet_f)), np.float32),
     )
     return replace(model, effects=replace(model.effects, calendar=own))
 
