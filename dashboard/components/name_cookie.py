@@ -9,11 +9,11 @@ from urllib.parse import unquote
 import streamlit as st
 
 COOKIE = "harbor_planner"
-DAYS = 90
+MAX_AGE_DAYS = 90
 SCRIPT = (
     f"document.cookie = '{COOKIE}=' + "
     "encodeURIComponent(document.currentScript.previousElementSibling.dataset.name) + "
-    f"'; path=/; max-age={DAYS * 86_400}; samesite=strict'"
+    f"'; path=/; max-age={MAX_AGE_DAYS * 86_400}; samesite=strict'"
 )
 """Keeps the name that stands beside it; always the same text, which `server.asgi` lets run."""
 

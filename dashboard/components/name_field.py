@@ -14,15 +14,19 @@ def planner_name(form: str) -> str:
     name = session.planner_name()
     if name is not None:
         return name
+    if NAME not in st.session_state:
+        st.session_state[NAME] = name_cookie.read()[: overrides.MAX_NAME_LENGTH]
     field = f"name in {form}"
-    if not st.session_state.get(field):
-        # What was typed in another form, or the last time.
-        known = st.session_state.get(NAME) or name_cookie.read()
-        st.session_state[field] = known[: overrides.MAX_NAME_LENGTH]
+    shown, typed = f"{field}, shown", st.session_state.get(field)
+    if typed is not None and typed != st.session_state.get(shown, typed):
+        st.session_state[NAME] = typed
+    # All forms show the name that was typed last.
+    if typed != st.session_state[NAME]:
+        st.session_state[field] = st.session_state[NAME]
     name = st.text_input(
         "Your name", width=320, max_chars=overrides.MAX_NAME_LENGTH, key=field
     )
+    st.session_state[shown] = name
     if name:
-        st.session_state[NAME] = name
         name_cookie.write(name)
     return name

@@ -105,8 +105,10 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot
     chosen = week[is_chosen]
-    now = change_summaries.now_sentence(chosen)
-    st.caption(formatting.escape_markdown(now))
+    # A city's days are those of all its depots; one of them may lack some.
+    if not chosen.empty:
+        now = change_summaries.now_sentence(chosen)
+        st.caption(formatting.escape_markdown(now))
     number, lock, unlock = "", False, False
     _keep_while_hidden(f"number {form}", f"locking {form}")
     if action == SET:

@@ -49,15 +49,30 @@ def depots_in_grid(plan: pd.DataFrame, days: pd.DataFrame, depot: str) -> pd.Dat
     if wanted.strip():
         name = wanted.strip().lower()
         is_shown = plan["name"].str.lower().str.contains(name, regex=False)
+        st.caption(
+            formatting.escape_markdown(_of_search(wanted.strip(), plan, is_shown))
+        )
     elif is_all:
         return plan
     else:
         short = workbook.with_short(plan, days).groupby("depot_id")["short"].sum()
         is_shown = plan["depot_id"].isin(short.nlargest(MAX_DEPOTS).index)
         st.caption(
-            f"The {MAX_DEPOTS} of {n_depots:,} depots that are shortest of vans."
+            f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first. Totals are "
+            "of all depots."
         )
     return plan[is_shown | (plan["depot_id"] == depot)]
+
+
+def _of_search(text: str, plan: pd.DataFrame, is_shown: pd.Series) -> str:
+    """Says how many depots have a text in their name."""
+    n_depots, n_shown = (each["depot_id"].nunique() for each in (plan, plan[is_shown]))
+    if not n_shown:
+        return f"No depot's name contains “{text}”. Clear the field to see the others."
+    return (
+        f"{n_shown:,} of {n_depots:,} depots have “{text}” in their name. Totals are of all "
+        "depots."
+    )
 
 
 def transfers(plan: pd.DataFrame) -> None:

@@ -26,7 +26,7 @@ class Saved:
     Attributes:
       sentence: What was saved.
       undo: The batch that takes it back; None for an undo.
-      is_new: Whether it has not been told yet.
+      is_new: Whether it has not been shown yet.
       is_earlier: Whether it was saved before the page was loaded.
     """
 
@@ -34,6 +34,12 @@ class Saved:
     undo: Batch | None
     is_new: bool = True
     is_earlier: bool = False
+
+    def is_of_other(self, planner: str) -> bool:
+        """Whether it was looked up for another planner than the one named in the form now."""
+        return (
+            self.is_earlier and self.undo is not None and self.undo.planner != planner
+        )
 
 
 @dataclass(frozen=True)
@@ -129,8 +135,8 @@ def message(is_begun: bool, planner: str) -> None:
         widgets.refusal(refusal.consequence, [refusal.reason])
         forms.refusal = None
         return
-    if forms.confirmation is None and planner:
-        forms.confirmation = _saved_earlier(planner)
+    if forms.confirmation is None or forms.confirmation.is_of_other(planner):
+        forms.confirmation = _saved_earlier(planner) if planner else None
     saved = forms.confirmation
     if saved is None:
         return

@@ -60,9 +60,9 @@ NO_ANSWER = (
 )
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@st.cache_resource(ttl=60, max_entries=1, show_spinner=False)
 def settings() -> Settings:
-    """The settings with which the server started, read once.
+    """The settings, read again every minute: `harbor.toml` may change.
 
     Raises:
       ConfigError: as `Settings.load`.

@@ -34,7 +34,7 @@ STATIC_FILES = {
     for path in (STATIC / "static").rglob("*.*")
 }
 """Streamlit's scripts, styles and fonts by address; a name holds a hash of the content."""
-FOR_EVER = {"Cache-Control": "public, immutable, max-age=31536000"}
+IMMUTABLE = {"Cache-Control": "public, immutable, max-age=31536000"}
 
 
 def content_security_policy(document: str) -> str:
@@ -66,7 +66,7 @@ def static_file(scope: Scope) -> Response | None:
     if path is None or scope.get("method") != "GET":
         return None
     media_type, _ = mimetypes.guess_type(path.name)
-    return Response(path.read_bytes(), headers=FOR_EVER, media_type=media_type)
+    return Response(path.read_bytes(), headers=IMMUTABLE, media_type=media_type)
 
 
 class Guard:

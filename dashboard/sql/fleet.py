@@ -245,7 +245,7 @@ select b.override_id as saved_id, b.action, b.orders as saved_orders,
        b.point as saved_point, b.reason, b.made_at, n.name, f.depot_id, f.target_on,
        f.point, f.model_point, f.override_id, f.is_set, f.is_locked, f.basis
 from batch b join names n using (depot_id) join before f using (depot_id, target_on)
-where b.origin_on = :origin and not exists (
+where b.origin_on = :origin and b.model_version = :model and not exists (
     select from overrides later join batch changed using (depot_id, target_on)
     where later.override_id > (select max(override_id) from batch))
 order by b.override_id

@@ -14,10 +14,11 @@ def now_sentence(chosen: pd.DataFrame) -> str:
     """Orders and vans of the chosen days: 'Now 420 orders (model 341), 9 vans needed.'.
 
     Args:
-      chosen: Rows of `planning.make_plan`, at least one; who set a number is told of one row.
+      chosen: Rows of `planning.make_plan`, at least one; the planner is named if there is one row.
     """
     orders, model = chosen["point"].sum(), chosen["model_point"].sum()
-    vans = formatting.count(int(chosen["needed"].sum()), "van")
+    noun = "van" if chosen["target_on"].nunique() == 1 else "van-day"
+    vans = formatting.count(int(chosen["needed"].sum()), noun)
     number, _, compared = formatting.planned(orders, model).partition(" ")
     noun = "order" if number == "1" else "orders"
     sentence = f"Now {' '.join(filter(None, [number, noun, compared]))}, {vans} needed."
@@ -110,7 +111,7 @@ def saved_sentence(
 ) -> str:
     """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders, 7 → 9 vans.'."""
     orders, vans = _sums(preview)
-    return f"Saved: {_what(changes, names)}{orders} orders, {vans} vans."
+    return f"Saved: {_describe_changes(changes, names)}{orders} orders, {vans} vans."
 
 
 def last_change_sentence(
@@ -121,10 +122,10 @@ def last_change_sentence(
     before = sum({each.cell.key: each.cell.orders for each in changes}.values())
     orders = formatting.orders(before), formatting.orders(after)
     arrow = " → ".join(dict.fromkeys(orders))
-    return f"Your last change, {made_at}: {_what(changes, names)}{arrow} orders."
+    return f"Your last change, {made_at}: {_describe_changes(changes, names)}{arrow} orders."
 
 
-def _what(changes: Sequence[Change], names: dict[str, str]) -> str:
+def _describe_changes(changes: Sequence[Change], names: dict[str, str]) -> str:
     """'Barking, Fri 27 Nov: ', or 'Barking, Fri 27 Nov: locked, '."""
     depots = list(dict.fromkeys(change.cell.depot for change in changes))
     days = [change.cell.day_on for change in changes]

@@ -27,21 +27,19 @@ def sentence(scored: pd.DataFrame, day: date, today: date) -> str:
         return f"{name}: {total} orders{_of_depots(counted, scored)}. {reason}"
     actual, forecast = known["actual"].sum(), known["point"].sum()
     share = formatting.signed_percent(_ratio(forecast, actual), 0)
-    told = (
+    summary = (
         f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "
         f"{formatting.orders(forecast)} ({share})."
     )
     worst = known.iloc[0]
     error = formatting.signed_percent(_ratio(worst["point"], worst["actual"]), 0)
     if error == "0 %":
-        return told
+        return summary
     where = f"{worst['name']}, {formatting.orders(worst['actual'])} orders"
     if error == formatting.UNKNOWN:
-        return f"{told} Furthest off: {where}, forecast {formatting.orders(worst['point'])}."
+        return f"{summary} Furthest off: {where}, forecast {formatting.orders(worst['point'])}."
     direction = "high" if worst["point"] > worst["actual"] else "low"
-    return (
-        f"{told} Furthest off: {where}, forecast {error.lstrip('+−')} too {direction}."
-    )
+    return f"{summary} Furthest off: {where}, forecast {error.lstrip('+−')} too {direction}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

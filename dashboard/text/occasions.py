@@ -53,11 +53,11 @@ def names(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
 
     Those of the whole fleet are not followed by cities.
     """
-    found = []
+    described = []
     for key, own in events.groupby(["what", "is_holiday"]):
         here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
         if here:
             name = formatting.occasion_name(*cast(tuple[str, bool], key))
             where = f" in {formatting.listed(here)}" if len(own) < n_cities else ""
-            found.append(name + where)
-    return " · ".join(found)
+            described.append(name + where)
+    return " · ".join(described)

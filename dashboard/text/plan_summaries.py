@@ -124,14 +124,14 @@ def shortage_sentence(plan: pd.DataFrame, days: pd.DataFrame) -> str:
     """
     lacking = (plan["needed"] - plan["allocated"]).groupby(plan["target_on"]).sum()
     listed = [
-        f"{formatting.day(row['target_on'])} {lacking[row['target_on']]:,} "
+        f"{formatting.day(row['target_on'])}: {lacking[row['target_on']]:,} "
         f"({row['short']:,} if moved)"
         for row in days.to_dict("records")
         if 0 < row["short"] != lacking[row["target_on"]]
     ]
     if not listed:
         return ""
-    return f"Vans short if none is moved between depots: {', '.join(listed)}."
+    return f"Vans short if none is moved between depots: {'; '.join(listed)}."
 
 
 def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:

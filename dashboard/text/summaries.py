@@ -32,7 +32,7 @@ def change(days: pd.DataFrame) -> float:
 
 
 def first_forecast_advice(champion: str | None) -> str:
-    """How the first forecast is made: by a champion, or with the model that comes first."""
+    """The commands that make the first forecast; they begin with training if there is no champion."""
     if champion is not None:
         return "Make one with `harbor forecast`."
     return (

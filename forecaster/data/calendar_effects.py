@@ -79,7 +79,8 @@ class CalendarEffects:
         """
         value_gtf = effect_columns(panel, self.kinds).value_gtf
         variance_gt = ((value_gtf @ self.covariance_ff) * value_gtf).sum(axis=-1)
-        return np.sqrt(variance_gt)[panel.calendar.group_d]
+        # Rounding may leave a variance just below 0.
+        return np.sqrt(np.maximum(variance_gt, 0.0))[panel.calendar.group_d]
 
     @cached_property
     def _city_row(self) -> dict[str, int]:

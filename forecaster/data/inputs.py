@@ -186,7 +186,7 @@ def last_windows(features: Features, task: TaskConfig) -> Slices:
 def _last_days(
     value_rt: Float[np.ndarray, "row time *feature"], n_days: int, beyond: int
 ) -> Float[np.ndarray, "row {n_days} *feature"]:
-    """The last `n_days` days but `beyond`; days before the first are 0."""
+    """The `n_days` days that end `beyond` days before the last; days before the first are 0."""
     end = value_rt.shape[1] - beyond
     last_rt = value_rt[:, max(0, end - n_days) : end]
     missing = n_days - last_rt.shape[1]
@@ -375,6 +375,6 @@ def shorten_context(slices: Slices, horizon: int, context: int = 1) -> Slices:
 def _of_context(
     slices: Slices, horizon: int, value: Float[Array, "*batch day"], days_ago: int = 0
 ) -> Float[Array, "*batch context"]:
-    """Values of the context days, or of the days so long before each."""
+    """Values of the context days, or of the days `days_ago` before each."""
     first = windows.lookback(horizon) - days_ago
     return value[..., first : first + n_context(slices, horizon)]

@@ -183,6 +183,8 @@ class _Predictor:
 
     def __init__(self, artefact: Artefact, n_origins: int) -> None:
         self._artefact, self._n_origins = artefact, n_origins
+        # Made ready here, once, and not by every thread.
+        self._network = artefact.network
         self._embedding_row_of = embedding_rows(artefact.depot_ids)
         context = artefact.effective_context_days + n_origins - 1
         self._task = replace(artefact.task, context=context)
@@ -204,7 +206,7 @@ class _Predictor:
         )
         _require_same_inputs(artefact, features)
         slices = inputs.last_windows(features, self._task)
-        baseline_doh, correction_doh = artefact.network.forward(
+        baseline_doh, correction_doh = self._network.forward(
             slices, n_origins, features.group_d
         )
         end = features.n_steps

@@ -6,8 +6,8 @@ OVERRIDES = """
            coalesce(r.made_by, o.made_by) as made_by
     from overrides o left join overrides r on r.override_id = o.restores
 """
-"""Overrides with the planner and the reason of their numbers: of a number that an undo brought
-back, those of who had set it."""
+"""Overrides with the planner and the reason of their numbers. After an undo: those of the override
+that it restored."""
 
 # An override that was made before the day was closed counts no longer: closed wins. A lock
 # of a day that nobody had set holds the model's number. Who changed a day, and why, is told

@@ -80,7 +80,7 @@ def test_what_was_saved_is_confirmed_in_a_sentence(action, days, depots, expecte
 
 def chosen_day(point=341.0, **others):
     day = {
-        "point": point, "model_point": 341.0, "needed": 7, "is_set": False,
+        "target_on": pd.Timestamp(2025, 11, 27), "point": point, "model_point": 341.0, "needed": 7, "is_set": False,
         "is_locked": False, "override_reason": None, "made_by": None,
     }  # fmt: skip
     return day | others
@@ -105,6 +105,11 @@ def chosen_day(point=341.0, **others):
         pytest.param(
             [chosen_day(), chosen_day(1420.0, is_set=True, made_by="Mara")],
             "Now 1,761 orders (model 682), 14 vans needed.",
+            id="several depots",
+        ),
+        pytest.param(
+            [chosen_day(), chosen_day(target_on=pd.Timestamp(2025, 11, 28))],
+            "Now 682 orders, 14 van-days needed.",
             id="several days",
         ),
         pytest.param(

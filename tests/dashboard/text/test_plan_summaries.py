@@ -103,7 +103,7 @@ def test_a_city_lacks_fewer_vans_than_its_depots_where_they_are_moved():
     plan = pd.DataFrame(rows, columns=columns)
     london = FLEET[FLEET["city"] == "London"]
     assert plan_summaries.shortage_sentence(plan, london) == (
-        "Vans short if none is moved between depots: Fri 28 Nov 11 (9 if moved)."
+        "Vans short if none is moved between depots: Fri 28 Nov: 11 (9 if moved)."
     )
     as_many = plan.assign(allocated=[4, 3, 4, 4])
     assert plan_summaries.shortage_sentence(as_many, london) == ""

@@ -121,7 +121,7 @@ def test_a_large_city_starts_with_the_depots_shortest_of_vans(short_of_vans, ope
     """Waalhaven has most orders, then Kralingen."""
     app = city_page(open_page, "Rotterdam")
     assert depots_in_grid(app) == {"Waalhaven", "Kralingen"}
-    assert "The 2 of 3 depots that are shortest of vans." in page_text(app)
+    assert "2 of 3 depots, those shortest of vans first." in page_text(app)
     [every] = app.toggle
     every.set_value(True)
     assert depots_in_grid(rerun(app, "Rotterdam")) == ROTTERDAM
@@ -132,7 +132,11 @@ def test_a_depot_of_a_large_city_is_found_by_a_part_of_its_name(
 ):
     app = city_page(open_page, "Rotterdam")
     field(app, "find").set_value(" SHAVEN ")
-    assert depots_in_grid(rerun(app, "Rotterdam")) == {"Delfshaven"}
+    app = rerun(app, "Rotterdam")
+    assert depots_in_grid(app) == {"Delfshaven"}
+    assert "1 of 3 depots have “SHAVEN” in their name" in page_text(app)
+    field(app, "find").set_value("Utrecht")
+    assert "No depot's name contains “Utrecht”" in page_text(rerun(app, "Rotterdam"))
 
 
 def test_the_depot_of_the_address_is_in_the_grid_of_a_large_city(
@@ -401,6 +405,16 @@ def test_a_name_typed_in_one_form_stands_in_the_other(seeded, open_page):
     field(app, "name in change").set_value("Anna")
     app = rerun(rerun(app))
     assert field(app, "name in settings").value == "Anna"
+
+
+def test_a_name_that_was_cleared_is_not_put_back(seeded, open_page):
+    app = city_page(open_page, "London")
+    field(app, "name in change").set_value("Anna")
+    app = rerun(app)
+    field(app, "name in change").set_value("")
+    app = change(app, "420", name=None)
+    assert field(app, "name in change").value == ""
+    assert "name" in told(app.error)
 
 
 def test_every_depot_and_several_days_change_by_a_percentage(
