@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ DATABASE_SCHEMES = {
     "oracle",
     "sqlite",
 }
+CREDENTIALS = re.compile(r"[^/?#:@]*:(?!\d+[/?#])[^@]*@")
+"""User and password of a URL; unlike a port, a password may hold /, ? and #."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +237,7 @@ def _files_at_url(location: str) -> Iterator[Source | Unreadable]:
     try:
         system, path = fs.FileSystem.from_uri(location)
     except pa.ArrowInvalid:
-        if location.partition(":")[0].partition("+")[0] in DATABASE_SCHEMES:
+        if _is_database(location):
             message = (
                 f"{display_path} is a database. Pass --query with the statement that reads "
                 "its rows."
@@ -287,16 +290,24 @@ def without_credentials(location: str) -> str:
     """Returns a URL without user, password and options."""
     if "://" not in location:
         return location
+    scheme, _, rest = location.partition("://")
+    if _is_database(location):
+        rest = rest.rpartition("@")[2]
+    elif credentials := CREDENTIALS.match(rest):
+        rest = rest[credentials.end() :]
     try:
-        parts = urlsplit(location)
+        parts = urlsplit(f"{scheme}://{rest}")
     except ValueError:  # An address that is not valid, such as http://[::1/a.csv
-        scheme, _, rest = location.partition("://")
         return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
     user, _, host = parts.netloc.rpartition("@")
     # Azure writes the container where others write the user.
     if user and ":" not in user and parts.scheme in ("abfs", "abfss"):
         host = parts.netloc
     return f"{parts.scheme}://{host}{parts.path}"
+
+
+def _is_database(url: str) -> bool:
+    return url.partition(":")[0].partition("+")[0].lower() in DATABASE_SCHEMES
 
 
 def first_line(error: Exception) -> str:

@@ -47,7 +47,7 @@ SUFFIX_OF_TYPE = {
 SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
 """Suffix for standard input, by its first bytes; CSV for any other."""
 ASCII = bytes(range(128))
-"""Characters of a URL that are left as they are, a percent sign that quotes another included."""
+"""Bytes of a URL that are not quoted: all of ASCII, so that `%C3` is not quoted twice."""
 WORKBOOK_PART = "xl/workbook.xml"
 """Every .xlsx file is an archive that contains it."""
 
@@ -84,7 +84,7 @@ class Spool:
         return sorted(members, key=attrgetter("address"))
 
     def _is_remote(self, location: str) -> bool:
-        is_web = location.partition("://")[0].lower() in ("http", "https")
+        is_web = location.lower().startswith(("http://", "https://"))
         return location == STDIN or self._query is not None or is_web
 
     def _copy_remote(self, location: str) -> SourceOrError:

@@ -24,18 +24,18 @@ CELL = re.compile(
     rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=\"([A-Z]{1,3})(\d{1,7})\"(?:\s[^>]*[^/>])?>\s*<(?!/)"
 )
 """A cell with content; one that has a style only is not read."""
-PLACE = re.compile(rb"\br=\"([A-Z]{1,3})(\d{1,7})\"")
-ERROR = re.compile(
+CELL_REFERENCE = re.compile(rb"\br=\"([A-Z]{1,3})(\d{1,7})\"")
+ERROR_CELL = re.compile(
     rb"<(?:\w+:)?c\s([^<>]*\bt=\"e\"[^<>]*)>(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*<[^<>]*>))?"
     rb"\s*<(?:\w+:)?v>([^<]*)<"
 )
 """A cell with an error, such as #DIV/0!."""
-NOT_COMPUTED = re.compile(
+UNCOMPUTED_CELL = re.compile(
     rb"<(?:\w+:)?c\s([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
 """A formula whose value no program has stored; of type "str" it is the empty text."""
-STRING = b't="str"'
+STRING_TYPE = b't="str"'
 NO_VALUE = "#N/A"
 """Stands for the value that a formula lacks."""
 
@@ -51,7 +51,7 @@ def as_csv(data: bytes, name: str) -> bytes:
     """
     from python_calamine import CalamineError, load_workbook
 
-    broken = _check_cells(data, name)
+    error_of, n_sheets = _check_cells(data, name)
     try:
         book = load_workbook(io.BytesIO(data))
         sheets = {
@@ -69,46 +69,57 @@ def as_csv(data: bytes, name: str) -> bytes:
             f"{name} has rows in {len(filled)} sheets ({', '.join(filled)}), and one is "
             "read. Save each as a file of its own."
         )
+    if error_of and n_sheets > 1:
+        raise RefusedFileError(
+            f"{name} has cells in {n_sheets} of its sheets ({', '.join(sheets)}), and one is "
+            "read. Save each as a file of its own."
+        )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for number, row in enumerate(sheets[filled[0]] if filled else [], start=1):
         # Else empty, which for a count means that the day was not observed.
-        errors = broken.get(number, {})
+        errors = error_of.get(number, {})
         cells = [errors.get(at, value) for at, value in enumerate(row, start=1)]
         writer.writerow([_cell(value) for value in cells])
     return text.getvalue().encode()
 
 
-def _check_cells(data: bytes, name: str) -> dict[int, dict[int, str]]:
+def _check_cells(data: bytes, name: str) -> tuple[dict[int, dict[int, str]], int]:
     """Refuses a sheet with a stray cell far outside the table, and finds errors of formulas.
 
     Every cell of the grid up to a stray one would take memory.
 
     Returns:
-      The errors by row and column, both counted from 1, of whichever sheet has cells.
+      The errors of all sheets by row and column, both counted from 1, and the number of
+      sheets that have cells.
     """
     stray: list[str] = []
-    broken: dict[int, dict[int, str]] = defaultdict(dict)
+    error_of: dict[int, dict[int, str]] = defaultdict(dict)
+    n_sheets = 0
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for part in filter(SHEET_PART.fullmatch, book.namelist()):
                 with book.open(part) as sheet:
-                    stray += _stray_cells(sheet)
+                    count, outliers = _count_cells(sheet)
+                n_sheets += count > 0
+                stray += outliers
                 with book.open(part) as sheet:
                     for row, column, error in _broken_cells(sheet):
-                        broken[row][column] = error
+                        error_of[row][column] = error
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
-        return {}  # Reading it as a spreadsheet will give the reason.
+        return {}, 0  # Reading it as a spreadsheet will give the reason.
     if stray:
         raise RefusedFileError(
             f"{name} has a stray cell far outside the table ({' and '.join(stray)}), and everything up "
             "to it would be read. Delete its row and its column, or export the sheet as CSV."
         )
-    return broken
+    return error_of, n_sheets
 
 
-def _stray_cells(sheet: IO[bytes]) -> list[str]:
-    """Returns the rightmost and the lowest cell if nearly all of the grid up to them is empty.
+def _count_cells(sheet: IO[bytes]) -> tuple[int, list[str]]:
+    """Counts the cells with content, and finds stray ones.
+
+    The rightmost and the lowest cell are stray if nearly all of the grid up to them is empty.
 
     The sheet's `<dimension>` is not trusted: some writers always give A1.
     """
@@ -122,8 +133,8 @@ def _stray_cells(sheet: IO[bytes]) -> list[str]:
             lowest = max(lowest, (int(row), cell))
     area = widest[0] * lowest[0]
     if area <= max(MAX_GRID_CELLS, MAX_GRID_CELLS_PER_FILLED * count):
-        return []
-    return list(dict.fromkeys((widest[1], lowest[1])))
+        return count, []
+    return count, list(dict.fromkeys((widest[1], lowest[1])))
 
 
 def _broken_cells(sheet: IO[bytes]) -> Iterator[tuple[int, int, str]]:
@@ -132,13 +143,18 @@ def _broken_cells(sheet: IO[bytes]) -> Iterator[tuple[int, int, str]]:
         cells = []
         # Most tables have neither, and are looked through in no time.
         if b'"e"' in rows:
-            cells += [(cell, text.decode()) for cell, text in ERROR.findall(rows)]
+            cells += [
+                (cell, text.decode(errors="replace"))
+                for cell, text in ERROR_CELL.findall(rows)
+            ]
         if b"<f" in rows or b":f" in rows:
-            without_value = NOT_COMPUTED.findall(rows)
-            cells += [(cell, NO_VALUE) for cell in without_value if STRING not in cell]
+            without_value = UNCOMPUTED_CELL.findall(rows)
+            cells += [
+                (cell, NO_VALUE) for cell in without_value if STRING_TYPE not in cell
+            ]
         for cell, text in cells:
-            if place := PLACE.search(cell):
-                yield int(place[2]), _column(place[1]), text
+            if reference := CELL_REFERENCE.search(cell):
+                yield int(reference[2]), _column(reference[1]), text
 
 
 def _complete_rows(sheet: IO[bytes]) -> Iterator[bytes]:

@@ -157,6 +157,28 @@ def test_every_file_of_an_archive_goes_in_under_its_own_name(clean_engine, tmp_p
     assert {file.state for file in load(clean_engine, path).files} == {"unchanged"}
 
 
+def test_a_spreadsheet_with_bytes_that_are_no_utf8_is_refused_in_a_sentence(
+    clean_engine, tmp_path
+):
+    error = ["A", ("date", 45292), ("error", "#XXX!")]
+    table = {"S": [["depot_id", "date", "orders"], error]}
+    path, broken = workbook(tmp_path / "a.xlsx", table), tmp_path / "b.xlsx"
+    with zipfile.ZipFile(path) as parts, zipfile.ZipFile(broken, "w") as changed:
+        for part in parts.namelist():
+            changed.writestr(part, parts.read(part).replace(b"#XXX!", b"#\xff!"))
+    (file,) = load(clean_engine, broken).files
+    assert "cannot be read as a spreadsheet" in file.error
+
+
+def test_formulas_of_another_sheet_are_not_taken_for_this_ones(clean_engine, tmp_path):
+    sheets = {
+        "A": [["depot_id", "date", "orders"], ["X", ("date", 45292), 5]],
+        "B": [[], [("formula", "1+1")] * 3],
+    }
+    (file,) = load(clean_engine, workbook(tmp_path / "a.xlsx", sheets)).files
+    assert "has cells in 2 of its sheets (A, B)" in file.error
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -344,6 +366,31 @@ def test_a_database_that_cannot_be_asked_is_one_sentence_without_its_password(
     (refused,) = Spool(tmp_path, 1 << 20, query).find([url], tmp_path)
     assert said in refused.reason
     assert "s3cret" not in refused.reason + refused.display_path
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:p/w@host/db", "postgresql://host/db"),
+        ("postgresql://u:1/w@host/db", "postgresql://host/db"),
+        ("mysql+pymysql://u:p#w@host/db", "mysql+pymysql://host/db"),
+        ("s3://key:p/w@bucket/a.csv", "s3://bucket/a.csv"),
+        ("http://u:p?w@host/a.csv", "http://host/a.csv"),
+        ("abfs://me:p/w@host/a.csv", "abfs://host/a.csv"),
+        ("http://u:p@host:80/a@b.csv?sig=p@w", "http://host:80/a@b.csv"),
+        ("http://host:80/a.csv?mail=me@host&sig=p", "http://host:80/a.csv"),
+        ("s3://bucket/a@b.csv", "s3://bucket/a@b.csv"),
+    ],
+)
+def test_a_password_is_never_shown_whatever_it_holds(url, shown):
+    assert without_credentials(url) == shown
+
+
+def test_a_file_may_be_called_http(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "http", ONE)
+    (refused,) = Spool(tmp_path, 1 << 20).find(["http"], tmp_path)
+    assert "http ends in none of" in refused.reason
 
 
 def test_azures_address_is_known_and_keeps_its_container(tmp_path):
