@@ -35,7 +35,8 @@ def _require_storable(parameters: Mapping[str, object]) -> None:
         for number in value if isinstance(value, list | tuple) else [value]:
             if isinstance(number, int) and abs(number) > MAX_INTEGER:
                 raise typer.BadParameter(
-                    f"{number} is larger than any number here. Correct it."
+                    f"{number} must lie between −{MAX_INTEGER:,} and {MAX_INTEGER:,}. "
+                    "Correct it."
                 )
 
 

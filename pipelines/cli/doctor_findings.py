@@ -217,8 +217,8 @@ def event_findings(unplaced: list[str]) -> list[Finding]:
     if not unplaced:
         return []
     message = (
-        f"name what is no depot or city: {shortened_list(unplaced)}; they change nothing. "
-        "Correct the name in a file of events, or load a depots file that has it"
+        f"depots or cities that are not in the fleet: {shortened_list(unplaced)}; their events "
+        "have no effect. Correct the name in a file of events, or load a depots file that has it"
     )
     return [Finding("events", False, message)]
 

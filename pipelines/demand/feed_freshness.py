@@ -97,5 +97,8 @@ def _has_newer_file(folder: Path, since: datetime) -> bool:
 
 def _arrived_s(path: Path) -> float:
     """When a file came to be here, whatever time of writing was copied or moved with it."""
-    status = path.stat()
+    try:
+        status = path.stat()
+    except FileNotFoundError:  # Another load has moved it away by now.
+        return 0.0
     return max(status.st_mtime, status.st_ctime)

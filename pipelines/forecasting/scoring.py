@@ -14,8 +14,6 @@ from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels
 from pipelines.store import forecasts as store
 
-NO_NAIVE_FORECASTS = pa.table({name: [] for name in store.NAIVE_COLUMNS})
-
 
 def score_known_days(
     engine: sa.Engine,
@@ -62,7 +60,7 @@ def _score_origins(
 
 def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:
     # Counts around an origin may have been withdrawn since: its old scores go then.
-    naive = NO_NAIVE_FORECASTS
+    naive = pa.table({name: [] for name in store.NAIVE_COLUMNS})
     if panels.covers(origin):
         naive = _naive_forecasts(panels.at(origin), horizon)
     with engine.begin() as connection:

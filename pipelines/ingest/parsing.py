@@ -194,7 +194,7 @@ def parse_number(cell: str, options: ParseOptions) -> float:
     """Parses a number up to `MAX_NUMBER`, with or without thousands separators."""
     value = _decimal(cell, options.decimal)
     if abs(value) > MAX_NUMBER:
-        raise ValueError(f"is beyond ±{MAX_NUMBER:.0e}")
+        raise ValueError(f"is larger than {MAX_NUMBER:,.0f}, either way")
     return float(value)
 
 

@@ -144,9 +144,9 @@ def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
         )
     if unplaced:
         yield (
-            f"Events name what is no depot or city of the fleet: {shortened_list(unplaced)}. They "
-            "change nothing: correct the name, letter case included, or load a depots file "
-            "that has it."
+            "Events name depots or cities that are not in the fleet: "
+            f"{shortened_list(unplaced)}. These events have no effect. Correct the name (letter "
+            "case counts), or load a depots file that has it."
         )
 
 

@@ -76,7 +76,7 @@ def evaluation_scores(
       point: What the points that are scored are made for.
     """
     window = (panel.origin - evaluation.trained_through).days
-    # Its fit is done: of two weeks of history, one is left before the holdout.
+    # The model is already fitted, so the days before the holdout may be few.
     split = backtest.split_holdout(panel, window, evaluation.horizon, fewest_days=1)
     forecasters = {"gru": as_forecaster(evaluation, point)}
     if champion is not None and _is_comparable(champion, evaluation):

@@ -52,11 +52,11 @@ def promote_if_better(
 ) -> PromotionDecision:
     """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
-    On the holdout, its evaluation model's MAPE must be at most the seasonal naive's, which is never
-    shown in its place, and at most `MAX_MAPE_RATIO` times the champion's, and differ from that;
-    both to the two decimals of the reason. It must not be trained on older data than the champion. The first model of a fleet is promoted whatever its scores,
-    because nothing else can forecast. Before promotion the canary must pass. A decision is
-    final.
+    On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
+    `MAX_MAPE_RATIO` times the champion's, and must differ from the champion's. The first and last
+    comparison are of MAPEs rounded to two decimals. Its training data must not be older than the
+    champion's. The first model of a fleet is promoted whatever its scores, because nothing else
+    can forecast. Before promotion the canary must pass. A decision is final.
 
     Raises:
       NothingToDoError: there is no challenger.

@@ -58,7 +58,7 @@ def test_nothing_is_said_of_signals_where_there_are_none():
 def test_events_that_name_no_depot_of_the_fleet_are_told():
     (finding,) = doctor_findings.event_findings(["ghent"])
     assert not finding.ok
-    assert "name what is no depot or city: ghent" in finding.message
+    assert "not in the fleet: ghent" in finding.message
     assert doctor_findings.event_findings([]) == []
 
 

@@ -351,7 +351,7 @@ def test_an_event_of_a_place_that_no_depot_has_is_told(clean_engine, tmp_path):
     load(clean_engine, write(tmp_path / "a.csv", depots))
     (note,) = load(clean_engine, write(tmp_path / "b.csv", events)).notes
     assert note.startswith(
-        "Events name what is no depot or city of the fleet: X, ghent."
+        "Events name depots or cities that are not in the fleet: X, ghent."
     )
     renamed = write(tmp_path / "c.csv", depots.replace("Ghent", "ghent"))
     (note,) = load(clean_engine, renamed).notes
