@@ -42,16 +42,14 @@ def depots_in_grid(plan: pd.DataFrame, days: pd.DataFrame, depot: str) -> pd.Dat
     if n_depots <= MAX_DEPOTS:
         return plan
     with st.container(horizontal=True, vertical_alignment="bottom", key="plan-find"):
-        wanted = st.text_input(
+        text = st.text_input(
             "Find depots", placeholder="Part of a name", width=320, key="find depots"
-        )
+        ).strip()
         is_all = st.toggle(f"Show all {n_depots:,} depots")
-    if wanted.strip():
-        name = wanted.strip().lower()
-        is_shown = plan["name"].str.lower().str.contains(name, regex=False)
-        st.caption(
-            formatting.escape_markdown(_of_search(wanted.strip(), plan, is_shown))
-        )
+    if text:
+        is_shown = plan["name"].str.lower().str.contains(text.lower(), regex=False)
+        n_shown = plan.loc[is_shown, "depot_id"].nunique()
+        st.caption(formatting.escape_markdown(_of_search(text, n_shown, n_depots)))
     elif is_all:
         return plan
     else:
@@ -64,9 +62,8 @@ def depots_in_grid(plan: pd.DataFrame, days: pd.DataFrame, depot: str) -> pd.Dat
     return plan[is_shown | (plan["depot_id"] == depot)]
 
 
-def _of_search(text: str, plan: pd.DataFrame, is_shown: pd.Series) -> str:
+def _of_search(text: str, n_shown: int, n_depots: int) -> str:
     """Says how many depots have a text in their name."""
-    n_depots, n_shown = (each["depot_id"].nunique() for each in (plan, plan[is_shown]))
     if not n_shown:
         return f"No depot's name contains “{text}”. Clear the field to see the others."
     return (

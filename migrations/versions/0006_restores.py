@@ -1,5 +1,7 @@
 """Adds to overrides which earlier one an undo restores.
 
+A downgrade forgets it: a number that an undo brought back is then the undoer's.
+
 Revision ID: 0006_restores
 Revises: 0005_point
 """
@@ -26,7 +28,7 @@ def downgrade() -> None:
 
 
 def _run_script(name: str) -> None:
-    """Runs a file; `{schema}` is the schema of the tables."""
+    """Runs a file; `{schema}` is the schema of the tables, `{shown}` the column of the number."""
     bind = op.get_bind()
     schema = bind.scalar(sa.text("select quote_ident(current_schema())"))
     script = (SQL / name).read_text().replace("{schema}", str(schema))
