@@ -47,6 +47,7 @@ class Fit:
         checkpoint left no step to take.
       seconds: Seconds of the whole fit.
       steps: Optimiser steps taken.
+      batch_size: Windows of one step.
     """
 
     params: Params
@@ -56,6 +57,7 @@ class Fit:
     step_seconds: float
     seconds: float
     steps: int
+    batch_size: int
 
 
 Report = Callable[[int, int, float], None]
@@ -79,7 +81,8 @@ def fit(
       features: Features of the training panel.
       task: Horizon and context.
       model: Size of the network.
-      config: Training settings.
+      config: Training settings. A step has `batch_size` windows, or fewer where that pads
+        less; a fit with `start` has just that many, so that it need not compile its own step.
       validation: Features of a panel that has the validation days as well.
       checkpoints: Training resumes from the newest complete one.
       report: Called with the progress after every epoch.
@@ -90,6 +93,9 @@ def fit(
       ConfigError: the processes have different numbers of devices.
     """
     started = time.perf_counter()
+    if start is None:
+        size = sampling.even_batch_size(features, task, config.batch_size)
+        config = replace(config, batch_size=size)
     trainer = _Trainer(features, task, model, config, validation)
     progress = trainer.start(start)
     if checkpoints is not None:
@@ -112,6 +118,7 @@ def fit(
         step_seconds=(time.perf_counter() - warmed_up) / taken if taken else math.nan,
         seconds=time.perf_counter() - started,
         steps=steps,
+        batch_size=config.batch_size,
     )
 
 
@@ -126,8 +133,6 @@ class _Trainer:
         config: TrainConfig,
         validation: Features | None,
     ) -> None:
-        size = sampling.even_batch_size(features, task, config.batch_size)
-        config = replace(config, batch_size=size)
         self.features, self.task, self.config = features, task, config
         self.validation = validation
         capacity = padded_capacity(len(features.group_d))

@@ -124,6 +124,7 @@ def train_model(
         recipe.train,
         epochs=math.ceil(REFIT_EPOCHS_SHARE * evaluation_fit.epochs),
         learning_rate=REFIT_RATE_SHARE * recipe.train.learning_rate,
+        batch_size=evaluation_fit.batch_size,
     )
     second = replace(
         first,
