@@ -163,22 +163,21 @@ left join lateral (
 order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 """  # noqa: S608 - of our own words
 
-# The last override of each day that is known now, beside the forecast and the seasonal naive
-# of its time. Locking the forecast's own number changes nothing and is left out.
+# The last override of each day that was scored, beside the forecast and the seasonal naive
+# of its time, all of the same days. Locking the forecast's own number changes nothing and is
+# left out.
 OVERRIDE_ACCURACY = f"""
 with final as (
     select distinct on (depot_id, target_on) * from ({OVERRIDES}) all_of_them
     order by depot_id, target_on, override_id desc
 ), known as (
-    select o.reason, o.orders, o.point, s.seasonal_naive, v.orders::float8 as actual
+    select o.reason, o.orders, o.point, s.seasonal_naive, s.actual
     from final o
-    join demand_versions v
-      on v.depot_id = o.depot_id and v.service_on = o.target_on
-     and v.superseded_at is null and v.orders > 0
-    left join scores s
+    join scores s
       on (s.depot_id, s.origin_on, s.target_on, s.model_version)
        = (o.depot_id, o.origin_on, o.target_on, o.model_version)
     where o.orders is not null and o.orders <> o.point
+      and s.actual > 0 and s.seasonal_naive is not null
 )
 select reason, count(*) as counted,
        avg(abs(seasonal_naive - actual) / actual) as naive_mape,

@@ -6,7 +6,7 @@ from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
-# The newest forecast of the depot from an earlier origin. Its `made_at` is the start of
+# The forecast of the depot from an earlier origin that was shown last. Its `made_at` is the start of
 # the nightly run; its data are those of the start of its own run.
 PREVIOUS_FORECAST = """
     select origin_on, model_version, made_at,
@@ -14,7 +14,7 @@ PREVIOUS_FORECAST = """
                      where r.run_id = forecasts.run_id), made_at) as data_at
     from forecasts
     where depot_id = :depot and origin_on < :origin
-    order by origin_on desc, made_at desc limit 1
+    order by origin_on desc, is_live desc, made_at desc limit 1
 """
 
 DEPOT_STATUS = f"""

@@ -14,8 +14,8 @@ from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import OVERRIDES, PLANNED_FORECASTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
-# `shown` is the newest origin's forecast: the champion's, else the newest. Its `made_at`
-# is the start of its nightly run.
+# `shown` is the newest origin's forecast: the champion's, else a live one, else the newest.
+# Its `made_at` is the start of its nightly run.
 FRESHNESS = f"""
 select (select count(*) from depots) as depots,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
@@ -41,7 +41,8 @@ left join models champion on champion.role = 'champion'
 left join lateral (
     select depot_id, origin_on, model_version, made_at, run_id from forecasts
     where origin_on = (select max(origin_on) from forecasts)
-    order by model_version is not distinct from champion.version desc, made_at desc
+    order by model_version is not distinct from champion.version desc, is_live desc,
+             made_at desc
     limit 1
 ) shown on true
 left join models model on model.version = shown.model_version
@@ -114,10 +115,10 @@ order by day_on, is_holiday desc, what, city
 # depot that was forecast and open is expected, also without a count.
 FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
-    select distinct on (depot_id) depot_id, point
-    from scores
-    where target_on = :day and is_live
-    order by depot_id, origin_on desc, scored_at desc
+    select distinct on (s.depot_id) s.depot_id, s.point
+    from scores s join forecasts f using (depot_id, origin_on, target_on, model_version)
+    where s.target_on = :day and s.is_live
+    order by s.depot_id, s.origin_on desc, f.made_at desc
 ), expected as (
     select distinct f.depot_id
     from forecasts f join depots d using (depot_id)
@@ -137,8 +138,8 @@ order by abs(s.point - v.orders) desc nulls last, depot_id
 MIN_REVISION = 0.5
 """Orders per day by which a forecast must differ from the previous one to count as changed."""
 
-# Days closed in either week are not compared. The previous forecast is the newest one
-# made at the previous origin.
+# Days closed in either week are not compared. The previous forecast is the one shown last
+# of the previous origin; a hindcast is shown only where nothing was live.
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as (
     select max(origin_on) as origin_on from forecasts where origin_on < :origin
@@ -151,7 +152,7 @@ with closures as ({CLOSURES}), before as (
     select distinct on (depot_id, target_on) depot_id, target_on, origin_on, point
     from forecasts join before using (origin_on)
     where target_on > :origin
-    order by depot_id, target_on, made_at desc
+    order by depot_id, target_on, is_live desc, made_at desc
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,

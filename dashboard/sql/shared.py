@@ -59,5 +59,5 @@ IS_FALLBACK = """exists (
     select from runs r
     where r.run_id = (select f.run_id from forecasts f
                       where f.depot_id = {depot} and f.run_id is not null
-                      order by f.origin_on desc, f.made_at desc limit 1)
+                      order by f.origin_on desc, f.is_live desc, f.made_at desc limit 1)
       and r.metrics -> 'fallback_depot_ids' @> to_jsonb({depot}))"""

@@ -65,8 +65,11 @@ def fleet_sentence(days: pd.DataFrame) -> str:
     note = (
         f" The vans of {formatting.listed(unknown)} are not known." if unknown else ""
     )
+    if days["vans"].isna().all():
+        return "The vans of no city are known, so no shortage is shown."
     if short.empty:
-        return f"Every city has enough vans every day.{note}"
+        others = "Every other city" if unknown else "Every city"
+        return f"{others} has enough vans every day.{note}"
     by_day = short.groupby("target_on")["short"].sum().sort_values(ascending=False)
     listed = [
         _short_day(pd.Timestamp(str(day)), short[short["target_on"] == day])

@@ -37,7 +37,7 @@ begin
         left join models m on m.version = f.model_version and m.role = 'champion'
         where f.depot_id = change.depot_id and f.target_on = change.target_on
           and f.origin_on = (select max(origin_on) from forecasts)
-        order by m.version is not null desc, f.made_at desc limit 1;
+        order by m.version is not null desc, {newest} limit 1;
         -- A day that was closed after it was set is closed.
         locked_by := coalesce((select r.made_by from overrides r
                                where r.override_id = newest.restores), newest.made_by);

@@ -32,5 +32,5 @@ def _run_script(name: str) -> None:
     bind = op.get_bind()
     schema = bind.scalar(sa.text("select quote_ident(current_schema())"))
     script = (SQL / name).read_text().replace("{schema}", str(schema))
-    script = script.replace("{shown}", "point")
+    script = script.replace("{shown}", "point").replace("{newest}", "f.made_at desc")
     bind.connection.driver_connection.execute(script)

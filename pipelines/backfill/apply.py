@@ -74,6 +74,8 @@ def apply_plan(
         plan = read_plan(engine, backfill_id)
         require_work(plan)
         require_unchanged(engine, plan, settings.horizon)
+        with engine.begin() as connection:
+            store.end_interrupted(connection, backfill_id)
         with recorded(engine, "backfill", plan.request.last, lock=lock) as run:
             runner = _PlanRunner(engine, settings, plan, now, callbacks, run)
             interrupt = runner.run_all()

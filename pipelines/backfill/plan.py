@@ -22,6 +22,7 @@ LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never repl
 ReasonCode = Literal[
     "before_data",
     "after_data",
+    "newest_day",
     "too_little_history",
     "no_model",
     "no_model_needed",

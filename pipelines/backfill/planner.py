@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date
+from datetime import UTC, date, timedelta
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -37,12 +37,16 @@ def make_plan(
     with snapshot(engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
         chosen = request.depot_ids(connection)
+        n_depots = inputs.count_depots(connection)
+        newest_origin_on = inputs.newest_origin(connection)
         planner = _Planner(
             request=request,
             horizon=settings.horizon,
             last_day_on=last_day_on,
+            is_part=chosen is not None and len(chosen) < n_depots,
+            newest_origin_on=newest_origin_on or last_day_on - timedelta(days=1),
             first_day_on=inputs.first_observed(connection) or last_day_on,
-            n_depots=inputs.count_depots(connection) if chosen is None else len(chosen),
+            n_depots=n_depots if chosen is None else len(chosen),
             models=models.all_models(connection),
             stored=inputs.stored_forecasts(
                 connection, request.first, request.last, chosen
@@ -60,6 +64,10 @@ def make_plan(
     return read_plan(engine, backfill_id)
 
 
+NEWEST_DAY = (
+    "the pages would show it as the newest forecast, without the other depots. Forecast all "
+    "of them with 'harbor forecast', or plan without --depot and --city"
+)
 NO_MODEL = "no usable model was trained only on days up to this origin"
 
 
@@ -76,13 +84,17 @@ class _Decision(NamedTuple):
 class _Planner:
     """The stored state that the slots are planned from.
 
-    There is demand from `first_day_on` to `last_day_on`. Models come newest first, stored
-    forecasts by origin and model, past seconds by step (of `hindcast` by row).
+    There is demand from `first_day_on` to `last_day_on`, and pages show the forecast from
+    `newest_origin_on`. The plan is for `n_depots`; `is_part` if that is not the whole fleet.
+    Models come newest first, stored forecasts by origin and model, past seconds by step (of
+    `hindcast` by row).
     """
 
     request: BackfillRequest
     horizon: int
     last_day_on: date
+    is_part: bool
+    newest_origin_on: date
     first_day_on: date
     n_depots: int
     models: list[Model]
@@ -151,12 +163,20 @@ class _Planner:
             )
         return slot
 
-    def _decide(self, origin: date) -> _Decision:
+    def _never_forecast(self, origin: date) -> _Decision | None:
+        """The decision on an origin that is not forecast whatever the models."""
         if origin < self.first_day_on:
             return _Decision(False, "before_data", f"there is no data up to {origin}")
         if origin > self.last_day_on:
             reason = f"the data ends on {self.last_day_on}, before it"
             return _Decision(False, "after_data", reason)
+        if self.is_part and origin > self.newest_origin_on:
+            return _Decision(False, "newest_day", NEWEST_DAY)
+        return None
+
+    def _decide(self, origin: date) -> _Decision:
+        if decision := self._never_forecast(origin):
+            return decision
         model, pruned = self._model(origin), self._pruned(origin)
         # What a pruned model would forecast may be stored already.
         if decision := self._stored_decision(origin, pruned):

@@ -135,14 +135,18 @@ def dismiss_rejected(
 
     Example: `harbor quarantine dismiss 12 13 --reason "test orders of the partner"`
     """
+    from pipelines.runs.ledger import recorded
     from pipelines.store import quarantine
 
     if not reason.strip() or bool(quarantine_ids) == bool(file):
         raise typer.BadParameter(
             "Give a --reason, and either the ids of rows or --file with a part of a path."
         )
-    with open_context() as context, context.engine.begin() as connection:
-        n_rows = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
+    # A run, so that pages that are open know that something has changed.
+    with open_context() as context, recorded(context.engine, "dismiss") as run:
+        with run.engine.begin() as connection:
+            n_rows = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
+        run.metrics["dismissed"] = n_rows
     if as_json:
         show_json({"dismissed": n_rows})
     if not n_rows:

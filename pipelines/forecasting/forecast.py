@@ -14,7 +14,7 @@ from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.infer import Forecast, LiveConditions
 from pipelines.database.engine import snapshot
-from pipelines.demand import counting
+from pipelines.demand import counting, feed_freshness
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
 from pipelines.forecasting import live_accuracy
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
@@ -28,8 +28,6 @@ log = structlog.get_logger()
 
 # Hours after the end of the origin's local day; a later forecast is a hindcast.
 LIVE_HOURS = 36
-# Depots on the baseline that a run lists by id.
-MAX_LISTED = 50
 
 
 def forecast_from(
@@ -54,7 +52,7 @@ def forecast_from(
       origin: Last day of the demand used.
       now: Time of the run; decides whether the forecast is live.
       zone: The fleet's time zone, in which the origin's day ends.
-      run: The run that records the metrics.
+      run: The run that records the metrics, late feeds among them.
       read_panels: Returns panels that other steps share; the origin's is read without.
       point: What the point is made for.
 
@@ -75,11 +73,16 @@ def forecast_from(
     write(engine, panel, result, str(model["version"]), now, zone, run)
     own = loaded.postprocessing.fallback_depots
     fallbacks = sorted({*own, *conditions.fallback_depots})
-    if run is not None and fallbacks:
-        run.metrics |= {
-            "fallback_depots": len(fallbacks),
-            "fallback_depot_ids": fallbacks[:MAX_LISTED],
-        }
+    late = feed_freshness.read_lateness(engine, origin)
+    if late.is_late:
+        log.warning("feed_late", reason=late.sentence())
+    if run is not None:
+        run.metrics |= late.metrics()
+        if fallbacks:
+            run.metrics |= {
+                "fallback_depots": len(fallbacks),
+                "fallback_depot_ids": fallbacks,
+            }
     return str(model["version"])
 
 

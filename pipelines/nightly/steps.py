@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError
-from pipelines.demand import counting, feed_freshness, order_pruning
+from pipelines.demand import counting, order_pruning
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecast_module
 from pipelines.forecasting import forecast_export, live_accuracy, scoring
@@ -144,8 +144,7 @@ def promote(context: NightlyContext, run: Run) -> None:
 
 
 def forecast(context: NightlyContext, run: Run) -> None:
-    """Forecasts from the origin with the champion, and records late feeds."""
-    late = feed_freshness.read_lateness(run.engine, context.day)
+    """Forecasts from the origin with the champion."""
     forecast_module.forecast_from(
         run.engine,
         context.settings.artefacts,
@@ -156,9 +155,6 @@ def forecast(context: NightlyContext, run: Run) -> None:
         context.panels,
         context.settings.point,
     )
-    run.metrics |= late.metrics()
-    if late.is_late:
-        log.warning("feed_late", reason=late.sentence())
 
 
 Step = Callable[[NightlyContext, Run], None]

@@ -34,13 +34,18 @@ SCORE_MEASURES = """
 
 PUBLISHED_FORECASTS = """
     select distinct on (t.origin_on, t.city) t.origin_on, t.city, t.model_version
-    from score_totals t
-    where t.is_live = :live and t.target_on >= (select first_on from period)
-    order by t.origin_on, t.city, t.made_at desc, t.model_version
+    from (
+        select origin_on, city, model_version, sum(n) as n, max(made_at) as made_at
+        from score_totals
+        where is_live = :live and target_on >= (select first_on from period)
+        group by origin_on, city, model_version
+    ) t
+    order by t.origin_on, t.city, t.n desc, t.made_at desc, t.model_version
 """
-"""The published model per origin and city: of several, the one that forecast last.
+"""The published model per origin and city: of several, the one that forecast most, then last.
 
-A forecast is made by the champion at the time; the pages show the last one.
+A forecast is made by the champion at the time, and the pages show the last one. A backfill of
+some depots with another model does not take the place of their whole city's.
 """
 
 PUBLISHED_BY_CITY = """

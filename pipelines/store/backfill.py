@@ -124,6 +124,23 @@ def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
     update_plan(connection, backfill_id, state=state, requested_action=None)
 
 
+def end_interrupted(connection: sa.Connection, backfill_id: int) -> None:
+    """Sets every other plan that is stored as running to paused, or to cancelled as requested.
+
+    For the holder of `APPLY_LOCK`: the process of such a plan is gone.
+    """
+    is_interrupted = (backfills.c.state == "running") & (
+        backfills.c.backfill_id != backfill_id
+    )
+    was_cancelled = backfills.c.requested_action == "cancel"
+    state = sa.case((was_cancelled, "cancelled"), else_="paused")
+    connection.execute(
+        sa.update(backfills)
+        .where(is_interrupted)
+        .values(state=state, requested_action=None)
+    )
+
+
 def requested_action(connection: sa.Connection, backfill_id: int) -> str | None:
     """Returns what the process that applies the plan is asked to do: pause, cancel or None."""
     action = backfills.c.requested_action

@@ -85,6 +85,11 @@ def first_observed(connection: sa.Connection) -> date | None:
     )
 
 
+def newest_origin(connection: sa.Connection) -> date | None:
+    """The newest origin of which there is a forecast."""
+    return connection.scalar(sa.select(sa.func.max(forecasts.c.origin_on)))
+
+
 def chosen_depots(
     connection: sa.Connection, depots: Iterable[str], cities: Iterable[str]
 ) -> dict[str, str]:

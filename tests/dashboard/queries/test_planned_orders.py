@@ -12,7 +12,7 @@ from dashboard.planning.overrides import LOCK, UNLOCK, WITHDRAW
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.dashboard.planning.changing import cell, change
-from tests.dashboard.seed import CHAMPION
+from tests.dashboard.seed import CHAMPION, JUDGE, remade
 
 pytestmark = pytest.mark.db
 
@@ -48,6 +48,20 @@ def banded(seeded, write, tomorrow):
     row = {"city": CITY, "origin_on": seeded.through, "target_on": tomorrow}
     band = {"model_version": CHAMPION, "p10": 1000.0, "p90": 3000.0}
     write(sa.insert(schema.forecast_totals).values(**row, **band))
+
+
+def test_planners_change_the_live_forecast_and_not_a_later_hindcast(
+    seeded, write, tomorrow, engine
+):
+    made = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
+    later = remade(made.assign(is_live=False, point=made["p10"]), JUDGE, hours=90)
+    write(sa.insert(schema.forecasts).values(later))
+    write(sa.update(schema.models).values(role="retired"))
+    shown = cell(DEPOT, tomorrow).orders
+    change(orders=4200, day=tomorrow)
+    with engine.connect() as connection:
+        [saved] = connection.execute(sa.select(schema.overrides)).all()
+    assert (saved.point, saved.model_version) == (shown, CHAMPION)
 
 
 def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, engine):

@@ -11,7 +11,7 @@ from dashboard import queries
 from pipelines import schema
 from pipelines.demand import feed_freshness
 from pipelines.store.forecasts import read_totals
-from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
+from tests.dashboard.seed import CHAMPION, JUDGE, records, remade, seed
 
 pytestmark = pytest.mark.db
 
@@ -78,6 +78,25 @@ def test_without_the_champions_forecast_the_newest_is_shown(seeded, write):
     write(sa.update(schema.models).values(role="retired"))
     freshness = queries.freshness()
     assert (freshness.champion, freshness.model) == (None, JUDGE)
+
+
+def as_hindcasts(forecasts, model):
+    """The same days by another model, from the same origin, made days later."""
+    later = remade(forecasts.assign(is_live=False), model, hours=90)
+    return [row | {"point": row["p50"], "run_id": None} for row in later]
+
+
+def test_a_hindcast_is_not_shown_instead_of_a_live_forecast(seeded, write):
+    """Neither from the newest origin, whatever the champion, nor as the previous one."""
+    before = queries.fleet_week(queries.freshness())
+    made = seeded.forecasts
+    origins = made["origin_on"] >= seeded.through - A_DAY
+    write(sa.insert(schema.forecasts).values(as_hindcasts(made[origins], JUDGE)))
+    write(sa.update(schema.models).values(role="retired"))
+    freshness = queries.freshness()
+    assert (freshness.champion, freshness.model) == (None, CHAMPION)
+    pd.testing.assert_frame_equal(queries.fleet_week(freshness), before)
+    assert queries.depot_status("LON-01", freshness).previous.model == CHAMPION
 
 
 @pytest.mark.parametrize("city", ["", "London"])
@@ -383,6 +402,27 @@ def test_the_last_day_is_beside_its_last_live_forecast_worst_depot_first(
     assert off.is_monotonic_decreasing
     [late] = rows[rows["depot_id"] == "LON-03"].to_dict("records")
     assert (pd.isna(late["actual"]), late["is_expected"]) == (True, True)
+
+
+def test_the_last_day_is_beside_the_forecast_made_last_of_two_models(seeded, write):
+    """As after a rollback and a new forecast, whichever was scored last."""
+    last = seeded.through - A_DAY
+    for made, table in (
+        (seeded.forecasts, schema.forecasts),
+        (seeded.scores, schema.scores),
+    ):
+        rows = made[(made["origin_on"] == last) & (made["target_on"] == last + A_DAY)]
+        other = rows.assign(model_version=JUDGE, point=rows["p10"])
+        if table is schema.forecasts:
+            other = other.assign(made_at=rows["made_at"] - timedelta(hours=2))
+        write(sa.insert(table).values(records(other)))
+    shown = queries.last_day(queries.freshness()).dropna(subset=["point", "actual"])
+    expected = seeded.forecasts.query("origin_on == @last").set_index(
+        ["depot_id", "target_on"]
+    )["point"]
+    assert len(shown) > 3
+    for row in shown.to_dict("records"):
+        assert row["point"] == expected[row["depot_id"], seeded.through]
 
 
 def test_a_closed_depot_is_not_in_the_week_ahead(seeded, write):

@@ -46,8 +46,12 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
         "Every city has enough vans every day."
     )
     unknown = enough.assign(vans=enough["vans"].where(enough["city"] == "London"))
-    assert plan_summaries.fleet_sentence(unknown).endswith(
-        "The vans of Helsinki are not known."
+    assert plan_summaries.fleet_sentence(unknown) == (
+        "Every other city has enough vans every day. The vans of Helsinki are not known."
+    )
+    none_known = enough.assign(vans=float("nan"))
+    assert plan_summaries.fleet_sentence(none_known) == (
+        "The vans of no city are known, so no shortage is shown."
     )
 
 

@@ -99,6 +99,20 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     assert_scores(scores[scores["grain"] == "all"], expected)
 
 
+def test_a_backfill_of_one_depot_leaves_the_scores_of_its_city(seeded, write):
+    """With another model: of two, the one that forecast the whole city is published."""
+    expected = queries.depot_accuracy(ScoreFilter(False), True, queries.freshness())
+    made, scored = (
+        rows[~rows["is_live"] & (rows["depot_id"] == "LON-01")]
+        for rows in (seeded.forecasts, seeded.scores)
+    )
+    write(sa.insert(schema.forecasts).values(remade(made, CHAMPION, hours=9)))
+    of_other = records(scored.assign(model_version=CHAMPION))
+    write(sa.insert(schema.scores).values(of_other))
+    by_depot = queries.depot_accuracy(ScoreFilter(False), True, queries.freshness())
+    pd.testing.assert_frame_equal(by_depot, expected)
+
+
 def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     """A baseline that had nothing to repeat is no reason to compare other days."""
     scores = schema.scores
@@ -262,7 +276,11 @@ def test_a_large_error_has_the_override_that_counted_last(freshness, seeded, wri
 
 
 def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
-    """One day changed twice, one locked as forecast, one taken back, one not known."""
+    """One day changed twice; of the others none can be compared.
+
+    One was locked as forecast, one taken back, one is not known, one was closed although
+    orders came, and one has no earlier same weekday.
+    """
     day, origin = seeded.through - A_DAY, seeded.through - 2 * A_DAY
     base = {"origin_on": origin, "model_version": CHAMPION, "made_by": "Anna"}
     made = [
@@ -271,7 +289,17 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
         ("LON-02", day, "lock", 300.0, 300.0, "Roster"),
         ("RTM-01", day, "withdraw", None, 400.0, "A mistake"),
         ("RTM-03", seeded.through + A_DAY, "set", 10.0, 150.0, "Ahead"),
+        ("RTM-02", day, "set", 10.0, 150.0, "Closed after all"),
+        ("LON-03", day, "set", 10.0, 150.0, "A new depot"),
     ]
+    scores = schema.scores.c
+    of = {depot: scores.depot_id == depot for depot in ("RTM-02", "LON-03")}
+    write(sa.delete(schema.scores).where(of["RTM-02"], scores.target_on == day))
+    write(
+        sa.update(schema.scores)
+        .where(of["LON-03"])
+        .values(seasonal_naive=None, median4=None)
+    )
     names = ("depot_id", "target_on", "action", "orders", "point", "reason")
     for row in made:
         values = base | dict(zip(names, row, strict=True))

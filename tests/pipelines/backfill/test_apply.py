@@ -263,6 +263,28 @@ def test_a_plan_whose_process_died_can_be_resumed(fleet, settings, plan):
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
 
 
+def test_another_plan_ends_those_whose_process_died_as_they_were_asked(
+    fleet, settings, plan
+):
+    """While it runs, they would otherwise be taken for what is being applied."""
+    died = [
+        make_plan(fleet, settings, plan.request).backfill_id for _ in ("left", "cancel")
+    ]
+    with fleet.begin() as connection:
+        for backfill_id in died:
+            backfill_store.set_state(connection, backfill_id, "running")
+        backfill_store.update_plan(connection, died[1], requested_action="cancel")
+    seen = []
+
+    def look():
+        seen.append([read_plan(fleet, backfill_id).state for backfill_id in died])
+
+    apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(1, look))
+    assert seen[0] == ["paused", "cancelled"]
+    with pytest.raises(BadInputError, match="was cancelled"):
+        apply_plan(fleet, settings, died[1], NOW)
+
+
 def test_a_slot_that_fails_as_nobody_foresaw_says_so_in_a_sentence(
     fleet, settings, plan, monkeypatch
 ):

@@ -232,6 +232,32 @@ def test_some_depots_or_cities_are_planned_alone(fleet, settings, add_model):
         planned(fleet, settings, cities=("Paris",))
 
 
+@pytest.mark.parametrize(
+    ("newest", "refused"),
+    [
+        pytest.param(None, [0], id="no forecast yet"),
+        pytest.param(2, [1, 0], id="a forecast of all depots two days ago"),
+        pytest.param(0, [], id="a forecast of all depots of the last day"),
+    ],
+)
+def test_a_part_of_the_fleet_never_becomes_the_newest_forecast(
+    fleet, settings, add_model, newest, refused
+):
+    add_model(days_before(30))
+    if newest is not None:
+        day = days_before(newest)
+        whole = planned(fleet, settings, first=day, last=day)
+        apply_plan(fleet, settings, whole.backfill_id, NOW)
+    span = {"first": days_before(3), "last": LAST, "only": "all"}
+    part = planned(fleet, settings, **span, depots=("A1",))
+    left = [slot for slot in part.slots if slot.reason_code == "newest_day"]
+    assert [slot.origin_on for slot in left] == [days_before(n) for n in refused]
+    assert all("'harbor forecast'" in slot.reason for slot in left)
+    for request in ({}, {"depots": ("A0", "A1", "A2")}):
+        plan = planned(fleet, settings, **span, **request)
+        assert "newest_day" not in {slot.reason_code for slot in plan.slots}
+
+
 def test_days_that_are_not_known_are_left_out(fleet, settings, add_model):
     add_model(days_before(30))
     before = START - timedelta(days=1)

@@ -19,7 +19,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import forecast, live_accuracy
 from pipelines.runs.ledger import recorded
-from pipelines.schema import forecasts, scores
+from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
@@ -196,6 +196,20 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
         assert live_accuracy.depots_worse_than_naive(connection) == (
             ["A0"] if is_fallback else []
         )
+
+
+def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
+    engine, folder, _ = served
+    of_last_day = demand_versions.c.service_on == LAST
+    with engine.begin() as connection:
+        connection.execute(
+            sa.delete(demand_versions).where(
+                of_last_day, demand_versions.c.depot_id == "A1"
+            )
+        )
+    with recorded(engine, "forecast") as run:
+        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
+    assert (run.metrics["late_depots"], run.metrics["late_cities"]) == (1, {"Delft": 1})
 
 
 def test_a_hindcast_knows_nothing_of_live_scores(served):

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from forecaster.errors import NothingToDoError
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, ReplayResult, replay
+from pipelines.schema import runs
 from pipelines.store import commit_order
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
@@ -177,6 +178,12 @@ def test_dismissed_rows_are_closed_with_a_reason_and_listed_as_such(
     ]
     done = harbor("dismiss", ids[1], "--reason", "not ours", "--json")
     assert json.loads(done.stdout) == {"dismissed": 1}
+    # Pages that are open read again what changed with a run.
+    with clean_engine.connect() as connection:
+        [run] = connection.execute(
+            sa.select(runs).where(runs.c.step == "dismiss")
+        ).all()
+    assert (run.state, run.metrics) == ("done", {"dismissed": 1})
     assert len(json.loads(harbor("list", "--json").stdout)) == 2
     (closed,) = json.loads(harbor("list", "--dismissed", "--json").stdout)
     assert (str(closed["quarantine_id"]), closed["dismissed_because"]) == (
