@@ -284,7 +284,8 @@ def build_calendar(
       n_steps: Number of steps.
     """
     events = _in_order(events[events["kind"] != CLOSED])
-    names = [NAMED_HOLIDAY + name for name in sorted(set(holidays["name"]))]
+    holidays = holidays.assign(kind=holidays["name"].map(_kind_of_holiday))
+    names = sorted(set(holidays["kind"]))
     kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
     keys = _group_keys(depots, events)
     groups = list(dict.fromkeys(keys))
@@ -373,6 +374,12 @@ def _group_keys(depots: pd.DataFrame, events: pd.DataFrame) -> list[GroupKey]:
     ]
 
 
+def _kind_of_holiday(name: str) -> str:
+    """Kind of a named holiday: the same whether its date was announced or estimated."""
+    name = name.replace(" (estimated)", "").replace(", estimated)", ")")
+    return NAMED_HOLIDAY + name
+
+
 def _mark_holidays(
     active_gtk: Bool[np.ndarray, "calendar time kind"],
     kinds: tuple[str, ...],
@@ -389,5 +396,5 @@ def _mark_holidays(
         rows = rows_of.get((holiday["country"], holiday["subdivision"]), [])
         day_on = holiday["day_on"]
         first, end = step_range(day_on, day_on, start_on, active_gtk.shape[1])
-        for kind in (HOLIDAY, NAMED_HOLIDAY + holiday["name"]):
+        for kind in (HOLIDAY, holiday["kind"]):
             active_gtk[rows, first:end, kinds.index(kind)] = True

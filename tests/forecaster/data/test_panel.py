@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forecaster.data.calendar import HOLIDAY
+from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.panel_builder import build_panel
 from forecaster.errors import CutoffError, NoDataError
 from tests.make import (
@@ -137,6 +137,26 @@ def test_holidays_are_those_of_country_and_subdivision():
     marked = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
     assert np.flatnonzero(marked[0]).tolist() == [0, 2]
     assert np.flatnonzero(marked[1]).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "estimated",
+    [
+        ("Eid al-Fitr (estimated)", "Eid al-Fitr"),
+        ("Eid al-Fitr (observed, estimated)", "Eid al-Fitr (observed)"),
+    ],
+)
+def test_a_holiday_whose_date_is_estimated_is_the_one_of_earlier_years(estimated):
+    days = (START, START + timedelta(days=40))
+    rows = [
+        ("NL", "", day, name) for day, name in zip(days, estimated[::-1], strict=True)
+    ]
+    columns = ["country", "subdivision", "day_on", "name"]
+    holidays = pd.DataFrame(rows, columns=columns)
+    panel = panel_of(make_depots(1), holidays=holidays)
+    [kind] = [kind for kind in panel.calendar.kinds if kind.startswith(NAMED_HOLIDAY)]
+    assert kind == NAMED_HOLIDAY + estimated[1]
+    assert np.flatnonzero(panel.calendar.of_kind(kind)[0]).tolist() == [0, 40]
 
 
 def test_the_panel_of_an_earlier_origin_has_no_later_days():
