@@ -19,6 +19,7 @@ from forecaster.inference import postprocessing
 MODEL_LABELS = {
     "gru": "this model",
     "champion": "champion at the time",
+    "earlier_champion": "champion of before these days",
     "seasonal_naive": formatting.NAIVE,
     "median4": "median of 4",
 }

@@ -68,6 +68,17 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     return _newest(connection, is_evaluation & (models.c.run_id == run_id))
 
 
+def newest_champion_trained_through(
+    connection: sa.Connection, day: date
+) -> Model | None:
+    """The newest unpruned model that has been champion and saw nothing after a day."""
+    was_champion = models.c.promoted_at.is_not(None)
+    is_eligible = models.c.trained_through <= day
+    return _newest(
+        connection, was_champion & is_eligible & models.c.pruned_at.is_(None)
+    )
+
+
 def rollback_target(connection: sa.Connection) -> Model | None:
     """The model that was champion before the present one."""
     version = connection.scalar(sa.text(ROLLBACK_TARGET))

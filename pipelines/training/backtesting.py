@@ -61,6 +61,7 @@ def evaluation_scores(
     evaluation: Artefact,
     champion: Artefact | None = None,
     known: PanelAsKnown | None = None,
+    earlier_champion: Artefact | None = None,
     point: PointFor = DEFAULT_POINT,
 ) -> dict[str, Any]:
     """Scores the evaluation model on its holdout, with the naive forecasts.
@@ -73,14 +74,17 @@ def evaluation_scores(
       champion: The champion's evaluation model, which is compared if it was not trained
         on the holdout either and has the same horizon.
       known: Returns the panel as known at an origin; by default `panel` up to there.
+      earlier_champion: A champion of before the holdout, compared likewise.
       point: What the points that are scored are made for.
     """
     window = (panel.origin - evaluation.trained_through).days
     # The model is already fitted, so the days before the holdout may be few.
     split = backtest.split_holdout(panel, window, evaluation.horizon, fewest_days=1)
     forecasters = {"gru": as_forecaster(evaluation, point)}
-    if champion is not None and _is_comparable(champion, evaluation):
-        forecasters["champion"] = as_forecaster(champion, point)
+    others = {"champion": champion, "earlier_champion": earlier_champion}
+    for name, model in others.items():
+        if model is not None and _is_comparable(model, evaluation):
+            forecasters[name] = as_forecaster(model, point)
     forecasters |= {
         name: backtest.naive_forecaster(name, evaluation.horizon)
         for name in NAIVE_FORECASTS
@@ -93,9 +97,9 @@ def evaluation_scores(
     }
 
 
-def _is_comparable(champion: Artefact, evaluation: Artefact) -> bool:
-    has_same_holdout = champion.trained_through <= evaluation.trained_through
-    return has_same_holdout and champion.horizon == evaluation.horizon
+def _is_comparable(model: Artefact, evaluation: Artefact) -> bool:
+    has_same_holdout = model.trained_through <= evaluation.trained_through
+    return has_same_holdout and model.horizon == evaluation.horizon
 
 
 def as_forecaster(model: Artefact, point: PointFor = DEFAULT_POINT) -> Forecaster:

@@ -17,8 +17,8 @@ from pipelines.training.canary import CanaryResult
 
 MAX_MAPE_RATIO = 1.02
 """Maximum ratio of a challenger's MAPE to the champion's: the challenger has newer data,
-and two fits with the same settings differ by about as much by chance."""
-
+and two fits with the same settings differ by about as much by chance. It is the maximum to an
+earlier champion's, too, so that the ratios of many nights do not multiply."""
 
 AS_BASELINE = "Delivering the baseline, it"
 """Begins a reason if the network has no share in the forecast."""
@@ -53,8 +53,9 @@ def promote_if_better(
     """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
     On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
-    `MAX_MAPE_RATIO` times the champion's, and must differ from the champion's. The first and last
-    comparison are of MAPEs rounded to two decimals. Its training data must not be older than the
+    `MAX_MAPE_RATIO` times the champion's and times that of the champion of before the holdout,
+    and must differ from the champion's. The first and last comparison are of MAPEs rounded to
+    two decimals. Its training data must not be older than the
     champion's. The first model of a fleet is promoted whatever its scores, because nothing else
     can forecast. Before promotion the canary must pass. A decision is final.
 
@@ -125,8 +126,9 @@ def _decide(challenger: Model, champion: Model | None) -> PromotionDecision:
 def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDecision:
     """Decides promotion from the percentages of `backtesting.evaluation_scores`; no I/O."""
     # "gru" is the challenger: the key is stored, and fixed in answers.
-    challenger, naive, champion = (
-        _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
+    challenger, naive, champion, earlier = (
+        _mape(scores, name)
+        for name in ("gru", "seasonal_naive", "champion", "earlier_champion")
     )
     is_as_good = _is_tie(challenger, naive)
     if not (challenger < naive or is_as_good):
@@ -135,6 +137,8 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
             outcome = "is the first model"
     elif challenger > MAX_MAPE_RATIO * champion:
         promoted, outcome = False, "is worse than the champion"
+    elif challenger > MAX_MAPE_RATIO * earlier:
+        promoted, outcome = False, "is worse than an earlier champion"
     elif _is_tie(challenger, champion):
         promoted, outcome = False, "is no better than the champion"
     else:
@@ -148,6 +152,8 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
     compared = f"MAPE {challenger:.2f} % against {naive:.2f} % of the seasonal naive"
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"
+    if not math.isnan(earlier):
+        compared += f", and {earlier:.2f} % of the champion of before these days"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
     subject = AS_BASELINE if scores.get("network_share") == 0 else "It"
     return PromotionDecision(

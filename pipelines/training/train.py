@@ -23,6 +23,7 @@ from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_training, step_metrics
 from pipelines.settings import Settings
 from pipelines.store import models
+from pipelines.store.models import Model
 from pipelines.training import jax_runtime
 from pipelines.training.backtesting import NAIVE_FORECASTS, evaluation_scores
 
@@ -76,12 +77,16 @@ def train(
         panels = read_panels()
     panel = training_panel(engine, panels, through)
     result = _fit(panel, settings, recipe, report, run.metrics)
-    champion = _champion_evaluation(engine, settings)
     scores = evaluation_scores(
-        panel, result.evaluation, champion, panels.at, settings.point
+        panel,
+        result.evaluation,
+        _champion_evaluation(engine, settings),
+        panels.at,
+        _earlier_champion(engine, settings, result.evaluation.trained_through),
+        settings.point,
     )
     scores["network_share"] = result.production.postprocessing.network_share
-    # Reproducible from the data alone, so without the champion's scores.
+    # Reproducible from the data alone, so without the champions' scores.
     table = {name: scores["models"][name] for name in ("gru", *NAIVE_FORECASTS)}
     evaluation = replace(result.evaluation, backtest=table)
     production = replace(result.production, backtest=table)
@@ -183,8 +188,21 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
         if champion is None or champion["run_id"] is None:
             return None
         evaluation = models.evaluation_of(connection, champion["run_id"])
+    return _loaded(settings, evaluation)
+
+
+def _earlier_champion(
+    engine: sa.Engine, settings: Settings, through: date
+) -> Artefact | None:
+    """The newest model that has been champion and saw nothing after a day, if usable."""
+    with snapshot(engine) as connection:
+        model = models.newest_champion_trained_through(connection, through)
+    return _loaded(settings, model)
+
+
+def _loaded(settings: Settings, model: Model | None) -> Artefact | None:
     try:
-        return evaluation and load_recorded(settings.artefacts, evaluation)
+        return model and load_recorded(settings.artefacts, model)
     except ArtefactError as error:
         log.warning("champion_not_compared", reason=str(error))
         return None

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 import pytest
 import sqlalchemy as sa
 
+from pipelines.schema import models as models_table
 from pipelines.schema import runs
 from pipelines.store import models
 
@@ -40,6 +41,24 @@ def test_rolling_back_twice_restores_the_first_champion(clean_engine):
         assert champion_and_before(connection) == ("b", "c")
         add(connection, "d", role="retired")
         assert champion_and_before(connection) == ("b", "c")
+
+
+def test_the_earlier_champion_is_the_newest_that_saw_nothing_later(clean_engine):
+    with clean_engine.begin() as connection:
+        for number, version in enumerate(("a", "b", "rejected", "pruned", "later")):
+            add(connection, version, days=number)
+        assert models.newest_champion_trained_through(connection, DAY) is None
+        for version in ("a", "b", "pruned", "later"):
+            models.promote(connection, version, "better")
+        of_pruned = models_table.c.version == "pruned"
+        connection.execute(
+            sa.update(models_table).where(of_pruned).values(pruned_at=sa.func.now())
+        )
+        found = [
+            models.newest_champion_trained_through(connection, DAY + timedelta(days=n))
+            for n in range(5)
+        ]
+    assert [each["version"] for each in found] == ["a", "b", "b", "b", "later"]
 
 
 def test_the_evaluation_of_a_model_is_of_its_own_run(clean_engine):

@@ -75,6 +75,34 @@ def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
         assert "5.80 % of the champion" in decision.reason
 
 
+@pytest.mark.parametrize(
+    ("earlier", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
+)
+def test_a_challenger_is_no_worse_than_the_champion_of_before_its_holdout(
+    earlier, promoted
+):
+    table = with_champion(5.95)
+    table["models"]["earlier_champion"] = {"mape": earlier}
+    decision = decide("v1", table, is_first=False)
+    assert decision.promoted is promoted
+    if not promoted:
+        assert decision.reason.startswith("It is worse than an earlier champion: MAPE")
+        assert "5.80 % of the champion of before these days" in decision.reason
+
+
+def test_two_percent_a_night_do_not_add_up():
+    """Each night is 1.5 % worse than the champion, whose holdout begins 28 nights before."""
+    champions = [6.0] * 29
+    for _ in range(60):
+        table = scores(1.015 * champions[-1], 99.0)
+        table["models"]["champion"] = {"mape": champions[-1]}
+        table["models"]["earlier_champion"] = {"mape": champions[-29]}
+        own = table["models"]["gru"]["mape"]
+        is_promoted = decide("v1", table, is_first=False).promoted
+        champions.append(own if is_promoted else champions[-1])
+    assert champions[-1] <= 6.0 * 1.02**3
+
+
 def test_on_a_tie_the_champion_stays():
     for champion in (6.0, 6.004):
         decision = decide("v1", with_champion(champion), is_first=False)
@@ -105,7 +133,12 @@ def test_a_champion_is_compared_only_on_days_that_it_has_not_seen():
     compared = evaluation_scores(panel, judged, before)["models"]
     assert compared["champion"]["mape"] == compared["gru"]["mape"]
     for other in (saw_more, longer, None):
-        assert "champion" not in evaluation_scores(panel, judged, other)["models"]
+        models = evaluation_scores(panel, judged, other, earlier_champion=other)[
+            "models"
+        ]
+        assert not {"champion", "earlier_champion"} & set(models)
+    earlier = evaluation_scores(panel, judged, earlier_champion=before)["models"]
+    assert earlier["earlier_champion"]["mape"] == compared["champion"]["mape"]
 
 
 @pytest.mark.parametrize(
