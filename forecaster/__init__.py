@@ -8,7 +8,8 @@ Words
   demand      orders per depot and local day: the target
   observed    whether a day's demand is in the data; no orders is 0, not observed is NaN
   closed      a day announced to have no demand: forecast exactly 0, never scored
-  regular     observed, and not a public holiday: the days of levels, profiles and spreads
+  regular     observed, not a public holiday, and without a large effect: the days of
+              levels, profiles and spreads
   origin      a date: the last day whose actuals a forecast may see
   cutoff      an integer: number of leading steps visible; the step after the origin
   horizon     steps forecast; step h is day `origin + h`

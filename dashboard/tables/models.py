@@ -14,7 +14,7 @@ import pandas as pd
 
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
-from forecaster.inference import postprocessing
+from forecaster.inference.network_share import describe_share
 
 MODEL_LABELS = {
     "gru": "this model",
@@ -147,7 +147,7 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         {
             "Version": models["version"],
             "Status": models["role"].map(ROLES),
-            "Network weight": list(map(postprocessing.describe_share, shares)),
+            "Network weight": list(map(describe_share, shares)),
             "Trained through": models["trained_through"],
             "MAPE": [mape for mape, _ in mapes],
             "Naive MAPE": [naive for _, naive in mapes],

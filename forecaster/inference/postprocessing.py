@@ -76,21 +76,6 @@ class Postprocessing:
         return cls(float(stored["network_share"]), tuple(stored["fallback_depots"]))
 
 
-def describe_share(share: float | None) -> str:
-    """Which forecast a share delivers: 'baseline', 'network' or '40 % of the network's correction'.
-
-    Args:
-      share: `Postprocessing.network_share`; None if it was not recorded.
-    """
-    if share is None:
-        return "–"
-    if share == 0:
-        return "baseline"
-    return (
-        "network" if share == 1 else f"{100 * share:.0f} % of the network's correction"
-    )
-
-
 class HoldoutForecasts(NamedTuple):
     """Raw forecasts of held-out days, with their actuals.
 

@@ -50,9 +50,9 @@ def list_models(as_json: AsJson = False) -> None:
 
 def _delivers(model: Model) -> str:
     """Whether a model delivers the network's forecast or the baseline."""
-    from forecaster.inference import postprocessing
+    from forecaster.inference.network_share import describe_share
 
-    return postprocessing.describe_share(model["scores"].get("network_share"))
+    return describe_share(model["scores"].get("network_share"))
 
 
 def _pruned(model: Model) -> str | None:

@@ -115,7 +115,7 @@ def _show_share(day: date, process: int, as_json: bool) -> None:
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:
-    from forecaster.inference import postprocessing
+    from forecaster.inference.network_share import describe_share
 
     promoted, reason = decision.promoted, decision.reason
     if as_json:
@@ -128,7 +128,7 @@ def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> No
     echo(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
     show_scores(model.scores, "Scores on the holdout days")
     share = model.scores["network_share"]
-    echo(f"Delivers: {postprocessing.describe_share(share)}.")
+    echo(f"Delivers: {describe_share(share)}.")
     if share == 0:
         echo(
             "Its network did not help on those days, so it delivers the baseline: the "

@@ -197,4 +197,5 @@ def _read(
     parameters: Mapping[str, object] | None = None,
 ) -> pd.DataFrame:
     result = connection.execute(sa.text(statement), parameters or {})
-    return pd.DataFrame(result.fetchall(), columns=list(result.keys()))
+    # As tuples: pandas probes every Row, which takes three times as long.
+    return pd.DataFrame(map(tuple, result), columns=list(result.keys()))

@@ -13,8 +13,9 @@ import structlog
 
 from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, ConfigError
-from forecaster.inference import artefact, postprocessing
+from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
+from forecaster.inference.network_share import describe_share
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
@@ -115,7 +116,7 @@ def train(
         "epochs": result.production_fit.epochs,
         "steps": result.evaluation_fit.steps + result.production_fit.steps,
         "parity_error": production.parity_error,
-        "delivers": postprocessing.describe_share(share),
+        "delivers": describe_share(share),
     }
     return TrainedModel(
         production.version, through, scores, seconds, production.parity_error

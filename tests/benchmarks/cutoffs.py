@@ -31,10 +31,10 @@ import pandas as pd
 from forecaster import backtest
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
-from forecaster.inference.predict import predict
+from forecaster.inference.postprocessing import Postprocessing
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import Forecasts, as_orders, naive, with_actuals
+from tests.benchmarks.peers import Forecasts, naive, with_actuals
 from tests.benchmarks.peers.harbor_fleet import (
     forecast_origins,
     quantiles_of,
@@ -186,19 +186,13 @@ def boosted(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
 
 def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """Harbor Fleet with its defaults, and the baseline that its network corrects."""
-    learnt = train_by_default(panel, split)
-    by_origin = forecast_origins(learnt.production, panel, split)
-    plain = np.stack(
-        [
-            as_orders(predict(learnt.production, panel.as_of(origin)).baseline_dh)
-            for origin in split.origins
-        ]
-    )
-    nothing = np.full_like(plain, np.nan)
-    return {
-        "delivered": ModelForecasts(quantiles_of(by_origin), *totals_of(by_origin)),
-        "baseline": ModelForecasts(Forecasts(nothing, plain, nothing)),
-    }
+    learnt = train_by_default(panel, split).production
+    without_network = replace(learnt, postprocessing=Postprocessing(network_share=0.0))
+    forecasts = {}
+    for name, model in (("delivered", learnt), ("baseline", without_network)):
+        by_origin = forecast_origins(model, panel, split)
+        forecasts[name] = ModelForecasts(quantiles_of(by_origin), *totals_of(by_origin))
+    return forecasts
 
 
 MODELS: dict[str, Model] = {

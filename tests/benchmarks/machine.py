@@ -29,8 +29,8 @@ def cores() -> int:
 
 
 def commit() -> str:
-    """Short hash of the checked-out commit."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
+    """Short hash of the checked-out commit, marked where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     completed = subprocess.run(command, capture_output=True, text=True, check=True)
     return completed.stdout.strip()
 

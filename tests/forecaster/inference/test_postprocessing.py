@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from forecaster.inference.network_share import describe_share
 from forecaster.inference.postprocessing import (
     HoldoutForecasts,
     Postprocessing,
-    describe_share,
     fit_postprocessing,
 )
 
