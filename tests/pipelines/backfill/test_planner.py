@@ -76,7 +76,7 @@ def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
     ("options", "live", "why"),
     [
         ({"only": "missing"}, False, "already there (--only missing)"),
-        ({}, True, "forecast live by that model; a live forecast is never replaced"),
+        ({}, True, "already has that model's live forecast, which is never replaced"),
     ],
 )
 def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
