@@ -213,7 +213,7 @@ def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model)
         )  # fmt: skip
     plan = planned(fleet, settings, only="all")
     assert [slot.action for slot in plan.slots[:3]] == ["forecast", "leave", "forecast"]
-    assert "a live forecast is never replaced" in plan.slots[1].reason
+    assert "live forecast, which is never replaced" in plan.slots[1].reason
 
 
 def test_some_depots_or_cities_are_planned_alone(fleet, settings, add_model):
