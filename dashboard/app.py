@@ -22,9 +22,7 @@ height="32">{ANCHOR}<text x="38" y="22" font-family="sans-serif" font-weight="60
 font-size="17" fill="#1787ac" textLength="112" lengthAdjust="spacingAndGlyphs">Harbor Fleet</text></svg>"""
 
 
-def show_freshness(
-    on_no_data: Callable[[str], None], *, with_model: bool = False
-) -> None:
+def show_freshness(on_no_data: Callable[[str], None], *, with_model: bool) -> None:
     """Shows the data freshness banner; `on_no_data` gets a message where there is no data."""
     freshness = queries.freshness()
     if freshness.depots == 0:

@@ -94,7 +94,7 @@ def split_holdout(
     holdout_days: int,
     horizon: int,
     stride: int = 1,
-    fewest_days: int | None = None,
+    min_train_days: int | None = None,
 ) -> HoldoutSplit:
     """Holds out the last days, with an origin every `stride` days whose horizon fits inside.
 
@@ -105,24 +105,24 @@ def split_holdout(
       holdout_days: Days held out.
       horizon: Days forecast.
       stride: Days between origins.
-      fewest_days: Fewest days left before the holdout; those that a training needs by
+      min_train_days: Fewest days left before the holdout; those that a training needs by
         default.
 
     Raises:
       CutoffError: the holdout is shorter than the horizon, or leaves too few days.
     """
-    if fewest_days is None:
-        fewest_days = min_training_days(horizon)
+    if min_train_days is None:
+        min_train_days = min_training_days(horizon)
     if holdout_days < horizon:
         raise CutoffError(
             f"holdout_days is {holdout_days}, but a forecast of {horizon} days must fit "
             "in. Hold out more days, or shorten the horizon."
         )
     first = panel.n_steps - 1 - holdout_days
-    if first + 1 < fewest_days:
+    if first + 1 < min_train_days:
         raise CutoffError(
             f"The history has {panel.n_steps} days, and holding out {holdout_days} "
-            f"leaves {first + 1} to train on, fewer than {fewest_days}. Load earlier "
+            f"leaves {first + 1} to train on, fewer than {min_train_days}. Load earlier "
             "orders, or hold out fewer days."
         )
     steps = range(first, panel.n_steps - horizon, stride)

@@ -13,11 +13,7 @@ def mape(
     observed: Bool[np.ndarray, "*shape"],
 ) -> float:
     """Mean of |forecast - actual| / actual over observed days with any orders."""
-    valid = observed & (np.nan_to_num(actual) > 0)
-    if not valid.any():
-        return float("nan")
-    error = np.abs(forecast[valid] - actual[valid]) / actual[valid]
-    return float(error.mean(dtype=float))
+    return mase(actual, forecast, observed, scale=actual)
 
 
 def mape_days(

@@ -121,11 +121,6 @@ def settings_note(settings: CitySettings) -> None:
     st.html(f'<p class="hf-note">{html}</p>')
 
 
-def are_settings_asked_for() -> bool:
-    """Whether the address names the form for the settings of a city."""
-    return st.query_params.get("form") == "settings"
-
-
 def print_heading(days: pd.DataFrame) -> None:
     """A heading that is only printed: the city, its days, and when."""
     zone = queries.zone()

@@ -13,7 +13,7 @@ from dashboard.text import formatting
 from forecaster.errors import BadInputError
 
 
-def settings_form(settings: CitySettings, *, is_open: bool = False) -> None:
+def settings_form(settings: CitySettings, *, is_open: bool) -> None:
     """The form for the settings of a city; saves them for everybody.
 
     What was first shown, and entered since, stays in the fields when a colleague saves

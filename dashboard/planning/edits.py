@@ -123,27 +123,6 @@ def _is_far(change: Change) -> bool:
     return high > MAX_RATIO * low and high - low > MIN_DIFFERENCE
 
 
-def reforecast_cells(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
-    """The cells whose forecast, or closure, is another one now, without a planner's change.
-
-    Both are of the same days in the same order; as they are now.
-    """
-    return [
-        after
-        for before, after in zip(shown, now, strict=True)
-        if before.override_id == after.override_id and before != after
-    ]
-
-
-def overridden_cells(shown: Sequence[Cell], now: Sequence[Cell]) -> list[Cell]:
-    """The cells that a planner has changed since; as `reforecast_cells` takes and gives them."""
-    return [
-        after
-        for before, after in zip(shown, now, strict=True)
-        if before.override_id != after.override_id
-    ]
-
-
 def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
     """The planned number after each change, by depot and day."""
     return {

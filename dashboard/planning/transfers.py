@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-POOL = ""
+POOL = "spare pool"
 """Stands for vans of the city that belong to no depot."""
-SPARE_POOL = "spare pool"
-"""Its name."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ def transfers(own: Mapping[str, int], assigned: Mapping[str, int]) -> list[Trans
             vans = min(lacking[to_depot], surplus.get(from_depot, lacking[to_depot]))
             moves.append(Transfer(vans, from_depot, to_depot))
             lacking[to_depot] -= vans
-            if from_depot != POOL:
+            if from_depot in surplus:
                 surplus[from_depot] -= vans
                 surplus = {d: n for d, n in surplus.items() if n}
     return moves

@@ -56,17 +56,17 @@ def _undo(change: Change, override_id: int) -> list[Change]:
     before = change.cell
     cell = replace(before, override_id=override_id)
     restored = before.override_id
-    number_back = [
-        Change(cell, SET, before.orders, restored)
-        if before.is_set
-        else Change(cell, WITHDRAW)
-    ]
-    if change.action == SET:
-        return number_back
+    set_again = Change(cell, SET, before.orders, restored)
     if change.action == WITHDRAW:
-        return [Change(cell, SET, before.orders, restored)]
+        return [set_again]
+    number_back = set_again if before.is_set else Change(cell, WITHDRAW)
+    if change.action == SET:
+        return [number_back]
     if change.action == UNLOCK:
         # Without a number of a planner's, the lock holds the model's.
         return [Change(cell, LOCK, before.orders if before.is_set else None, restored)]
     is_moved = change.orders is not None and change.orders != before.orders
-    return [Change(cell, UNLOCK, restores=restored), *(number_back if is_moved else [])]
+    return [
+        Change(cell, UNLOCK, restores=restored),
+        *([number_back] if is_moved else []),
+    ]

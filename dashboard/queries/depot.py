@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row, select, snapshot
-from dashboard.queries.freshness import Freshness
+from dashboard.queries.freshness import FORTNIGHT, Freshness
 from dashboard.sql import depot as sql
 from dashboard.sql import fleet as fleet_sql
 from forecaster.inference.cold_start import YOUNG_DAYS
@@ -16,7 +16,6 @@ from forecaster.inference.cold_start import YOUNG_DAYS
 HISTORY_DAYS = 56
 PAST_DAYS = 28
 EVENT_DAYS = 28
-FORTNIGHT = timedelta(days=14)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read
-from dashboard.queries.freshness import Freshness
+from dashboard.queries.freshness import FORTNIGHT, Freshness
 from dashboard.sql import fleet as sql
 
 FLEET_DAYS = 21
-FORTNIGHT = timedelta(days=14)
 MAX_MODELS = 100
 
 

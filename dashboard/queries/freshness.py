@@ -1,13 +1,15 @@
 """Freshness of data and forecast; the cache key of all queries."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import streamlit as st
 
 from dashboard.queries.database import read_row, settings
 from dashboard.sql import fleet as sql
+
+FORTNIGHT = timedelta(days=14)
 
 
 @dataclass(frozen=True)

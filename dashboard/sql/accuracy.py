@@ -109,14 +109,14 @@ def _depot_accuracy(measures: str) -> str:
 ), worst as (
     select summed.*, naive_mape - mape as value_added, name, city,
            count(*) over () as n_depots,
-           case when :by_value then mape - naive_mape else mape end as badness
+           case when :by_value then mape - naive_mape else mape end as sort_error
     from summed join names using (depot_id)
     where :city = '' or city = :city
-    order by badness desc, name, depot_id
+    order by sort_error desc, name, depot_id
     limit :row_limit
 )
 select *, {IS_FALLBACK.format(depot="worst.depot_id")} as is_fallback from worst
-order by badness desc, name, depot_id
+order by sort_error desc, name, depot_id
 """  # noqa: S608 - of our own words
 
 
@@ -168,7 +168,7 @@ order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 # left out.
 OVERRIDE_ACCURACY = f"""
 with final as (
-    select distinct on (depot_id, target_on) * from ({OVERRIDES}) all_of_them
+    select distinct on (depot_id, target_on) * from ({OVERRIDES}) every_override
     order by depot_id, target_on, override_id desc
 ), known as (
     select o.reason, o.orders, o.point, s.seasonal_naive, s.actual

@@ -35,8 +35,7 @@ FIRST_COUNT = """left join lateral (
     ) first_count on true"""
 
 # Whether the event `e` is for the depot `d`.
-IS_FOR_DEPOT = """(e.depot_id = d.depot_id or e.city = d.city
-                    or (e.depot_id is null and e.city is null))"""
+IS_FOR_DEPOT = closures.concerns("e", "d")
 
 # Closures that can matter from :since on; `is_closed` looks at no others.
 CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"

@@ -210,7 +210,11 @@ def closed_since(row: Row) -> str:
     """The title of a closed day that a planner had set before it was closed, else ''."""
     if pd.isna(row["overruled_by"]):
         return ""
-    return f' title="Closed wins over the number of {escape(row["overruled_by"])}"'
+    return f' title="{escape(_closed_note(row))}"'
+
+
+def _closed_note(row: Row) -> str:
+    return f"Closed, so {row['overruled_by']}'s number is not used"
 
 
 def badge(row: Row) -> str:
@@ -253,7 +257,7 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
     if row["basis"] == "cold_start":
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):
-        notes = [f"Closed wins over the number of {row['overruled_by']}", *notes]
+        notes = [_closed_note(row), *notes]
     cells.append(
         f'<td class="fill">{escape(", ".join(notes))}{_override_line(row)}</td>'
     )

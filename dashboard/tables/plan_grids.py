@@ -10,7 +10,7 @@ from operator import itemgetter
 import pandas as pd
 
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.transfers import SPARE_POOL, Transfer
+from dashboard.planning.transfers import Transfer
 from dashboard.tables import html_parts
 from dashboard.tables.html_grids import (
     Row,
@@ -138,21 +138,22 @@ def _depot_cell(row: Row, is_short: bool, marked: date | None) -> str:
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = formatting.orders(row["point"])
-    told = [formatting.count(row["allocated"], "van"), f"{orders} orders"]
+    parts = [formatting.count(row["allocated"], "van"), f"{orders} orders"]
     if lacking:
-        told.insert(1, f"{lacking:,} short")
+        parts.insert(1, f"{lacking:,} short")
     html = f"{row['allocated']:,}{shortage}<small><u>{orders}</u></small>{badge(row)}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
-        f"{_edit_link(row, ', '.join(told), html)}</td>"
+        f"{_edit_link(row, ', '.join(parts), html)}</td>"
     )
 
 
-def _edit_link(row: Row, told: str, html: str) -> str:
-    """A link around a whole cell; `told` is what it says to who cannot see it."""
+def _edit_link(row: Row, content: str, html: str) -> str:
+    """A link around a whole cell; a screen reader says `content`."""
     day = f"{row['target_on']:%Y-%m-%d}"
     link = formatting.link("plan", city=row["city"], depot=row["depot_id"], day=day)
-    label = escape(f"Change {row['name']}, {formatting.day(row['target_on'])}: {told}")
+    cell = f"{row['name']}, {formatting.day(row['target_on'])}"
+    label = escape(f"Change {cell}: {content}")
     return f'<a href="{escape(link)}" target="_self" aria-label="{label}">{html}</a>'
 
 
@@ -211,6 +212,5 @@ def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
 
 
 def _move(transfer: Transfer) -> str:
-    from_depot = transfer.from_depot or SPARE_POOL
     vans = formatting.count(transfer.vans, "van")
-    return f"{vans} {from_depot} → {transfer.to_depot}"
+    return f"{vans} {transfer.from_depot} → {transfer.to_depot}"

@@ -8,7 +8,6 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import planning
-from dashboard.planning.transfers import SPARE_POOL
 from dashboard.tables import tables
 from dashboard.text import formatting
 
@@ -60,7 +59,7 @@ def with_short(plan: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
 def moves(plan: pd.DataFrame) -> pd.DataFrame:
     """The vans that move between the depots of each city, a row for each transfer."""
     rows = [
-        (city, day, each.from_depot or SPARE_POOL, each.to_depot, each.vans)
+        (city, day, each.from_depot, each.to_depot, each.vans)
         for city, own in plan.groupby("city")
         for day, transfers in planning.transfers_by_day(own).items()
         for each in transfers

@@ -7,7 +7,7 @@ and events, then forecasts that changed much.
 import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, cast
 
 import numpy as np
@@ -26,7 +26,6 @@ MAX_CHANGES = 3
 MAX_NAMES = 3
 SEVERE_BELOW = 0.5
 """Chance of full delivery below which a day short of vans is severe."""
-A_DAY = timedelta(days=1)
 EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
 """First and last day, name or kind, whether it is a holiday."""
 
@@ -68,7 +67,7 @@ def decisions(
       newest: Newest day whose orders are known, or the origin if that is later.
       estimated: Cities whose vans are estimated.
     """
-    starting = _starting(events, week["target_on"].min().date() - A_DAY)
+    starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[plan_days["short"] > 0]
     return [
         *_shortages(short, events, week["city"].nunique(), estimated),
@@ -179,7 +178,7 @@ def _gap(last_on: pd.Timestamp, today: date, newest: date) -> str:
         return "no orders yet"
     if (newest - last_on.date()).days != 1:
         return f"no orders since {formatting.day(last_on)}"
-    if newest == today - A_DAY:
+    if newest == today - formatting.A_DAY:
         return "yesterday's orders are missing"
     return f"the orders of {formatting.day(newest)} are missing"
 
@@ -188,7 +187,7 @@ def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
     """Events that begin after the origin, with `run_id`: days in a row have the same."""
     keys = ["what", "is_holiday", "city"]
     in_order = events.sort_values([*keys, "day_on"])
-    is_first = in_order.groupby(keys)["day_on"].diff().ne(A_DAY)
+    is_first = in_order.groupby(keys)["day_on"].diff().ne(formatting.A_DAY)
     in_order["run_id"] = is_first.cumsum()
     first_on = in_order.groupby("run_id")["day_on"].transform("min")
     return in_order[first_on > pd.Timestamp(origin)]
@@ -268,7 +267,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
     large = depots[is_large].sort_values(
         "difference", key=lambda values: -values.abs(), kind="stable"
     )
-    origin = week["target_on"].min() - A_DAY
+    origin = week["target_on"].min() - formatting.A_DAY
     found = [
         Decision(
             CHANGE,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard.planning import adjustments, edits, overrides
+from dashboard.planning import adjustments, overrides
 from dashboard.planning.edits import Entry
 from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
 from dashboard.text import formatting
@@ -81,23 +81,28 @@ def changed_since(
       names: The names of the depots.
       history: `queries.override_history`.
     """
-    overridden = edits.overridden_cells(shown, now)
+    pairs = list(zip(shown, now, strict=True))
     newest = {row["override_id"]: row for row in history.to_dict("records")}
-    told = _first_days(
+    sentences = _first_days(
         [
-            f"{_place(cell, names)} {_done(newest.get(cell.override_id))} after you had "
+            f"{_place(after, names)} {_done(newest.get(after.override_id))} after you had "
             "opened it. Look at it again, then save."
-            for cell in overridden
+            for before, after in pairs
+            if before.override_id != after.override_id
         ],
         "more day",
     )
-    reforecast = [_place(cell, names) for cell in edits.reforecast_cells(shown, now)]
+    reforecast = [
+        _place(after, names)
+        for before, after in pairs
+        if before.override_id == after.override_id and before != after
+    ]
     if reforecast:
-        told.append(
+        sentences.append(
             f"A new forecast of {formatting.listed(reforecast, MAX_DAYS)} arrived after you "
             "opened the form. Check the numbers, then save."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _first_days(sentences: Sequence[str], noun: str) -> list[str]:

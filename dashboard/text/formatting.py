@@ -13,6 +13,7 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 )  # fmt: skip
+A_DAY = pd.Timedelta(days=1)
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 EVENT = "event: "

@@ -1,13 +1,11 @@
 """How the newest known day went, in a sentence; no I/O."""
 
 import math
-from datetime import date, timedelta
+from datetime import date
 
 import pandas as pd
 
 from dashboard.text import formatting
-
-A_DAY = timedelta(days=1)
 
 
 def sentence(scored: pd.DataFrame, day: date, today: date) -> str:
@@ -16,7 +14,9 @@ def sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
     `queries.last_day`.
     """
-    name = "Yesterday" if day == today - A_DAY else formatting.day(day, today)
+    name = (
+        "Yesterday" if day == today - formatting.A_DAY else formatting.day(day, today)
+    )
     counted = scored.dropna(subset=["actual"])
     known = counted.dropna(subset=["point"])
     if known.empty:

@@ -7,8 +7,6 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-A_DAY = pd.Timedelta(days=1)
-
 
 def day_names(
     events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
@@ -39,7 +37,7 @@ def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
     ranges: list[tuple[pd.Timestamp, pd.Timestamp, str]] = []
     for day in sorted(name_of):
         first, last, name = ranges[-1] if ranges else (day, day, "")
-        if name == name_of[day] and day - last == A_DAY:
+        if name == name_of[day] and day - last == formatting.A_DAY:
             ranges[-1] = (first, day, name)
         else:
             ranges.append((day, day, name_of[day]))

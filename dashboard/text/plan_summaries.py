@@ -1,9 +1,7 @@
 """Key figures and sentences of a plan; no I/O."""
 
-from collections.abc import Hashable
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -12,7 +10,6 @@ from dashboard.planning.city_settings import CitySettings
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
-Row = dict[Hashable, Any]
 MAX_LISTED = 3
 ESTIMATED = "estimated, please set"
 

@@ -9,7 +9,6 @@ import pandas as pd
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
-A_DAY = pd.Timedelta(days=1)
 
 URGENT, REVISED, BAND, WEEK, NAME = (
     "Missing data first", "Changed overnight", "Widest band", "Change vs last week", "Name",
@@ -33,7 +32,8 @@ def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
       short text, '' where there is none.
     """
     widths = week.assign(
-        width=week["p90"] - week["p10"], origin_on=week["target_on"].min() - A_DAY
+        width=week["p90"] - week["p10"],
+        origin_on=week["target_on"].min() - formatting.A_DAY,
     )
     # The day with the widest band represents the depot's week.
     widest = widths.sort_values("width", ascending=False, kind="stable")

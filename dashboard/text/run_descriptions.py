@@ -175,8 +175,7 @@ def _backfill_details(row: Mapping[Any, Any]) -> str:
     if row["skipped"]:
         parts.append(f"{formatting.count(row['skipped'], 'task')} skipped")
     if row["waiting"] and not pd.isna(row["estimate_s"]):
-        left = timedelta(seconds=row["estimate_s"]).total_seconds()
-        parts.append(f"about {duration(left)} left")
+        parts.append(f"about {duration(row['estimate_s'])} left")
     if isinstance(row["requested_action"], str):
         parts.append(f"{row['requested_action']} requested")
     return "; ".join(parts)

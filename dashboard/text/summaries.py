@@ -14,7 +14,6 @@ Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
 MIN_BIAS = 0.0005
-A_DAY = pd.Timedelta(days=1)
 
 
 def change(days: pd.DataFrame) -> float:
@@ -60,7 +59,7 @@ def fleet_figures(week: pd.DataFrame) -> Figures:
     revised = depots.dropna(subset=["revised"])
     if not revised.empty:
         largest = revised.iloc[int(revised["revised"].abs().argmax())]
-        origin = week["target_on"].min() - A_DAY
+        origin = week["target_on"].min() - formatting.A_DAY
         since = formatting.since(largest["before_on"], origin)
         revision = formatting.signed_percent(largest["revised"], 0)
         figures[f"Largest change {since}"] = (revision, str(largest["name"]))
@@ -70,7 +69,7 @@ def fleet_figures(week: pd.DataFrame) -> Figures:
 def depot_figures(days: pd.DataFrame) -> Figures:
     """Key figures of one depot, from `queries.depot_days` with a forecast."""
     ahead = days.dropna(subset=["point"])
-    before = days[days["day_on"].isin(ahead["day_on"] - len(ahead) * A_DAY)]
+    before = days[days["day_on"].isin(ahead["day_on"] - len(ahead) * formatting.A_DAY)]
     n_observed = before["actual"].notna().sum()
     days_before = formatting.count(len(ahead), "day")
     note = "" if n_observed == len(before) else f" ({n_observed} with data)"

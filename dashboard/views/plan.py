@@ -64,7 +64,7 @@ widgets.data_expander(lambda: tables.plan(plan), f"plan-{city}")
 plan_parts.workbook_button(f"plan-{city}", freshness, city)
 
 # What was clicked is changed at the top of the page.
-is_open = plan_parts.are_settings_asked_for()
+is_open = st.query_params.get("form") == "settings"
 with top if is_open else st.container():
     settings_form.settings_form(settings[city], is_open=is_open)
 place = top if depot else st.container()

@@ -249,7 +249,7 @@ def weekday_profile(
 def smoothed_level(
     residuals: BaselineResiduals,
     weekday_profile_dt: Float32[np.ndarray, "depot time"],
-    first_step: int = 0,
+    first_step: int,
 ) -> Float32[np.ndarray, "depot tail"]:
     """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
@@ -300,7 +300,7 @@ def _mean_of_rates(
 
 
 def exponentially_weighted_sum(
-    value_dt: Float32[np.ndarray, "depot time"], rate: float, first_step: int = 0
+    value_dt: Float32[np.ndarray, "depot time"], rate: float, first_step: int
 ) -> Float32[np.ndarray, "depot tail"]:
     """Exponentially weighted sum up to each day from `first_step` on.
 

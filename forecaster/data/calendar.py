@@ -78,6 +78,20 @@ class Calendar:
             for kind in kinds
         )
 
+    def frequent_kinds(self, n_steps: int, most: int, min_days: int) -> tuple[str, ...]:
+        """Returns the most frequent kinds of day, in the calendar's order.
+
+        Args:
+          n_steps: Number of steps that are past; only they count.
+          most: Largest number of kinds.
+          min_days: Smallest number of days of each.
+        """
+        days_k = self.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
+        by_frequency = np.argsort(-days_k, kind="stable")[:most]
+        return tuple(
+            self.kinds[k] for k in sorted(by_frequency) if days_k[k] >= min_days
+        )
+
     def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
         """Whether each day is of a kind; False for a kind that the calendar lacks."""
         if kind not in self.kinds:

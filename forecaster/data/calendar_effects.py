@@ -2,7 +2,7 @@
 
 A depot's response to a day is that of the fleet, then its city's deviation from it, then
 its own; that of a named holiday starts from the response to its class (days on which most
-businesses stand still) and to holidays as such. Each step is shrunk towards the one before
+businesses are closed) and to holidays as such. Each step is shrunk towards the one before
 (empirical Bayes; Gelman and Hill, Data Analysis Using Regression and Multilevel Models,
 2006), so that a first Christmas is forecast from Thanksgiving, and a new depot from its city.
 """
@@ -16,7 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from forecaster.data.effect_columns import EffectColumns, effect_columns, effect_kinds
+from forecaster.data.effect_columns import (
+    MAX_EFFECT_KINDS,
+    EffectColumns,
+    effect_columns,
+)
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.ridge import Coefficients, Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
@@ -163,7 +167,10 @@ class _Problem:
     @classmethod
     def of(cls, panel: Panel) -> "_Problem":
         """Computes the residuals and columns of a panel."""
-        columns = effect_columns(panel, effect_kinds(panel.calendar, panel.n_steps))
+        kinds = panel.calendar.frequent_kinds(
+            panel.n_steps, MAX_EFFECT_KINDS, min_days=1
+        )
+        columns = effect_columns(panel, kinds)
         columns = replace(columns, value_gtf=columns.value_gtf[:, : panel.n_steps])
         excluded_gt = (columns.value_gtf[..., columns.excluded_f] != 0).any(axis=-1)
         excluded_dt = excluded_gt[panel.calendar.group_d]

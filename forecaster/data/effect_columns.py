@@ -16,12 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from forecaster.data.calendar import (
-    HOLIDAY,
-    NAMED_HOLIDAY,
-    Calendar,
-    adjacent_days,
-)
+from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY, adjacent_days
 from forecaster.data.dates import month_days, weekdays
 from forecaster.data.panel import Panel
 
@@ -56,7 +51,7 @@ that of any other major holiday."""
 CLASS, YEAR_END, NAME, EVENT, BESIDE = "class", "year end", "name", "event", "beside"
 FAMILY_PRIOR_SDS = {CLASS: 0.6, YEAR_END: 0.4, NAME: 0.4, EVENT: 0.3, BESIDE: 0.1}
 """Standard deviation of the effects of each family before any is observed, log counts."""
-STANDSTILL_MEAN = -0.25
+MAJOR_HOLIDAY_MEAN = -0.25
 """Effect of a major holiday expected before any is observed, log counts."""
 MAX_EFFECT_KINDS = 64
 """Most kinds of day with an effect of their own."""
@@ -98,35 +93,23 @@ class EffectColumns:
     value_gtf: Float32[np.ndarray, "calendar time_ahead feature"]
 
 
-def effect_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
-    """Chooses the most frequent kinds of day among those on any past day.
-
-    Args:
-      calendar: Calendar of the training panel.
-      n_steps: Number of its steps that are past.
-    """
-    days_k = calendar.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
-    most = np.argsort(-days_k, kind="stable")[:MAX_EFFECT_KINDS]
-    return tuple(calendar.kinds[k] for k in sorted(most) if days_k[k] > 0)
-
-
 def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     """Builds the columns that have effects, of some kinds of day.
 
     Args:
       panel: Its calendar is read, days ahead included.
-      kinds: From `effect_kinds`.
+      kinds: Kinds of day with an effect of their own, at most `MAX_EFFECT_KINDS`.
     """
     calendar = panel.calendar
     n_groups, n_steps, _ = calendar.active_gtk.shape
     holiday_gt = calendar.of_kind(HOLIDAY)
-    standstill_gt = np.zeros((n_groups, n_steps), bool)
+    major_holiday_gt = np.zeros((n_groups, n_steps), bool)
     for kind in calendar.kinds:
         if _is_major_holiday(kind):
-            standstill_gt |= calendar.of_kind(kind)
+            major_holiday_gt |= calendar.of_kind(kind)
     day_t = panel.days()
     month_day_t = month_days(day_t)
-    year_end_gt = standstill_gt & np.isin(month_day_t, (CHRISTMAS, NEW_YEAR))
+    year_end_gt = major_holiday_gt & np.isin(month_day_t, (CHRISTMAS, NEW_YEAR))
     eve_gt, _ = adjacent_days(year_end_gt)
     has_christmas_g1 = year_end_gt[:, month_day_t == CHRISTMAS].any(
         axis=1, keepdims=True
@@ -135,7 +118,7 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     weekday_t = weekdays(day_t)
     class_gt = np.maximum.reduce(
         [
-            standstill_gt,
+            major_holiday_gt,
             YEAR_END_SHARE * year_end_gt,
             EVE_SHARE * eve_gt,
             BETWEEN_SHARE * between_gt,
@@ -143,15 +126,15 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     )
     columns = [
         _Column("holiday", CLASS, np.maximum(holiday_gt, EVE_SHARE * eve_gt)),
-        _Column("standstill", CLASS, class_gt, prior_mean=STANDSTILL_MEAN),
-        _Column("eve of Christmas or New Year", YEAR_END, eve_gt & ~standstill_gt),
+        _Column("major holiday", CLASS, class_gt, prior_mean=MAJOR_HOLIDAY_MEAN),
+        _Column("eve of Christmas or New Year", YEAR_END, eve_gt & ~major_holiday_gt),
         _Column(
-            "between Christmas and New Year", YEAR_END, between_gt & ~standstill_gt
+            "between Christmas and New Year", YEAR_END, between_gt & ~major_holiday_gt
         ),
         _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
         _Column("bridge day", BESIDE, _bridges(holiday_gt, weekday_t)),
         *_columns_beside("holiday", holiday_gt),
-        *_columns_beside("standstill", standstill_gt),
+        *_columns_beside("major holiday", major_holiday_gt),
     ]
     for kind in kinds:
         active_gt = calendar.of_kind(kind)

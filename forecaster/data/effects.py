@@ -53,10 +53,6 @@ class Effects:
         )
         return calendar_dtf + signals_dtf
 
-    def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
-        """Standard deviation of the calendar's effect on every day, log counts; not of signals'."""
-        return self.calendar.sd_of(panel)
-
 
 def _as_known(
     effects: CalendarEffects, panel: Panel, horizon: int

@@ -103,14 +103,7 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
       calendar: Calendar of the training panel.
       n_steps: Number of its steps that are past.
     """
-    days_k = calendar.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
-    by_frequency = [
-        position
-        for position in np.argsort(-days_k, kind="stable")
-        if days_k[position] >= 2
-    ]
-    chosen = sorted(by_frequency[:MAX_KINDS])
-    return tuple(calendar.kinds[position] for position in chosen)
+    return calendar.frequent_kinds(n_steps, MAX_KINDS, min_days=2)
 
 
 @dataclass(frozen=True)

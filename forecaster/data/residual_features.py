@@ -63,11 +63,11 @@ class CityResidualMean:
 
     def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
         """Returns the mean of each depot's city; 0 where it has no residual."""
-        asked = set(cities)
+        requested = set(cities)
         mean_of = {
             city: (sum_t / np.maximum(self._count_t[city], 1)).astype(np.float32)
             for city, sum_t in self._sum_t.items()
-            if city in asked
+            if city in requested
         }
         return np.stack([mean_of[city] for city in cities])
 
@@ -75,7 +75,7 @@ class CityResidualMean:
 def recent_residuals(
     residuals: BaselineResiduals,
     city_dt: Float32[np.ndarray, "depot days"],
-    first_step: int = 0,
+    first_step: int,
 ) -> Float32[np.ndarray, "depot tail recent"]:
     """Residuals of the last days, of the depot and of its city: `RECENT_COLUMNS`.
 
@@ -98,7 +98,7 @@ def recent_residuals(
 
 
 def residual_autocorrelation(
-    residuals: BaselineResiduals, first_step: int = 0
+    residuals: BaselineResiduals, first_step: int
 ) -> Float32[np.ndarray, "depot tail"]:
     """Lag-one autocorrelation of the residuals on regular days of the last 182 days.
 
@@ -127,7 +127,7 @@ def event_response(
     calendar: Calendar,
     kinds: Sequence[str],
     horizon: int,
-    first_step: int = 0,
+    first_step: int,
 ) -> Float32[np.ndarray, "depot tail response"]:
     """Mean residual on earlier days of the same kind: `RESPONSE_COLUMNS`.
 

@@ -92,7 +92,7 @@ def carry_forward(
 
 
 def trailing_sum(
-    value_dt: Shaped[np.ndarray, "depot time"], days: int, first_step: int = 0
+    value_dt: Shaped[np.ndarray, "depot time"], days: int, first_step: int
 ) -> Shaped[np.ndarray, "depot tail"]:
     """Sum over the `days` days up to and including each day from `first_step` on.
 

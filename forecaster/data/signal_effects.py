@@ -63,9 +63,6 @@ class SignalEffects:
           panel: Its signals and calendar are read, as known at its origin.
           days: From 1 to the horizon.
         """
-        if not self.names:
-            shape = (panel.n_depots, panel.n_steps + panel.ahead)
-            return np.zeros(shape, np.float32)
         row_of = {depot: row for row, depot in enumerate(self.depot_ids)}
         own_dk, any_k = self.scale_hdk[days - 1], self.scale_hk[days - 1]
         scale_dk = np.array(

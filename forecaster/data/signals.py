@@ -59,11 +59,6 @@ class Signals:
     place_dp: Int[np.ndarray, "depot 2"]
     values: SignalValues
 
-    @property
-    def value_sdt(self) -> Float32[np.ndarray, "signal depot time"]:
-        """Values as known the day before each day, and not after the panel's origin."""
-        return self.known_ahead(1)
-
     def known_ahead(self, days: int) -> Float32[np.ndarray, "signal depot time"]:
         """Returns what was known of each day so many days before it, NaN where nothing.
 

@@ -33,7 +33,7 @@ EXCESS_SPREADS = 2.0
 
 
 def yearly_lags(
-    calendar: Calendar, residuals: BaselineResiduals, first_step: int = 0
+    calendar: Calendar, residuals: BaselineResiduals, first_step: int
 ) -> Float32[np.ndarray, "depot tail yearly"]:
     """Deviation from level and baseline residuals a year ago; log counts, 0 without data.
 

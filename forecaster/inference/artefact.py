@@ -150,8 +150,9 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
 
 
 def file_sha256(path: Path) -> str:
-    """sha256 of the whole file, as recorded in the database."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """sha256 of a file of any size, as recorded in the database or a backup."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _as_bytes(artefact: Artefact) -> bytes:

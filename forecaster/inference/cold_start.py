@@ -17,7 +17,7 @@ YOUNG_DAYS = 28
 SCALE_DAYS = 7
 """First days of its own by which a young depot's level is compared with its city's."""
 MATURE = YOUNG_DAYS
-"""What `own_days` gives for every depot that is not young, however old: no number of days."""
+"""Sentinel that `own_days` returns for mature depots; not a number of days."""
 
 
 def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:

@@ -125,7 +125,7 @@ def _predict_pass(
     n_origins = (origins[-1] - origins[0]).days + 1
     _require_calendar(panel, artefact.horizon)
     near = panel.last(EFFECT_DAYS + n_origins)
-    effect_sd_dt = artefact.effects.sd_of(near)
+    effect_sd_dt = artefact.effects.calendar.sd_of(near)
     own_d = _own_days(artefact, panel, panel.origin)
     panel = impute_from_peers(
         panel.last(receptive_field_days(artefact) + n_origins - 1), own_d

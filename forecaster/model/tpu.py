@@ -108,7 +108,7 @@ def _devices(topology: str) -> list[Any]:
     except Exception as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
         raise ConfigError(
-            f"The compiler of the TPU cannot be had for {topology}: {first_line} Install "
+            f"There is no TPU compiler for {topology}: {first_line} Install "
             "libtpu ('pip install libtpu') on x86-64 Linux, and name a topology such as "
             "v4:2x2x1."
         ) from error

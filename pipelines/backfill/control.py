@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.backfill.plan import BackfillPlan, read_plan
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.locks import HeldLock, is_held, try_lock
+from pipelines.runs.locks import is_held, try_lock
 from pipelines.store import backfill as store
 
 POLL_INTERVAL_S = 2.0
 
 
 @contextmanager
-def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
+def hold_apply_lock(engine: sa.Engine) -> Iterator[sa.Engine]:
     """Holds the lock that only one backfill may hold; it ends with the session.
 
     Raises:
@@ -38,21 +38,16 @@ def yield_to_nightly(
     Returns:
       Whether it had to wait; `notify` is called with a message when the wait begins and ends.
     """
-    if not is_nightly_running(engine):
+    if not is_held(engine, NIGHTLY_LOCK):
         return False
     notify(
         "A nightly run is in progress and goes first; the backfill waits until it "
         "has ended."
     )
-    while is_nightly_running(engine) and not must_stop():
+    while is_held(engine, NIGHTLY_LOCK) and not must_stop():
         time.sleep(POLL_INTERVAL_S)
     notify("The backfill continues.")
     return True
-
-
-def is_nightly_running(engine: sa.Engine) -> bool:
-    """Whether a nightly run holds its lock."""
-    return is_held(engine, NIGHTLY_LOCK)
 
 
 def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:

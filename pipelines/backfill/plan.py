@@ -18,7 +18,7 @@ from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
 from pipelines.store.backfill import DataFingerprint
 
-LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
+LIVE_FORECAST_KEPT = "already has that model's live forecast, which is never replaced"
 ReasonCode = Literal[
     "before_data",
     "after_data",

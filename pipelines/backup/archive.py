@@ -1,6 +1,5 @@
 """The folder of a backup: a pg_dump, the artefacts, and a manifest, written last."""
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from forecaster.errors import BadInputError
+from forecaster.inference.artefact import file_sha256
 
 MANIFEST, DATABASE, ARTEFACTS = "manifest.json", "database.dump", "artefacts"
 
@@ -67,12 +67,6 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def file_sha256(path: Path) -> str:
-    """The sha256 of a file of any size."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def complete_backups(folder: Path) -> list[Path]:
     """The complete backups in a folder, oldest first."""
     return sorted(path.parent for path in folder.glob(f"harbor-*Z/{MANIFEST}"))
@@ -80,6 +74,6 @@ def complete_backups(folder: Path) -> list[Path]:
 
 def _damaged(folder: Path, reason: str) -> BadInputError:
     return BadInputError(
-        f"{folder} is not as it was made: {reason}. Nothing was changed. Restore from "
+        f"{folder} is damaged: {reason}. Nothing was changed. Restore from "
         "another backup."
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from forecaster.errors import ArtefactError, NoDataError
+from forecaster.inference.artefact import file_sha256
 from forecaster.inference.artefact_file import publish, recorded_content
 from pipelines.backup import archive, postgres
 from pipelines.backup.archive import ARTEFACTS, DATABASE, MANIFEST, Manifest
@@ -95,7 +96,7 @@ def _fill(
                 revision=str(schema.revision),
                 tables=_count_rows(connection),
                 files={
-                    path.relative_to(staging).as_posix(): archive.file_sha256(path)
+                    path.relative_to(staging).as_posix(): file_sha256(path)
                     for path in files
                 },
                 missing=missing,

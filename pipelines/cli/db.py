@@ -147,13 +147,11 @@ def prune(as_json: AsJson = False) -> None:
 
     with open_context() as context, recorded(context.engine, "prune") as run:
         settings = context.settings
-        pruned, dropped, exported = prune_artefacts(run.engine, settings), None, None
+        pruned = prune_artefacts(run.engine, settings)
         run.metrics["artefacts"] = pruned.files
-        if settings.keep_forecasts_days is not None:
-            exported = export_old_forecasts(run.engine, settings)
+        if (exported := export_old_forecasts(run.engine, settings)) is not None:
             run.metrics["exported"] = exported.rows
-        if settings.keep_orders_days is not None:
-            dropped = drop_old_orders(run.engine, settings, context.now)
+        if (dropped := drop_old_orders(run.engine, settings, context.now)) is not None:
             run.metrics["dropped"] = dropped.orders
         if as_json:
             parts = {"artefacts": pruned, "orders": dropped, "forecasts": exported}

@@ -33,8 +33,7 @@ def list_files(
     from pipelines.store import files as store
 
     with open_context() as context, context.engine.connect() as connection:
-        newest = store.newest_files(connection, limit, file)
-        n_all = store.count_files(connection, file)
+        newest, n_all = store.newest_files(connection, limit, file)
     empty = "No file has been loaded."
     show_list(
         "Files", newest, _row, as_json=as_json, empty=empty, n_all=n_all, noun="files"

@@ -123,7 +123,7 @@ def follow_run(
         raise typer.Exit(1)
 
 
-def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
+def _show(rows: list[dict[str, Any]], title: str, with_details: bool) -> None:
     from pipelines.schema.run_metrics import describe
 
     cells = [
@@ -134,7 +134,7 @@ def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _duration(row),
-            row["error"] or describe(row["metrics"], closely),
+            row["error"] or describe(row["metrics"], with_details),
         )
         for row in rows
     ]

@@ -73,7 +73,7 @@ def late_origin_with_new_files(
     """
     with snapshot(engine) as connection:
         done = runs.newest_night(connection, ["done"])
-        last_night = runs.newest_night(connection)
+        last_night = runs.newest_night(connection, runs.STATES)
         if done is None or last_night is None or not done["metrics"].get("late_depots"):
             return None
         origin: date = done["origin_on"]

@@ -5,7 +5,6 @@ from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
 
-from forecaster.errors import NothingToDoError
 from pipelines.demand import counting
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -32,20 +31,14 @@ class DroppedOrders:
 
 def drop_old_orders(
     engine: sa.Engine, settings: Settings, now: datetime
-) -> DroppedOrders:
+) -> DroppedOrders | None:
     """Counts demand, freezes the days before `keep_orders_days`, and drops their orders.
 
     Safe to repeat. Orders that come later for a frozen day are not counted, and are dropped
-    the next time.
-
-    Raises:
-      NothingToDoError: the setting keeps every order.
+    the next time. Returns None if the setting keeps every order.
     """
     if settings.keep_orders_days is None:
-        raise NothingToDoError(
-            "Every order is kept. Set HARBOR_KEEP_ORDERS_DAYS to drop older ones; daily "
-            "demand stays."
-        )
+        return None
     fleet_day = now.astimezone(settings.zone).date()
     before = fleet_day - timedelta(days=settings.keep_orders_days)
     with engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""The last weeks of the invented fleet, lived through a night at a time.
+"""The last weeks of the invented fleet, simulated one nightly run at a time.
 
 Each night is the nightly run itself, on a simulated clock: it loads the files of its day,
 scores what was forecast and forecasts again. One feed is late, one file is corrected by a
@@ -47,7 +47,7 @@ def run_nights(demo: DemoContext, advance: Advance) -> str:
             n_run += 1
         advance(number + 1, len(nights))
     if not n_run:
-        return "lived already"
+        return "already simulated"
     return f"{n_run} nights up to {nights[-1]}"
 
 

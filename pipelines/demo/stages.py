@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
 
 MIN_HISTORY_DAYS, MAX_NIGHTS = 60, 10
-"""Days that are left to train on, and nights that are lived through at most."""
+"""Days that are left to train on; at most this many nights are simulated."""
 
 SETUP, LOADING = timedelta(hours=1), timedelta(minutes=15)
 
@@ -65,7 +65,7 @@ class DemoContext:
 
     @property
     def n_nights(self) -> int:
-        """Nights that are lived through, one for each of the newest days."""
+        """Nights that are simulated, one for each of the newest days."""
         return min(MAX_NIGHTS, max(self.n_days - MIN_HISTORY_DAYS, 1))
 
     @property

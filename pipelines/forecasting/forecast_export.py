@@ -7,7 +7,6 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from forecaster.errors import NothingToDoError
 from pipelines.forecasting import month_files
 from pipelines.settings import Settings
 from pipelines.store import forecast_retention as store
@@ -33,7 +32,9 @@ class ExportedForecasts:
         return not self.files
 
 
-def export_old_forecasts(engine: sa.Engine, settings: Settings) -> ExportedForecasts:
+def export_old_forecasts(
+    engine: sa.Engine, settings: Settings
+) -> ExportedForecasts | None:
     """Exports forecasts, their totals and their scores of whole months, and deletes them.
 
     A month is exported once its last origin lies more than `keep_forecasts_days` before the
@@ -45,14 +46,14 @@ def export_old_forecasts(engine: sa.Engine, settings: Settings) -> ExportedForec
       engine: Database the pipelines own.
       settings: `keep_forecasts_days`, and the folder of the exports.
 
+    Returns:
+      None if the setting keeps every forecast.
+
     Raises:
-      NothingToDoError: the setting keeps every forecast.
       BadInputError: a file of an earlier export cannot be read.
     """
     if settings.keep_forecasts_days is None:
-        raise NothingToDoError(
-            "Every forecast is kept. Set HARBOR_KEEP_FORECASTS_DAYS to export older ones."
-        )
+        return None
     with engine.connect() as connection:
         newest_origin = store.newest_origin(connection)
         if newest_origin is None:

@@ -199,7 +199,7 @@ def detect_decimal_mark(
 def _contradiction_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
     return RefusedFileError(
         f"{name} writes {evidence.proofs['.']} with a decimal point and {evidence.proofs[',']} "
-        "with a decimal comma, and can mean only one of them. Mend it, or pass --decimal "
+        "with a decimal comma, and can mean only one of them. Correct it, or pass --decimal "
         "'.' or --decimal ',': the others then go to quarantine."
     )
 

@@ -197,7 +197,7 @@ def _missing_columns_message(
 def _required_columns(schemas: Sequence[FileSchema]) -> str:
     return (
         "; ".join(
-            f"{schema.name} wants {', '.join(schema.required_columns)}"
+            f"{schema.name} needs {', '.join(schema.required_columns)}"
             + (f" and {' or '.join(schema.one_of)}" if schema.one_of else "")
             for schema in schemas
         )

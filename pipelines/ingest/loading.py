@@ -240,7 +240,7 @@ class _Loading:
         if self.decoded_bytes > max_mib * MIB:
             raise RefusedFileError(
                 f"{self.source.name} holds more than {max_mib:,} MiB once unpacked "
-                "(HARBOR_MAX_FILE_MIB). Look at what wrote it; if it is right, split it or "
+                "(HARBOR_MAX_FILE_MIB). Check the program that wrote it; if it is right, split it or "
                 "raise the setting."
             )
 

@@ -221,7 +221,3 @@ def main() -> None:
         _serve(Connection(descriptor))
     except (MemoryError, EOFError, ConnectionError):
         os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -14,11 +14,12 @@ from pipelines.ingest.conventions import detect_conventions
 from pipelines.ingest.kind_detection import FileMapping, detect_mapping
 from pipelines.ingest.loading import known_places, merge_rows
 from pipelines.ingest.options import FileOptions, options_of_source
-from pipelines.ingest.validation import as_csv, rejected_rows, validate_batch
+from pipelines.ingest.validation import rejected_rows, validate_batch
 from pipelines.settings import Settings
 from pipelines.store import commit_order, quarantine
 from pipelines.store import ingest as store
 from pipelines.store.quarantine import FileWithRejected
+from pipelines.store.table_csv import as_csv
 
 NUL = "\\x00"
 

@@ -19,9 +19,9 @@ from pipelines.ingest.loading import (
     unchanged_report,
 )
 from pipelines.ingest.report import Counts, FileReport, file_notes
-from pipelines.ingest.validation import as_csv, from_csv
 from pipelines.store import commit_order, order_counts, order_retention
 from pipelines.store import ingest as store
+from pipelines.store.table_csv import as_csv, from_csv
 
 MAX_SMALL_FILE_BYTES = 64 << 10
 MAX_BATCH_FILES = 500

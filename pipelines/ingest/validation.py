@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Cells, RejectedRow, RowwiseBatch, cell_text
@@ -24,6 +23,7 @@ from pipelines.ingest.parsing import (
 )
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text import TextBatch, TextFile, open_text
+from pipelines.store.table_csv import as_csv
 
 
 @dataclass(frozen=True)
@@ -126,28 +126,6 @@ def _to_chunk(
     )
 
 
-def as_csv(rows: pa.Table) -> memoryview:
-    """Returns rows as CSV for COPY."""
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
-    return memoryview(sink.getvalue())
-
-
-def from_csv(rows: bytes | memoryview, columns: Sequence[str]) -> pa.Table:
-    """Reads what `as_csv` wrote, every value as text."""
-    return arrow_csv.read_csv(
-        pa.BufferReader(rows),
-        arrow_csv.ReadOptions(column_names=columns, use_threads=False),
-        arrow_csv.ParseOptions(newlines_in_values=True),
-        arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(columns, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-
-
 class ColumnRejections(NamedTuple):
     """A column that rejects rows, with the reason per row; null if it accepts the row."""
 
@@ -206,11 +184,8 @@ def _row_rule_rejections(
         if all(name in stored for name in rule.requires):
             violations = rule.is_broken(*(stored[name] for name in rule.requires))
             if pc.any(violations).as_py():
-                no_reason = pa.nulls(len(violations), pa.string())
                 mask = pc.fill_null(violations, False)
-                yield ColumnRejections(
-                    rule.column, pc.if_else(mask, rule.reason, no_reason)
-                )
+                yield ColumnRejections(rule.column, pc.if_else(mask, rule.reason, None))
 
 
 def _one_of_rejections(
@@ -223,8 +198,7 @@ def _one_of_rejections(
     empty = reduce(pc.and_, (pc.is_null(stored[name]) for name in present))
     if pc.any(empty).as_py():
         reason = f"is empty; give {' or '.join(schema.one_of)}"
-        no_reason = pa.nulls(len(empty), pa.string())
-        yield ColumnRejections(present[0], pc.if_else(empty, reason, no_reason))
+        yield ColumnRejections(present[0], pc.if_else(empty, reason, None))
 
 
 def rejected_rows(

@@ -4,5 +4,5 @@ metrics         reads the database, and converts what it finds to Prometheus met
 due_night       the nightly run whose forecast should be there by now
 watcher         takes snapshots, probes the dashboard, sends notifications
 server          answers requests from the newest snapshot
-notifications   a night failed, or nights work again: by Apprise
+notifications   a nightly run failed, or runs succeed again: by Apprise
 """

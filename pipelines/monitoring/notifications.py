@@ -1,4 +1,4 @@
-"""Notifications by Apprise: a night failed, or nights work again.
+"""Notifications by Apprise: a nightly run failed, or nightly runs succeed again.
 
 Everything else is an alert of Prometheus, which Alertmanager sends.
 """
@@ -169,7 +169,7 @@ def _failure(failed: EndedNight, since: int) -> Notification:
     night = failed.origin_on or f"run {failed.run_id}"
     return Notification(
         ("failure", night, since, failed.error),
-        "Harbor Fleet: a night failed",
+        "Harbor Fleet: a nightly run failed",
         f"The night of {night} failed (run {failed.run_id}, {_clock(failed.ended_at)}): "
         f"{failed.error}",
         is_failure=True,
@@ -179,8 +179,8 @@ def _failure(failed: EndedNight, since: int) -> Notification:
 def _recovery(done: EndedNight) -> Notification:
     return Notification(
         ("recovery", done.run_id),
-        "Harbor Fleet: nights work again",
-        f"Nights work again: that of {done.origin_on} ended {_clock(done.ended_at)} "
+        "Harbor Fleet: nightly runs succeed again",
+        f"Nightly runs succeed again: {done.origin_on} ended {_clock(done.ended_at)} "
         f"(run {done.run_id}).",
     )
 

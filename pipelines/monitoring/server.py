@@ -118,8 +118,8 @@ class MonitorState(Collector):
         if age < MAX_SNAPSHOT_AGE:
             return None
         return (
-            f"The watch has not read the database for {age.total_seconds():.0f} s, but "
-            "should every quarter of a minute. Restart it."
+            f"The watch has not read the database for {age.total_seconds():.0f} s; it "
+            "should read it every 15 s. Restart it."
         )
 
 

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+import sqlalchemy as sa
+
 from forecaster.errors import HarborError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.nightly import steps
 from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyContext, Step
 from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
-from pipelines.runs.locks import HeldLock, LostRunError, try_lock
+from pipelines.runs.locks import LostRunError, try_lock
 from pipelines.store import runs
 
 NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
@@ -63,7 +65,7 @@ def run_nightly(
 
 
 def _run_steps(
-    context: NightlyContext, lock: HeldLock, chosen_steps: Mapping[str, Step]
+    context: NightlyContext, lock: sa.Engine, chosen_steps: Mapping[str, Step]
 ) -> NightlyResult:
     metrics: dict[str, dict[str, Any]] = {}
     failures: dict[str, Exception] = {}

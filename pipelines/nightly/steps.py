@@ -89,13 +89,12 @@ def prune(context: NightlyContext, run: Run) -> None:
     pruned = artefact_pruning.prune_artefacts(run.engine, context.settings)
     if not pruned.is_nothing:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
-    if context.settings.keep_forecasts_days is not None:
-        exported = forecast_export.export_old_forecasts(run.engine, context.settings)
+    exported = forecast_export.export_old_forecasts(run.engine, context.settings)
+    if exported is not None:
         run.metrics["exported"] = exported.rows
-    if context.settings.keep_orders_days is None:
-        return
     dropped = order_pruning.drop_old_orders(run.engine, context.settings, context.now)
-    run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
+    if dropped is not None:
+        run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
 
 
 def monitor_accuracy(context: NightlyContext, run: Run) -> None:

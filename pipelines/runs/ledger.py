@@ -17,7 +17,7 @@ from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
 from pipelines.runs.error_messages import describe_error, is_expected
-from pipelines.runs.locks import HeldLock, own_session
+from pipelines.runs.locks import own_session
 from pipelines.runs.run_log import store_lines_in
 from pipelines.store import runs
 
@@ -47,13 +47,13 @@ def recorded(
     step: str,
     origin: date | None = None,
     parent: Run | None = None,
-    lock: HeldLock | None = None,
+    lock: sa.Engine | None = None,
 ) -> Iterator[Run]:
     """Records a run: inserts its row, stores what it logs, and how it ended.
 
     The row is committed before the work begins, so that a crashed run is visible; the next
-    top-level run marks it as failed. It publishes on the session of its parent or of a lock,
-    else on one of its own.
+    top-level run marks it as failed. It publishes on the session of its parent or of the lock
+    that `try_lock` gave it, else on one of its own.
 
     Raises:
       LostRunError: its session has ended.
@@ -80,12 +80,12 @@ def recorded(
 
 @contextmanager
 def _session(
-    engine: sa.Engine, parent: Run | None, lock: HeldLock | None
+    engine: sa.Engine, parent: Run | None, lock: sa.Engine | None
 ) -> Iterator[sa.Engine]:
     if parent is not None:
         yield parent.engine
     elif lock is not None:
-        yield lock.engine
+        yield lock
     else:
         with own_session(engine) as session:
             yield session

@@ -21,7 +21,6 @@ session is gone, and `own_session` opens no second one.
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -59,14 +58,6 @@ class LostRunError(DatabaseError):
         )
 
 
-@dataclass(frozen=True)
-class HeldLock:
-    """A lock, and the engine on the one session that holds it."""
-
-    key: int
-    engine: sa.Engine
-
-
 def is_free(connection: sa.Connection, key: int) -> bool:
     """Whether no session holds a lock."""
     return bool(connection.scalar(sa.text(IS_FREE), {"key": key}))
@@ -79,14 +70,17 @@ def is_held(engine: sa.Engine, key: int) -> bool:
 
 
 @contextmanager
-def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
-    """Holds a lock (below 2**32) until the block ends; yields None if another session holds it."""
+def try_lock(engine: sa.Engine, key: int) -> Iterator[sa.Engine | None]:
+    """Holds a lock (below 2**32) until the block ends.
+
+    Yields an engine on the session that holds it (`own_session`), or None if another one does.
+    """
     with own_session(engine) as session:
         with session.begin() as connection:
             is_acquired = connection.scalar(
                 sa.select(sa.func.pg_try_advisory_lock(key))
             )
-        yield HeldLock(key, session) if is_acquired else None
+        yield session if is_acquired else None
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from apscheduler.triggers.cron import CronTrigger
 from pipelines.database.engine import snapshot
 from pipelines.demand import feed_freshness
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.locks import HeldLock, LostRunError, is_held, try_lock
+from pipelines.runs.locks import LostRunError, is_held, try_lock
 from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -145,7 +145,7 @@ class NightlyJobs:
         log.info("nightly_ended", origin=str(origin), status=status)
 
 
-def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
+def _lead(engine: sa.Engine, settings: Settings, lock: sa.Engine, stop: Event) -> None:
     runner = SubprocessRunner(DEADLINE)
     scheduler = _scheduler(settings, NightlyJobs(engine, settings, runner.run))
     scheduler.start()
@@ -183,9 +183,9 @@ def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
     return scheduler
 
 
-def _still_holds(lock: HeldLock) -> bool:
+def _still_holds(lock: sa.Engine) -> bool:
     try:
-        with lock.engine.connect() as connection:
+        with lock.connect() as connection:
             connection.execute(sa.select(1))
     except LostRunError:
         log.warning("lead_lost", reason="the session that held the lock ended")

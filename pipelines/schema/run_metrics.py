@@ -18,21 +18,21 @@ DETAILS = {
 MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
 
 
-def describe(metrics: Mapping[str, Any], closely: bool = False) -> str:
+def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
     """Describes metrics, as in '2 files, canary passed'; unknown names are left out.
 
     Args:
       metrics: Of a run.
-      closely: Whether to include details and measurements.
+      with_details: Whether to include details and measurements.
     """
     # The reason comes last: it is a sentence, and says why a canary failed.
-    told_twice = {"canary_failed"} if "reason" in metrics else set()
+    redundant = {"canary_failed"} if "reason" in metrics else set()
     ordered = sorted(metrics.items(), key=lambda metric: metric[0] == "reason")
     return ", ".join(
         _metric(name, value)
         for name, value in ordered
-        if value is not None and name not in COLUMNS | told_twice
-        if closely or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
+        if value is not None and name not in COLUMNS | redundant
+        if with_details or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
 
 

@@ -33,7 +33,7 @@ class WatchSettings(BaseSettings):
     )
     notify_urls: SecretStr | None = Field(
         default=None,
-        description="Where 'harbor watch' tells that a night failed or works again: "
+        description="Where 'harbor watch' tells that nightly runs fail or succeed again: "
         "addresses of Apprise, separated by spaces.",
     )
 

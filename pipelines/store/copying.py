@@ -1,4 +1,4 @@
-"""Streams rows into any table by COPY; `ingest` has a statement of its own."""
+"""Streams rows into any table by COPY."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,8 @@ import psycopg
 import pyarrow as pa
 import sqlalchemy as sa
 from psycopg import sql
-from pyarrow import csv as arrow_csv
+
+from pipelines.store.table_csv import as_csv
 
 
 def copy_rows(
@@ -26,11 +27,19 @@ def copy_rows(
 def copy_table(
     connection: sa.Connection, table: str, columns: Iterable[str], rows: pa.Table
 ) -> None:
-    """Streams rows in columns into a table by COPY, as CSV, in the order of `columns`."""
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
+    """Copies an Arrow table, whose columns are in the order of `columns`."""
+    copy_csv(connection, table, columns, as_csv(rows))
+
+
+def copy_csv(
+    connection: sa.Connection,
+    table: str,
+    columns: Iterable[str],
+    rows: bytes | memoryview,
+) -> None:
+    """Copies rows in CSV, whose cells are in the order of `columns`."""
     with _copy(connection, table, columns, "(format csv)") as copy:
-        copy.write(memoryview(sink.getvalue()))
+        copy.write(rows)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
-from pipelines.store.ingest import StagingTable, lock
+from pipelines.store.ingest import StagingTable, lock, now
 
 # Columns that the file lacks; the rows keep their order.
 ADD_MISSING = """
@@ -113,8 +113,7 @@ def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> i
     has |= {"has_scope": bool(columns & {"city", "depot_id"}), "over_later": over_later}
     connection.execute(sa.text(ADD_MISSING))
     connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
-    now = connection.scalar(sa.select(sa.func.clock_timestamp()))
-    parameters = {"file_id": file_id, "now": now}
+    parameters = {"file_id": file_id, "now": now(connection)}
     connection.execute(sa.text(SUPERSEDE_BEFORE), parameters)
     appended = connection.execute(
         sa.text(APPEND), parameters, execution_options={"preserve_rowcount": True}

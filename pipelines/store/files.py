@@ -35,22 +35,29 @@ class Repeat:
 COLUMNS = tuple(files.c[name] for name in LoadedFile.__dataclass_fields__)
 
 
+def has_path(text: str | None) -> sa.ColumnElement[bool]:
+    """Condition on `files`: the path contains a text; true of every file for None."""
+    if text is None:
+        return sa.true()
+    return files.c.path.contains(text, autoescape=True)
+
+
 def newest_files(
     connection: sa.Connection, limit: int, path: str | None = None
-) -> list[LoadedFile]:
-    """The newest files whose path contains a text, withdrawn ones among them, newest first."""
-    statement = sa.select(*COLUMNS).order_by(files.c.file_id.desc()).limit(limit)
-    if path is not None:
-        statement = statement.where(files.c.path.contains(path, autoescape=True))
-    return [LoadedFile(*row) for row in connection.execute(statement)]
+) -> tuple[list[LoadedFile], int]:
+    """Returns the newest files whose path contains a text, and how many there are in all.
 
-
-def count_files(connection: sa.Connection, path: str | None = None) -> int:
-    """The number of files whose path contains a text, withdrawn ones among them."""
-    statement = sa.select(sa.func.count()).select_from(files)
-    if path is not None:
-        statement = statement.where(files.c.path.contains(path, autoescape=True))
-    return int(connection.scalar(statement) or 0)
+    Newest first; withdrawn ones are among them.
+    """
+    statement = (
+        sa.select(*COLUMNS, sa.func.count().over())
+        .where(has_path(path))
+        .order_by(files.c.file_id.desc())
+        .limit(limit)
+    )
+    rows = connection.execute(statement).all()
+    n_all = int(rows[0][-1]) if rows else 0
+    return [LoadedFile(*row[:-1]) for row in rows], n_all
 
 
 def files_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[LoadedFile]:

@@ -15,6 +15,7 @@ from pipelines.schema import (
     metadata,
     superseded_rows,
 )
+from pipelines.store.copying import copy_csv
 
 LOCKS = ("daily", "events", "signals", "orders", "depots")
 """In the order in which one load may take several."""
@@ -103,10 +104,7 @@ def places(connection: sa.Connection) -> tuple[frozenset[str], frozenset[str]]:
 
 def now(connection: sa.Connection) -> datetime:
     """The database's time at this statement, not at the start of its transaction."""
-    time: datetime = connection.execute(
-        sa.select(sa.func.clock_timestamp())
-    ).scalar_one()
-    return time
+    return connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
 
 
 def count_undescribed(connection: sa.Connection) -> int:
@@ -169,13 +167,8 @@ class StagingTable:
 
     def write(self, rows: bytes | memoryview) -> None:
         """Copies rows in CSV, in the order of the columns."""
-        columns = ", ".join(f'"{column.name}"' for column in self.temporary.columns)
-        driver: Any = self.connection.connection.driver_connection
-        with (
-            driver.cursor() as cursor,
-            cursor.copy(f"copy staging ({columns}) from stdin (format csv)") as copy,
-        ):
-            copy.write(rows)
+        columns = [column.name for column in self.temporary.columns]
+        copy_csv(self.connection, self.temporary.name, columns, rows)
 
     def existing_orders(self, id_namespace: str) -> ExistingOrders:
         """Compares the incoming orders with those that are there."""

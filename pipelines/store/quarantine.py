@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema import files, quarantine
+from pipelines.store.files import has_path
 
 OPEN = quarantine.c.replayed_at.is_(None) & quarantine.c.dismissed_at.is_(None)
 DISMISSED = quarantine.c.dismissed_at.is_not(None)
@@ -74,7 +75,7 @@ def newest_rejected(
     statement = (
         _rows(QuarantinedRow)
         .add_columns(sa.func.count().over())
-        .where(DISMISSED if dismissed else OPEN, _has_path(path))
+        .where(DISMISSED if dismissed else OPEN, has_path(path))
         .order_by(quarantine.c.quarantine_id.desc())
         .limit(limit)
     )
@@ -102,12 +103,6 @@ def _rows(record: type[QuarantinedRow]) -> sa.Select[Any]:
     return sa.select(*columns).join(files, files.c.file_id == quarantine.c.file_id)
 
 
-def _has_path(path: str | None) -> sa.ColumnElement[bool]:
-    if path is None:
-        return sa.true()
-    return files.c.path.contains(path, autoescape=True)
-
-
 def files_with_rejected(
     connection: sa.Connection, path: str | None = None
 ) -> list[FileWithRejected]:
@@ -115,7 +110,7 @@ def files_with_rejected(
     columns = [files.c[field.name] for field in fields(FileWithRejected)]
     with_open = sa.select(quarantine.c.file_id).where(OPEN)
     statement = sa.select(*columns).where(
-        files.c.file_id.in_(with_open), _has_path(path)
+        files.c.file_id.in_(with_open), has_path(path)
     )
     rows = connection.execute(statement.order_by(files.c.file_id))
     return [FileWithRejected(*row) for row in rows]
@@ -173,7 +168,7 @@ def dismiss(
     is_chosen = quarantine.c.quarantine_id.in_(quarantine_ids)
     if path is not None:
         is_chosen = quarantine.c.file_id.in_(
-            sa.select(files.c.file_id).where(_has_path(path))
+            sa.select(files.c.file_id).where(has_path(path))
         )
     dismissal = (
         sa.update(quarantine)

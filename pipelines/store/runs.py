@@ -176,7 +176,7 @@ def training_without_new_data(
 
 
 def newest_night(
-    connection: sa.Connection, states: Collection[str] = STATES
+    connection: sa.Connection, states: Collection[str]
 ) -> dict[str, Any] | None:
     """The newest nightly run in one of some states."""
     statement = (

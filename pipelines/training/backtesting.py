@@ -79,7 +79,7 @@ def evaluation_scores(
     """
     window = (panel.origin - evaluation.trained_through).days
     # The model is already fitted, so the days before the holdout may be few.
-    split = backtest.split_holdout(panel, window, evaluation.horizon, fewest_days=1)
+    split = backtest.split_holdout(panel, window, evaluation.horizon, min_train_days=1)
     forecasters = {"gru": as_forecaster(evaluation, point)}
     others = {"champion": champion, "earlier_champion": earlier_champion}
     for name, model in others.items():

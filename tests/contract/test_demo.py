@@ -66,7 +66,7 @@ def test_from_nothing_to_the_scores(home):
     assert list((home / "artefacts").glob("*.npz"))
 
 
-def test_its_last_nights_were_lived_through_on_a_simulated_clock(home):
+def test_its_last_nights_were_simulated_one_nightly_run_at_a_time(home):
     with (
         open_engine(Settings(home=home)) as engine,
         engine.connect() as connection,

@@ -100,7 +100,7 @@ def numbers(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Demand, forecasts and scores; made once, because they take longest."""
     demand = make_demand(through)
-    made = make_forecasts(demand, through, live, hindcasts)
+    made = make_forecasts(through, live, hindcasts)
     return demand, made, make_scores(made, demand)
 
 
@@ -211,9 +211,7 @@ def make_holidays(through: date) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["country", "subdivision", "day_on", "name"])
 
 
-def make_forecasts(
-    demand: pd.DataFrame, through: date, live: bool, hindcasts: bool
-) -> pd.DataFrame:
+def make_forecasts(through: date, live: bool, hindcasts: bool) -> pd.DataFrame:
     """The newest forecast, and those of the origins before it."""
     level = {depot[0]: depot[6] for depot in DEPOTS}
     shut = {depot[0]: depot[5] for depot in DEPOTS}

@@ -85,7 +85,7 @@ def test_the_model_inputs_have_the_signals_of_the_city_and_its_depots(seeded, wr
         )  # fmt: skip
     tables = queries.panel_tables("LON-01", seeded.through - 8 * A_WEEK, seeded.through)
     panel = build_panel(**tables, through=seeded.through, ahead=7)
-    value_d = panel.signals.value_sdt[0, :, panel.step(day)]
+    value_d = panel.signals.known_ahead(1)[0, :, panel.step(day)]
     london = ["LON" in depot_id for depot_id in panel.depot_ids]
     assert (~np.isnan(value_d)).tolist() == london
     assert len(tables["signals"]) == 2

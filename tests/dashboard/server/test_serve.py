@@ -1,16 +1,13 @@
 """Starting the pages, also on a host without JAX."""
 
-import os
-import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from dashboard.server.serve import APP, FLAGS, streamlit_arguments
+from tests.processes import run_python
 
-ROOT = Path(__file__).parents[3]
 JAX = ["jax", "jaxlib", "flax", "optax", "orbax"]
 
 WALK = f"""
@@ -66,18 +63,7 @@ def test_the_configuration_file_agrees_with_the_flags():
 
 @pytest.mark.db
 def test_every_page_and_what_if_work_without_jax(dashboard, seeded, database_url):
-    environment = {
-        **os.environ,
-        "HARBOR_DATABASE_URL": database_url,
-        "HARBOR_HOME": str(dashboard.parent),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", WALK],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment,
-        check=False,
+    done = run_python(
+        WALK, HARBOR_DATABASE_URL=database_url, HARBOR_HOME=str(dashboard.parent)
     )
-    assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == "[]"

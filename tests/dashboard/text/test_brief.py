@@ -53,6 +53,10 @@ def events(*rows):
 
 
 ALL_HAVE_VANS = city_days()
+EVERYWHERE = events(
+    (FRIDAY, "black_friday", False, "Helsinki", 1),
+    (FRIDAY, "black_friday", False, "London", 2),
+)
 
 
 def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, estimated=()):
@@ -222,21 +226,13 @@ def test_an_event_elsewhere_is_not_told_with_the_shortage_of_another_city():
 
 
 def test_an_event_of_the_fleet_is_told_of_the_cities_that_are_not_short():
-    everywhere = events(
-        (FRIDAY, "black_friday", False, "Helsinki", 1),
-        (FRIDAY, "black_friday", False, "London", 2),
-    )
-    shortage, event = decide(city_days(("London", FRIDAY, 4)), special=everywhere)
+    shortage, event = decide(city_days(("London", FRIDAY, 4)), special=EVERYWHERE)
     assert shortage.text == "Fri 27 Nov, Black Friday: 4 vans short"
     assert event.text.startswith("Fri 27 Nov, Black Friday in Helsinki: 100 orders")
 
 
 def test_an_event_of_several_cities_leads_to_its_day():
-    everywhere = events(
-        (FRIDAY, "black_friday", False, "Helsinki", 1),
-        (FRIDAY, "black_friday", False, "London", 2),
-    )
-    [decision] = decide(special=everywhere)
+    [decision] = decide(special=EVERYWHERE)
     assert decision.link == "plan?day=2026-11-27"
 
 

@@ -29,7 +29,7 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
         spread_dt=np.full_like(log_dt, spread),
     )
     weekday_profile_dt = baseline.weekday_profile(residuals)
-    return weekday_profile_dt, baseline.smoothed_level(residuals, weekday_profile_dt)
+    return weekday_profile_dt, baseline.smoothed_level(residuals, weekday_profile_dt, 0)
 
 
 @given(
@@ -41,7 +41,7 @@ def test_an_exponentially_weighted_sum_agrees_with_a_loop(
 ):
     value = np.random.default_rng(seed).normal(size=(n_depots, n_steps))
     value = value.astype(np.float32)
-    result = baseline.exponentially_weighted_sum(value, rate)
+    result = baseline.exponentially_weighted_sum(value, rate, 0)
     kept = np.zeros(n_depots)
     for step in range(n_steps):
         kept = (1 - rate) * kept + value[:, step]
@@ -109,7 +109,7 @@ def test_no_day_sees_a_later_one():
     )
     for of in (
         baseline.weekday_profile,
-        lambda m: baseline.smoothed_level(m, baseline.weekday_profile(m)),
+        lambda m: baseline.smoothed_level(m, baseline.weekday_profile(m), 0),
     ):
         np.testing.assert_allclose(of(whole)[:, :81], of(cut)[:, :81], atol=1e-5)
 

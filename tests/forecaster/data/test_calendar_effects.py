@@ -12,8 +12,8 @@ from forecaster.data.calendar_effects import (
     fit_calendar_effects,
 )
 from forecaster.data.effect_columns import (
+    MAJOR_HOLIDAY_MEAN,
     MAJOR_HOLIDAYS,
-    STANDSTILL_MEAN,
     YEAR_END_SHARE,
     effect_columns,
 )
@@ -117,7 +117,7 @@ def test_a_first_christmas_is_expected_to_be_quiet_and_less_so_after_a_busy_than
         of_day(panel, fit_calendar_effects(panel).of(panel), CHRISTMAS).mean()
         for panel in (fleet(rng, days=days) for days in (76, 100))
     ]
-    assert christmas[0] == pytest.approx(YEAR_END_SHARE * STANDSTILL_MEAN, abs=0.1)
+    assert christmas[0] == pytest.approx(YEAR_END_SHARE * MAJOR_HOLIDAY_MEAN, abs=0.1)
     assert 0.7 * christmas[0] < christmas[1] < 0.0
 
 
@@ -237,7 +237,7 @@ def _renamed(panel, depot_ids, cities):
     return replace(panel, depot_ids=depot_ids, cities=cities)
 
 
-def test_every_standstill_is_a_holiday_of_the_library():
+def test_every_major_holiday_is_one_of_the_library():
     names = {
         name.lower()
         for country in ("US", "GB", "IE", "NL", "DE", "FR", "IT", "FI", "NZ", "ES")

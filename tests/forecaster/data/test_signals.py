@@ -52,7 +52,7 @@ def test_a_fleet_without_signals_has_none():
 def test_values_stand_at_their_depot_and_day_and_the_rest_is_missing():
     signals = panel_of(booked((3, 12.5, None), (35, 4.0, None))).signals
     assert signals.names == ("booked",)
-    value_sdt = signals.value_sdt
+    value_sdt = signals.known_ahead(1)
     assert value_sdt.shape == (1, N_DEPOTS, N_DAYS + AHEAD)
     assert (value_sdt[0, 0, 3], value_sdt[0, 0, 35]) == (12.5, 4.0)
     assert np.isfinite(value_sdt).sum() == 2
@@ -63,7 +63,7 @@ def test_a_city_speaks_for_its_depots_unless_one_speaks_for_itself():
         ("rain", None, "Delft", day(40), 0.2, None),
         ("rain", "D2", None, day(40), 0.7, None),
     ]
-    value_dt = panel_of(make_signals(*rain)).signals.value_sdt[0]
+    value_dt = panel_of(make_signals(*rain)).signals.known_ahead(1)[0]
     np.testing.assert_allclose(value_dt[:, 40], [0.2, np.nan, 0.7, np.nan])
 
 
@@ -127,7 +127,7 @@ def test_named_signals_come_in_the_order_asked_for_and_one_that_is_lacking_is_em
     ]
     signals = panel_of(make_signals(*rows)).signals.named(("b", "never", "a"))
     assert signals.names == ("b", "never", "a")
-    np.testing.assert_array_equal(signals.value_sdt[:, 0, 5], [2, np.nan, 1])
+    np.testing.assert_array_equal(signals.known_ahead(1)[:, 0, 5], [2, np.nan, 1])
 
 
 FEW = settings(max_examples=30)

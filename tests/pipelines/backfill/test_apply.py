@@ -18,7 +18,7 @@ from pipelines.backfill import (
 )
 from pipelines.demand import counting
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.locks import LostRunError
+from pipelines.runs.locks import LostRunError, is_held
 from pipelines.schema import (
     daily_counts,
     events,
@@ -389,9 +389,9 @@ def test_a_backfill_that_waits_for_the_night_can_be_paused(
 def test_a_night_may_start_while_a_backfill_looks_whether_one_does(fleet):
     """Looking takes no lock: a night that finds its own taken would leave."""
     with fleet.connect() as night:
-        assert not control.is_nightly_running(fleet)
+        assert not is_held(fleet, NIGHTLY_LOCK)
         assert night.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHTLY_LOCK)))
-        assert control.is_nightly_running(fleet)
+        assert is_held(fleet, NIGHTLY_LOCK)
         night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
 
 

@@ -81,7 +81,7 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
     assert done.state == "done"
     assert (slot.state, slot.is_included, slot.rows) == ("skipped", False, 0)
     assert (
-        slot.reason == "forecast live by that model; a live forecast is never replaced"
+        slot.reason == "already has that model's live forecast, which is never replaced"
     )
     with fleet.connect() as connection:
         counts = sa.select(runs.c.metrics).where(runs.c.step == "hindcast")

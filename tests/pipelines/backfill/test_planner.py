@@ -76,7 +76,7 @@ def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
     ("options", "live", "why"),
     [
         ({"only": "missing"}, False, "already there (--only missing)"),
-        ({}, True, "forecast live by that model; a live forecast is never replaced"),
+        ({}, True, "already has that model's live forecast, which is never replaced"),
     ],
 )
 def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
@@ -213,7 +213,7 @@ def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model)
         )  # fmt: skip
     plan = planned(fleet, settings, only="all")
     assert [slot.action for slot in plan.slots[:3]] == ["forecast", "leave", "forecast"]
-    assert "a live forecast is never replaced" in plan.slots[1].reason
+    assert "live forecast, which is never replaced" in plan.slots[1].reason
 
 
 def test_some_depots_or_cities_are_planned_alone(fleet, settings, add_model):

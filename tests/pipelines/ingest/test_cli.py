@@ -231,7 +231,7 @@ def test_a_column_that_no_file_of_the_load_can_have_is_refused(harbor, tmp_path)
     assert isinstance(done.exception, RefusedFileError)
     assert str(done.exception) == (
         "a.csv is read as daily, and --column names order_id, which no file of daily has "
-        "(found: depot_id, date, orders). daily wants depot_id, date, orders. Leave that "
+        "(found: depot_id, date, orders). daily needs depot_id, date, orders. Leave that "
         "--column out, or say with --kind what the file is. Nothing was changed."
     )
     # Beside a file that has it, it is meant for that one.

@@ -101,9 +101,9 @@ def test_a_stranger_is_told_what_each_kind_wants():
         detect_mapping(["Base Number", "", "Trips"], FileOptions(), "x.csv")
     said = str(refused.value)
     assert "(found: Base Number, Trips)" in said
-    assert "orders wants order_id, depot_id, ordered_at" in said
-    assert "events wants kind, starts_on, ends_on; " in said
-    assert "signals wants signal, date, value and depot_id or city." in said
+    assert "orders needs order_id, depot_id, ordered_at" in said
+    assert "events needs kind, starts_on, ends_on; " in said
+    assert "signals needs signal, date, value and depot_id or city." in said
     assert "--column depot_id=NAME" in said
 
 

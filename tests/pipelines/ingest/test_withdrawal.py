@@ -28,7 +28,7 @@ NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 
 def file_id_of(engine, name):
     with engine.connect() as connection:
-        (found,) = files_store.newest_files(connection, 9, f"/{name}")
+        (found,), _ = files_store.newest_files(connection, 9, f"/{name}")
     return found.file_id
 
 

@@ -137,7 +137,7 @@ def test_each_failure_and_each_recovery_is_sent_once(clean_engine, web, notify):
     assert messages_after("failed", "The disk is full.") == []
     assert len(messages_after("failed", "There is no model.")) == 1
     (works,) = messages_after("done")
-    assert works.startswith("Nights work again: that of 2026-06-09")
+    assert works.startswith("Nightly runs succeed again: 2026-06-09")
     assert messages_after("done") == []
     assert len(messages_after("failed", "The disk is full.")) == 1
     assert [posted["type"] for posted in web.posted] == [

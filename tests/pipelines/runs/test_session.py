@@ -174,7 +174,7 @@ def test_what_was_not_committed_is_gone_before_the_lock_is_free(fleet):
             kill_holder(fleet)
             with (
                 try_lock(fleet, NIGHTLY_LOCK) as another,
-                another.engine.begin() as connection,
+                another.begin() as connection,
             ):
                 connection.execute(sa.text("set local lock_timeout = 1000"))
                 model_store.promote(connection, "new", "It is next.")

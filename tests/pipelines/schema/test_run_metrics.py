@@ -36,6 +36,6 @@ def test_metrics_become_words(metrics, expected):
 
 def test_a_close_look_shows_measurements_in_their_units():
     metrics = {"step_seconds": 0.2, "memory_bytes": 3 * 2**20, "cache_hits": 4}
-    assert describe(metrics, closely=True) == (
+    assert describe(metrics, with_details=True) == (
         "step seconds 0.2, memory 3 MiB, 4 cache hits"
     )

@@ -269,9 +269,8 @@ def test_a_file_without_a_column_of_places_is_refused(fleet, tmp_path):
 
 def file_ids(engine):
     with engine.connect() as connection:
-        return [
-            file.file_id for file in reversed(files_store.newest_files(connection, 99))
-        ]
+        newest, _ = files_store.newest_files(connection, 99)
+    return [file.file_id for file in reversed(newest)]
 
 
 def test_a_file_taken_back_gives_way_to_the_one_that_it_corrected(

@@ -1,14 +1,12 @@
 """Doctor says whether JAX uses the accelerators of this machine."""
 
-import subprocess
-import sys
-
 import pytest
 
 from forecaster.errors import DeviceError
 from pipelines.cli import doctor_findings
 from pipelines.training import accelerators
 from pipelines.training.accelerators import Devices
+from tests.processes import run_python
 
 CPU = Devices("cpu", 2, "cpu", None)
 GPU = Devices("gpu", 1, "NVIDIA H200", None)
@@ -24,9 +22,7 @@ def test_a_subprocess_reports_the_devices_of_jax():
 
 def test_doctor_does_not_start_jax_in_its_own_process():
     code = "import sys, pipelines.cli.doctor_findings; print('jax' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = run_python(code)
     assert done.stdout.strip() == "False"
 
 

@@ -260,13 +260,13 @@ def test_a_former_champion_needs_no_canary(
     )
     with clean_engine.begin() as connection:
         models.promote(connection, champion, "first")
-        models.promote(connection, publish_in(connection, panel), "second")
+        models.promote(connection, publish_in(connection), "second")
     commands.rollback()
     assert champion_version(clean_engine) == champion
     commands.promote(champion)
 
 
-def publish_in(connection, panel):
+def publish_in(connection):
     models.add_model(
         connection, version="second", trained_through=LAST, data_watermark="",
         filename="second.npz", seed=0, role="challenger", sha256="", scores={},

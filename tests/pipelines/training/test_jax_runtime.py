@@ -1,9 +1,6 @@
 """JAX's configuration before a training: its devices, and its compile cache."""
 
 import stat
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import jax
@@ -12,8 +9,8 @@ import pytest
 from forecaster.model import cpu_devices
 from pipelines.settings import Settings
 from pipelines.training import accelerators, jax_runtime
+from tests.processes import run_python
 
-ROOT = Path(__file__).parents[3]
 RECIPE = SimpleNamespace(train=SimpleNamespace(batch_size=64))
 STARTS = """
 from pathlib import Path
@@ -29,10 +26,7 @@ print(jax.config.jax_platforms, jax.devices()[0].platform)
 @pytest.mark.skipif(accelerators.installed("libtpu") is None, reason="needs libtpu")
 def test_a_machine_without_a_tpu_hears_nothing_of_libtpu(monkeypatch):
     monkeypatch.delenv("JAX_PLATFORMS")
-    done = subprocess.run(
-        [sys.executable, "-c", STARTS],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = run_python(STARTS)
     assert done.stderr == ""
     assert done.stdout.split() == ["cpu", "cpu"]
 
