@@ -13,17 +13,10 @@ from pipelines.database import embedded
 from pipelines.schema import files, runs
 from tests.pipelines.faults import faults
 from tests.pipelines.faults.test_faults import NIGHT, fill_inbox
+from tests.pipelines.in_process import harbor
 from tests.ports import free_port
 
 pytestmark = pytest.mark.db
-
-
-def harbor(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "pipelines", *arguments],
-        env={**os.environ, **environment},
-        cwd=faults.ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 def interrupted(victim):
@@ -80,7 +73,7 @@ def test_ctrl_c_in_a_training_says_what_was_kept(
 
 def test_ctrl_c_elsewhere_is_told_too(clean_engine, database_url, tmp_path):
     fill_inbox(tmp_path)
-    assert faults.start("nowhere", tmp_path, database_url, *NIGHT).end()[0] == 0
+    assert faults.unharmed(tmp_path, database_url, *NIGHT).returncode == 0
     status, output = interrupted(
         faults.start("mid-forecast", tmp_path, database_url, "forecast")
     )

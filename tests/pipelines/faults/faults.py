@@ -19,6 +19,8 @@ import sqlalchemy as sa
 from pipelines.database.embedded import server
 from pipelines.database.embedded.binaries import Account, programs, run
 from pipelines.database.embedded.cluster import Cluster
+from tests.pipelines.faults.victim import invent_training
+from tests.pipelines.in_process import Done, harbor
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 400
@@ -81,6 +83,14 @@ def start(point: str, home: Path, url: str | None, *arguments: str) -> Victim:
         cwd=ROOT, env=environment, text=True, **pipes,
     )  # fmt: skip
     return Victim(process, url or "")
+
+
+def unharmed(home: Path, url: str, *arguments: str) -> Done:
+    """`harbor` that nothing happens to, with an invented training, in this process."""
+    places = {"HARBOR_HOME": str(home), "HARBOR_DATABASE_URL": url}
+    with pytest.MonkeyPatch.context() as patch:
+        invent_training(patch.setattr)
+        return harbor(*arguments, **places)
 
 
 def kill(victim: Victim) -> None:

@@ -30,6 +30,7 @@ ORDERS_FILE = 2
 """The second file of the three in the inbox is the one something happens to."""
 CHECKPOINT = 2
 """The second of them too, so that there is one to go on from."""
+EPOCHS_BETWEEN_CHECKPOINTS = 2
 
 
 def pause() -> None:
@@ -142,8 +143,12 @@ POINTS = {
 TRAINS = "mid-checkpoint"
 
 
-def invent_training() -> None:
-    """Weights by chance, at once: what is published and how is as it always is."""
+def invent_training(put: Callable[[Any, str, Any], None] = setattr) -> None:
+    """Weights by chance, at once: what is published and how is as it always is.
+
+    Args:
+      put: Sets an attribute of a module; a test in its own process has it put back.
+    """
     fit = SimpleNamespace(epochs=1, steps=1)
 
     def learn(panel: Any, *_: Any) -> Any:
@@ -153,16 +158,18 @@ def invent_training() -> None:
             evaluation_fit=fit, production_fit=fit, seconds=0.0,
         )  # fmt: skip
 
-    train._fit = learn
-    train.build_recipe = lambda *_, **__: SimpleNamespace()  # type: ignore[assignment,return-value]
-    train._checkpoint_folder = lambda _, settings, __: settings.checkpoints / "none"
+    put(train, "_fit", learn)
+    put(train, "build_recipe", lambda *_, **__: SimpleNamespace())
+    nowhere = lambda _, settings, __: settings.checkpoints / "none"  # noqa: E731
+    put(train, "_checkpoint_folder", nowhere)
 
 
 def train_a_little() -> None:
     """Some epochs of a small network, and two checkpoints."""
-    from forecaster.model.trainer import EPOCHS_BETWEEN_CHECKPOINTS
+    from forecaster.model import trainer
     from forecaster.model.two_stage_fit import Recipe
 
+    trainer.EPOCHS_BETWEEN_CHECKPOINTS = EPOCHS_BETWEEN_CHECKPOINTS
     recipe = Recipe(
         TaskConfig(horizon=7, context=28),
         ModelConfig(units=4, head_units=4),

@@ -26,6 +26,7 @@ from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import panel as panel_store
 from pipelines.training import promotion
+from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import START, add_fleet
 
 pytestmark = pytest.mark.db
@@ -55,9 +56,15 @@ def quick(monkeypatch):
     recipe = Recipe(
         TaskConfig(horizon=7, context=28),
         ModelConfig(units=4, head_units=4),
-        TrainConfig(epochs=2, batch_size=8, validation_days=14),
+        TrainConfig(epochs=2, batch_size=8, members=1, validation_days=14),
     )
     monkeypatch.setattr(train, "build_recipe", lambda *_, **__: recipe)
+
+
+@pytest.fixture
+def invented(monkeypatch):
+    """Weights by chance instead of a training."""
+    invent_training(monkeypatch.setattr)
 
 
 @pytest.fixture
@@ -320,8 +327,10 @@ def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings
     )
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypatch):
+@pytest.mark.usefixtures("invented")
+def test_a_night_whose_training_fails_still_forecasts(
+    fleet, settings, histories, monkeypatch
+):
     from pipelines.training import train
 
     eve = LAST - timedelta(days=1)
@@ -336,9 +345,11 @@ def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypat
     monkeypatch.setattr(train, "train", whole)
     run_nightly(night_of(fleet, settings))
     assert count(fleet, models, models.c.trained_through == LAST) == 1
+    # One history a night, which its scoring shares.
+    assert histories == [eve, LAST, LAST]
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("invented")
 def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, settings):
     first = run_nightly(night_of(fleet, settings, origin=None))
     again = night_of(fleet, settings, origin=None)

@@ -43,13 +43,13 @@ def test_a_bad_night_ends_right(clean_engine, database_url, tmp_path):
 
     def night(origin, point=NOWHERE, status=0):
         asked = ("nightly", "--origin", str(origin), "--json")
-        done = faults.start(point, tmp_path, database_url, *asked)
         if point != NOWHERE:
-            done.reach_point()
-            return done
-        answer = done.process.communicate(timeout=faults.PATIENCE_S)
-        assert done.process.returncode == status, answer[1]
-        return json.loads(answer[0]) if status == 0 else answer[1]
+            victim = faults.start(point, tmp_path, database_url, *asked)
+            victim.reach_point()
+            return victim
+        done = faults.unharmed(tmp_path, database_url, *asked)
+        assert done.returncode == status, done.stderr
+        return json.loads(done.stdout) if status == 0 else done.stderr
 
     def query(statement):
         with clean_engine.connect() as connection:
