@@ -63,7 +63,10 @@ def fleet_sentence(days: pd.DataFrame) -> str:
         f" The vans of {formatting.listed(unknown)} are not known." if unknown else ""
     )
     if days["vans"].isna().all():
-        return "The vans of no city are known, so no shortage is shown."
+        return (
+            f"The vans of {formatting.listed(unknown)} are not known, so no shortage is "
+            "shown."
+        )
     if short.empty:
         others = "Every other city" if unknown else "Every city"
         return f"{others} has enough vans every day.{note}"

@@ -73,17 +73,22 @@ def forecast_from(
     write(engine, panel, result, str(model["version"]), now, zone, run)
     own = loaded.postprocessing.fallback_depots
     fallbacks = sorted({*own, *conditions.fallback_depots})
-    late = feed_freshness.read_lateness(engine, origin)
-    if late.is_late:
-        log.warning("feed_late", reason=late.sentence())
     if run is not None:
-        run.metrics |= late.metrics()
+        record_late_feeds(engine, origin, run)
         if fallbacks:
             run.metrics |= {
                 "fallback_depots": len(fallbacks),
                 "fallback_depot_ids": fallbacks,
             }
     return str(model["version"])
+
+
+def record_late_feeds(engine: sa.Engine, origin: date, run: Run) -> None:
+    """Records which feeds a forecast from an origin lacked."""
+    late = feed_freshness.read_lateness(engine, origin)
+    run.metrics |= late.metrics()
+    if late.is_late:
+        log.warning("feed_late", reason=late.sentence())
 
 
 def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:

@@ -51,7 +51,7 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     )
     none_known = enough.assign(vans=float("nan"))
     assert plan_summaries.fleet_sentence(none_known) == (
-        "The vans of no city are known, so no shortage is shown."
+        "The vans of Helsinki, London are not known, so no shortage is shown."
     )
 
 

@@ -39,15 +39,20 @@ HELP_TEXTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def imported():
-    """Modules that a process has imported after each of the help texts, one after the other."""
+def imported_by(*commands, **environment):
+    """Number and names of the modules that one process has imported after each command."""
     done = subprocess.run(
-        [sys.executable, "-c", HELPED, *HELP_TEXTS],
-        capture_output=True, text=True, check=True,
+        [sys.executable, "-c", HELPED, *commands],
+        capture_output=True, text=True, check=True, env=os.environ | environment,
     )  # fmt: skip
     lines = [each for each in done.stdout.splitlines() if each.startswith("MODULES ")]
-    return dict(zip(HELP_TEXTS, (line.split()[1:] for line in lines), strict=True))
+    return [line.split()[1:] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """What is imported after each of the help texts, printed one after the other."""
+    return dict(zip(HELP_TEXTS, imported_by(*HELP_TEXTS), strict=True))
 
 
 @pytest.mark.parametrize("command", HELP_TEXTS)
@@ -65,9 +70,9 @@ def test_listing_models_imports_no_migrations_and_no_arrays(clean_engine, databa
             data_watermark="", filename="v1.npz", sha256="", seed=0,
             scores={"network_share": 0.3},
         )  # fmt: skip
-    _, names = imported_by("models", "list", HARBOR_DATABASE_URL=database_url)
+    [names] = imported_by("models list", HARBOR_DATABASE_URL=database_url)
     assert "pipelines.store.models" in names
-    assert not {"alembic", "holidays", "numpy", "pandas", "pyarrow"} & names
+    assert not {"alembic", "holidays", "numpy", "pandas", "pyarrow"} & {*names}
 
 
 def test_a_command_gives_products_one_thread_before_numpy_is_imported():

@@ -46,7 +46,7 @@ def fleet(clean_engine):
 
 @pytest.fixture
 def light(monkeypatch):
-    """Training and forecasting that only say that they were asked."""
+    """Training and forecasting that only say that they were asked, and what was late."""
     calls = []
 
     def train(engine, _settings, through, _recipe, _report, run, _panels):
@@ -63,7 +63,12 @@ def light(monkeypatch):
     monkeypatch.setattr(train_module, "train", train)
     passed = CanaryResult("v", None, None, ())
     monkeypatch.setattr(canary, "run_canary", lambda *_, **__: passed)
-    monkeypatch.setattr(forecast, "forecast_from", lambda *_: calls.append("forecast"))
+
+    def forecast_from(engine, _artefacts, origin, _now, _zone, run, *_):
+        calls.append("forecast")
+        forecast.record_late_feeds(engine, origin, run)
+
+    monkeypatch.setattr(forecast, "forecast_from", forecast_from)
     return calls
 
 
