@@ -13,6 +13,7 @@ from forecaster.model import cpu_devices
 from pipelines.settings import Settings
 from pipelines.training import accelerators, jax_runtime
 
+pytestmark = pytest.mark.usefixtures("no_kept_programs")
 ROOT = Path(__file__).parents[3]
 RECIPE = SimpleNamespace(train=SimpleNamespace(batch_size=64))
 STARTS = """
