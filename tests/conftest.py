@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,6 +104,37 @@ def pytest_collection_modifyitems(
     ]
     items[:] = [item for item in items if item not in deselected]
     config.hook.pytest_deselected(items=deselected)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_programs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What XLA compiles is kept beside pytest's own cache, for other workers and other runs.
+
+    In this process alone: what a test starts has the program's cache, or none.
+    """
+    if not hasattr(request.config, "cache") or "jax" not in sys.modules:
+        yield
+        return
+    from forecaster.model.compile_stats import persistent_cache
+    from pipelines.training.jax_runtime import cpu_fingerprint
+
+    folder = request.config.cache.mkdir("jax") / cpu_fingerprint()
+    # Of any size: to look for the oldest one at each program takes longer than it saves.
+    with persistent_cache(folder, max_bytes=-1):
+        yield
+
+
+@pytest.fixture
+def no_kept_programs() -> Iterator[None]:
+    """As in a process that has no cache of programs, for tests of that cache itself."""
+    import jax
+
+    from forecaster.model.compile_stats import CACHE_DIR, CACHE_SIZE, _configure
+
+    kept = {name: getattr(jax.config, name) for name in (CACHE_DIR, CACHE_SIZE)}
+    _configure({CACHE_DIR: None, CACHE_SIZE: -1})
+    yield
+    _configure(kept)
 
 
 @pytest.fixture(scope="session")

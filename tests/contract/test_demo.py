@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from pipelines.database.embedded import cluster
 from pipelines.database.engine import open_engine
 from pipelines.settings import Settings
+from tests.pipelines.in_process import harbor
 from tests.ports import free_port
 
 pytestmark = pytest.mark.db
@@ -104,11 +105,7 @@ def test_its_last_nights_were_simulated_one_nightly_run_at_a_time(home):
 
 
 def test_a_night_right_after_it_has_nothing_to_do(home):
-    command, environment = demo(home)
-    done = subprocess.run(
-        [*command[:3], "nightly"],
-        env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = harbor("nightly", HARBOR_HOME=str(home))
     assert done.returncode == 3, done.stderr
     assert "nothing has come in since" in done.stderr
 
@@ -141,15 +138,10 @@ def test_own_files_are_refused_beside_the_invented_ones(home):
     """From the command line and from the inbox, however good they are."""
     own = home.with_name("own.csv")
     own.write_text("depot_id,date,orders\nMINE,2026-01-01,5\n")
-    _, environment = demo(home)
     inbox = home / "inbox" / "own.csv"
     shutil.copy(own, inbox)
     for command in (("ingest", str(own)), ("nightly",)):
-        done = subprocess.run(
-            [sys.executable, "-m", "pipelines", *command],
-            env={**environment, "HARBOR_SETTLE_SECONDS": "0"},
-            cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = harbor(*command, HARBOR_HOME=str(home))
         assert done.returncode == 1
         assert "holds the 4 invented depots of 'harbor demo'" in done.stderr
         assert "export HARBOR_HOME" in done.stderr
@@ -157,9 +149,7 @@ def test_own_files_are_refused_beside_the_invented_ones(home):
 
 
 def test_another_fleet_in_the_same_place_is_refused(home):
-    command, environment = demo(home, "--no-serve", "--seed", "7")
-    done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    other = ("demo", *SMALL, "--no-serve", "--seed", "7")
+    done = harbor(*other, HARBOR_HOME=str(home))
     assert done.returncode == 1
     assert "invented with other options" in done.stderr

@@ -1,6 +1,8 @@
 """A seeded database behind the dashboard, and the dashboard as a user runs it."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,7 @@ from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
 from pipelines import schema
 from pipelines.store import score_totals
+from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.seed import Seeded, seed
 
@@ -26,7 +29,35 @@ SECONDS = 30
 # What the sums of the scores are made of.
 SUMMED = {schema.scores, schema.forecasts, schema.depots}
 
+# Every transaction that writes takes a number, also one that is rolled back.
+NEXT_WRITE = sa.text("select pg_snapshot_xmax(pg_current_snapshot())::text")
+
 Open = Callable[..., AppTest]
+NEXT_IS_SEEDED = pytest.StashKey[bool]()
+SEEDED = pytest.StashKey["Kept"]()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A seeded fleet in the database, which nobody has written to since.
+
+    Attributes:
+      seeded: What was written.
+      artefacts: A copy of its folder of artefacts, which tests may spoil.
+      next_write: Number that the next transaction to write will take.
+    """
+
+    seeded: Seeded
+    artefacts: Path
+    next_write: str
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Notes whether the next test of this worker begins with the same fleet."""
+    names = getattr(nextitem, "fixturenames", ())
+    is_next_here = nextitem is not None and nextitem.path == item.path
+    item.stash[NEXT_IS_SEEDED] = is_next_here and "seeded" in names
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,6 +70,27 @@ def read_once() -> Iterator[None]:
         for module in (app_test, local_script_runner):
             patch.setattr(module, "ScriptCache", lambda: scripts)
         yield
+
+
+def next_write(engine: sa.Engine) -> str:
+    """Number that the next transaction to write will take."""
+    with engine.connect() as connection:
+        return str(connection.scalar(NEXT_WRITE))
+
+
+@pytest.fixture
+def clean_engine(
+    engine: sa.Engine, request: pytest.FixtureRequest
+) -> Iterator[sa.Engine]:
+    """Every table is emptied after the test; an untouched fleet stays for the next one."""
+    yield engine
+    stash, node = request.session.stash, request.node
+    kept = stash.get(SEEDED, None)
+    if kept and node.stash[NEXT_IS_SEEDED] and next_write(engine) == kept.next_write:
+        return
+    if kept:
+        del stash[SEEDED]
+    empty_tables(engine)
 
 
 @pytest.fixture
@@ -75,9 +127,24 @@ def dashboard(
 
 
 @pytest.fixture
-def seeded(dashboard: Path, clean_engine: sa.Engine, yesterday: date) -> Seeded:
-    """The whole small fleet, its artefact included."""
-    return seed(clean_engine, yesterday, dashboard)
+def seeded(
+    dashboard: Path,
+    clean_engine: sa.Engine,
+    yesterday: date,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Seeded:
+    """The whole small fleet, its artefact included; that of the test before if it only read."""
+    stash = request.session.stash
+    if SEEDED in stash and stash[SEEDED].seeded.through != yesterday:  # midnight came
+        del stash[SEEDED]
+        empty_tables(clean_engine)
+    if SEEDED not in stash:
+        artefacts = tmp_path_factory.mktemp("seeded") / "artefacts"
+        written = seed(clean_engine, yesterday, artefacts)
+        stash[SEEDED] = Kept(written, artefacts, next_write(clean_engine))
+    shutil.copytree(stash[SEEDED].artefacts, dashboard)
+    return stash[SEEDED].seeded
 
 
 @pytest.fixture

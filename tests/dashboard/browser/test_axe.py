@@ -34,6 +34,11 @@ RULES = {
 LOOK = """rules => axe.run(document, {runOnly: rules})
     .then(found => found.violations.flatMap(rule =>
         rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 120)}`)))"""
+# Streamlit follows the scheme without loading again.
+HAS_COLOURS = """scheme => {
+    const app = document.querySelector('[data-testid=stApp]');
+    const rgb = getComputedStyle(app).backgroundColor.match(/[0-9.]+/g).slice(0, 3);
+    return (Math.max(...rgb) < 128) === (scheme === 'dark'); }"""
 PATIENCE_S = 60
 
 
@@ -79,8 +84,11 @@ def fleet(engine, database_url, tmp_path_factory, chromium, axe):
 @pytest.mark.parametrize("path", PATHS)
 def test_a_page_has_no_accessibility_violations(fleet, visit, axe, path):
     window = visit(fleet)
+    window.page.emulate_media(color_scheme="light")
+    window.to(path)
+    window.page.evaluate(axe)
     for scheme, rules in RULES.items():
         window.page.emulate_media(color_scheme=scheme)
-        window.to(path)
-        window.page.evaluate(axe)
+        window.page.wait_for_function(HAS_COLOURS, arg=scheme)
+        window.settled()
         assert window.page.evaluate(LOOK, rules) == [], scheme

@@ -55,22 +55,21 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
     empty_tables(engine)
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(
-    fleet, visit, path, size
-):
+def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit, path):
+    """On a desk, and made as narrow as a tablet and a phone."""
     name, n_charts = PAGES[path]
-    window = visit(fleet[0], size)
-    text = window.to(path)
-    assert window.page.inner_text("h1").strip() == name
-    assert len(window.page.query_selector_all(CHART)) == n_charts
+    window = visit(fleet[0])
+    window.to(path)
     shown = "Greenwich · London · LON-01" if "depot=" in path else name
     assert window.page.title() == f"{shown} · Harbor Fleet"
-    assert "Orders up to" in text
     assert window.too_wide() <= 0
-    if size == "desk":
-        window.fits(browser.TABLET)
+    for width in (SIZES["desk"][0], browser.TABLET, SIZES["phone"][0]):
+        window.fits(width)
+        text = window.settled()
+        assert window.page.inner_text("h1").strip() == name
+        assert len(window.page.query_selector_all(CHART)) == n_charts
+        assert "Orders up to" in text
 
 
 def test_the_total_is_that_of_the_forecast(fleet, visit):

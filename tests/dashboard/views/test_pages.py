@@ -55,12 +55,12 @@ def test_a_page_without_depots_says_how_to_load_them(dashboard, open_page, view)
     assert "harbor ingest PATH" in app.info[0].value
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_page_without_demand_says_what_to_load(seeded, write, open_page, view):
+def test_a_page_without_demand_says_what_to_load(seeded, write, open_page):
     clear(write, schema.demand_versions)
-    app = open_page(view)
-    assert_no_traceback(app)
-    assert "they have no orders yet" in app.info[0].value
+    for view in VIEWS:
+        app = open_page(view)
+        assert_no_traceback(app)
+        assert "they have no orders yet" in app.info[0].value, view
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -85,16 +85,9 @@ def test_a_page_without_settings_names_the_command(
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_page_states_its_data_freshness(seeded, open_page, view):
-    app = open_page(view, depot="LON-01")
-    assert_no_traceback(app)
-    assert app.caption[0].value.startswith("Orders up to **")
-    assert "forecast made" in app.caption[0].value
-    assert not app.error
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_page_runs_at_most_eight_queries(seeded, open_page, view):
+def test_a_page_states_its_data_freshness_and_runs_at_most_eight_queries(
+    seeded, open_page, view
+):
     open_page("models")  # the frame is warm, so that what is counted is this page's
     st.cache_data.clear()
     statements = []
@@ -110,29 +103,30 @@ def test_a_page_runs_at_most_eight_queries(seeded, open_page, view):
     assert_no_traceback(app)
     assert app.title[0].value != ("Days ahead" if view != "days_ahead" else "")
     assert 0 < len(statements) <= 8, "\n".join(statements)
+    assert app.caption[0].value.startswith("Orders up to **")
+    assert "forecast made" in app.caption[0].value
+    assert not app.error
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_page_warns_of_old_orders(
-    dashboard, clean_engine, yesterday, open_page, view
-):
+def test_every_page_warns_of_old_orders(dashboard, clean_engine, yesterday, open_page):
     seed(clean_engine, yesterday.replace(year=yesterday.year - 1, day=14), dashboard)
-    app = open_page(view, depot="LON-01")
-    assert_no_traceback(app)
-    assert "The newest orders are from" in app.error[0].value
-    assert "days ago" in app.error[0].value
+    for view in VIEWS:
+        app = open_page(view, depot="LON-01")
+        assert_no_traceback(app)
+        assert "The newest orders are from" in app.error[0].value, view
+        assert "days ago" in app.error[0].value, view
 
 
-@pytest.mark.parametrize("view", VIEWS)
 def test_every_page_states_that_data_was_missing_at_forecast_time(
-    seeded, write, open_page, view
+    seeded, write, open_page
 ):
     metrics = {"late_depots": 1, "late_cities": {"London": 1}}
     write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
     write(sa.update(schema.forecasts).values(run_id=1))
-    app = open_page(view, depot="LON-01")
-    assert_no_traceback(app)
-    assert "yet from some depots in London" in app.warning[0].value
+    for view in VIEWS:
+        app = open_page(view, depot="LON-01")
+        assert_no_traceback(app)
+        assert "yet from some depots in London" in app.warning[0].value, view
 
 
 def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):

@@ -73,11 +73,10 @@ def choose_action(app, action):
 def enter(app, number, reason="Weather", name="Anna"):
     """Fills the form of changes in, without saving."""
     fields = {"number": number, "reason": reason, "name in change": name}
-    for each, value in fields.items():
-        if value is not None:
-            field(app, each).set_value(value)
-            app = rerun(app)
-    return app
+    given = {each: value for each, value in fields.items() if value is not None}
+    for each, value in given.items():
+        field(app, each).set_value(value)
+    return rerun(app) if given else app
 
 
 def change(app, number, **others):

@@ -8,6 +8,7 @@ import pytest
 from forecaster.model.compile_stats import persistent_cache, record_compilations
 from forecaster.model.device_memory import device_memory
 
+pytestmark = pytest.mark.usefixtures("no_kept_programs")
 MIB = 2**20
 
 

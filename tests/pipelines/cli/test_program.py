@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from importlib.metadata import version
 
 import pytest
@@ -18,6 +16,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.store import models
 from tests.make import make_artefact
+from tests.pipelines import in_process
 from tests.pipelines.backup.conftest import LAST, NOW
 from tests.pipelines.make import add_fleet
 
@@ -26,12 +25,6 @@ def harbor(*words):
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     return done.stdout
-
-
-def printed(*words):
-    """Standard output of a subprocess, whose logs go to stderr."""
-    command = [sys.executable, "-m", "pipelines", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_version_is_that_of_the_package():
@@ -73,7 +66,9 @@ def fleet(clean_engine, database_url, tmp_path, monkeypatch):
 
 @pytest.mark.db
 def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
-    rows = list(csv.DictReader(io.StringIO(printed("forecast", "--csv"))))
+    rows = list(
+        csv.DictReader(io.StringIO(in_process.harbor("forecast", "--csv").stdout))
+    )
     answer = json.loads(harbor("forecast", "--json"))
     assert len(rows) == len(answer) == 3 * 7
     assert rows == [{name: str(value) for name, value in row.items()} for row in answer]

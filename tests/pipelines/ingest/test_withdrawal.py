@@ -206,7 +206,7 @@ values = st.dictionaries(
     max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(st.lists(values, min_size=1, max_size=5), st.data())
+@given(st.lists(values, min_size=1, max_size=3), st.data())
 def test_withdrawing_is_as_if_the_file_had_never_come(
     clean_engine, tmp_path_factory, contents, data
 ):

@@ -11,6 +11,7 @@ from pipelines.settings import Settings
 from pipelines.training import accelerators, jax_runtime
 from tests.processes import run_python
 
+pytestmark = pytest.mark.usefixtures("no_kept_programs")
 RECIPE = SimpleNamespace(train=SimpleNamespace(batch_size=64))
 STARTS = """
 from pathlib import Path
