@@ -19,7 +19,7 @@ from forecaster.inference.network_share import describe_share
 MODEL_LABELS = {
     "gru": "this model",
     "champion": "champion at the time",
-    "earlier_champion": "champion of before these days",
+    "earlier_champion": "earlier champion",
     "seasonal_naive": formatting.NAIVE,
     "median4": "median of 4",
 }

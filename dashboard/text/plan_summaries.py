@@ -68,8 +68,9 @@ def fleet_sentence(days: pd.DataFrame) -> str:
             "shown."
         )
     if short.empty:
-        others = "Every other city" if unknown else "Every city"
-        return f"{others} has enough vans every day.{note}"
+        if unknown:
+            return f"{note.strip()} Every other city has enough vans every day."
+        return "Every city has enough vans every day."
     by_day = short.groupby("target_on")["short"].sum().sort_values(ascending=False)
     listed = [
         _short_day(pd.Timestamp(str(day)), short[short["target_on"] == day])

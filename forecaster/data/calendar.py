@@ -78,16 +78,18 @@ class Calendar:
             for kind in kinds
         )
 
-    def frequent_kinds(self, n_steps: int, most: int, min_days: int) -> tuple[str, ...]:
+    def frequent_kinds(
+        self, n_steps: int, max_kinds: int, min_days: int
+    ) -> tuple[str, ...]:
         """Returns the most frequent kinds of day, in the calendar's order.
 
         Args:
           n_steps: Number of steps that are past; only they count.
-          most: Largest number of kinds.
+          max_kinds: Largest number of kinds.
           min_days: Smallest number of days of each.
         """
         days_k = self.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
-        by_frequency = np.argsort(-days_k, kind="stable")[:most]
+        by_frequency = np.argsort(-days_k, kind="stable")[:max_kinds]
         return tuple(
             self.kinds[k] for k in sorted(by_frequency) if days_k[k] >= min_days
         )

@@ -81,8 +81,9 @@ def fit(
       features: Features of the training panel.
       task: Horizon and context.
       model: Size of the network.
-      config: Training settings. A step has `batch_size` windows, or fewer where that pads
-        less; a fit with `start` has just that many, so that it need not compile its own step.
+      config: Training settings. A step has at most `batch_size` windows, as many as pad
+        least. With `start` it has just that many: pass the first fit's, so that both share a
+        compiled step.
       validation: Features of a panel that has the validation days as well.
       checkpoints: Training resumes from the newest complete one.
       report: Called with the progress after every epoch.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, timedelta
+from datetime import UTC, date
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -44,7 +44,7 @@ def make_plan(
             horizon=settings.horizon,
             last_day_on=last_day_on,
             is_part=chosen is not None and len(chosen) < n_depots,
-            newest_origin_on=newest_origin_on or last_day_on - timedelta(days=1),
+            newest_origin_on=newest_origin_on or date.min,
             first_day_on=inputs.first_observed(connection) or last_day_on,
             n_depots=n_depots if chosen is None else len(chosen),
             models=models.all_models(connection),
@@ -85,7 +85,7 @@ class _Planner:
     """The stored state that the slots are planned from.
 
     There is demand from `first_day_on` to `last_day_on`, and pages show the forecast from
-    `newest_origin_on`. The plan is for `n_depots`; `is_part` if that is not the whole fleet.
+    `newest_origin_on` (the earliest date there is, without any). The plan is for `n_depots`; `is_part` if that is not the whole fleet.
     Models come newest first, stored forecasts by origin and model, past seconds by step (of
     `hindcast` by row).
     """
@@ -170,7 +170,8 @@ class _Planner:
         if origin > self.last_day_on:
             reason = f"the data ends on {self.last_day_on}, before it"
             return _Decision(False, "after_data", reason)
-        if self.is_part and origin > self.newest_origin_on:
+        # A champion of today may have no forecast of the newest origin yet.
+        if self.is_part and origin >= self.newest_origin_on:
             return _Decision(False, "newest_day", NEWEST_DAY)
         return None
 

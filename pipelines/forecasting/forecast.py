@@ -52,7 +52,7 @@ def forecast_from(
       origin: Last day of the demand used.
       now: Time of the run; decides whether the forecast is live.
       zone: The fleet's time zone, in which the origin's day ends.
-      run: The run that records the metrics, late feeds among them.
+      run: The run that records the metrics, and for a live forecast the late feeds.
       read_panels: Returns panels that other steps share; the origin's is read without.
       point: What the point is made for.
 
@@ -67,24 +67,25 @@ def forecast_from(
         live = is_live(origin, demand_store.last_day(connection), now, zone)
         conditions = _live_conditions(connection, origin) if live else LiveConditions()
     loaded = load_recorded(artefacts, model)
+    # Before the counts are read: what comes in between is missing in the forecast.
+    if run is not None and live:
+        record_late_feeds(engine, origin, run)
     panel = _panel(engine, origin, zone, live, read_panels)
     with measure_inference(run):
         result = infer.forecast(loaded, panel, conditions, point)
     write(engine, panel, result, str(model["version"]), now, zone, run)
     own = loaded.postprocessing.fallback_depots
     fallbacks = sorted({*own, *conditions.fallback_depots})
-    if run is not None:
-        record_late_feeds(engine, origin, run)
-        if fallbacks:
-            run.metrics |= {
-                "fallback_depots": len(fallbacks),
-                "fallback_depot_ids": fallbacks,
-            }
+    if run is not None and fallbacks:
+        run.metrics |= {
+            "fallback_depots": len(fallbacks),
+            "fallback_depot_ids": fallbacks,
+        }
     return str(model["version"])
 
 
 def record_late_feeds(engine: sa.Engine, origin: date, run: Run) -> None:
-    """Records which feeds a forecast from an origin lacked."""
+    """Records which feeds lack the origin's orders."""
     late = feed_freshness.read_lateness(engine, origin)
     run.metrics |= late.metrics()
     if late.is_late:

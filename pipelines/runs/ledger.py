@@ -19,6 +19,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.runs.locks import own_session
 from pipelines.runs.run_log import store_lines_in
+from pipelines.schema.run_metrics import DETAILS
 from pipelines.store import runs
 
 log = structlog.get_logger()
@@ -96,7 +97,10 @@ def _end(
 ) -> None:
     with engine.begin() as connection:
         runs.end_run(connection, run.run_id, state, run.metrics, error)
-    fields = run.metrics if error is None else {}
+    # Details may name thousands of depots.
+    fields = {k: v for k, v in run.metrics.items() if k not in DETAILS}
+    if error is not None:
+        fields = {}
     if run.is_step and error is not None:
         # The error of a top-level run is raised, and reported by its caller.
         fields = {"error": error}

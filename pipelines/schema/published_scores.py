@@ -35,14 +35,20 @@ SCORE_MEASURES = """
 PUBLISHED_FORECASTS = """
     select distinct on (t.origin_on, t.city) t.origin_on, t.city, t.model_version
     from (
-        select origin_on, city, model_version, sum(n) as n, max(made_at) as made_at
-        from score_totals
-        where is_live = :live and target_on >= (select first_on from period)
+        select origin_on, city, model_version, max(depots) as depots,
+               max(made_at) as made_at
+        from (
+            select origin_on, city, model_version, target_on, sum(n) as depots,
+                   max(made_at) as made_at
+            from score_totals
+            where is_live = :live and target_on >= (select first_on from period)
+            group by origin_on, city, model_version, target_on
+        ) of_day
         group by origin_on, city, model_version
     ) t
-    order by t.origin_on, t.city, t.n desc, t.made_at desc, t.model_version
+    order by t.origin_on, t.city, t.depots desc, t.made_at desc, t.model_version
 """
-"""The published model per origin and city: of several, the one that forecast most, then last.
+"""The published model per origin and city: of those that forecast most depots, the last.
 
 A forecast is made by the champion at the time, and the pages show the last one. A backfill of
 some depots with another model does not take the place of their whole city's.

@@ -74,7 +74,7 @@ def evaluation_scores(
       champion: The champion's evaluation model, which is compared if it was not trained
         on the holdout either and has the same horizon.
       known: Returns the panel as known at an origin; by default `panel` up to there.
-      earlier_champion: A champion of before the holdout, compared likewise.
+      earlier_champion: A champion from before the holdout, compared likewise.
       point: What the points that are scored are made for.
     """
     window = (panel.origin - evaluation.trained_through).days

@@ -17,8 +17,8 @@ from pipelines.training.canary import CanaryResult
 
 MAX_MAPE_RATIO = 1.02
 """Maximum ratio of a challenger's MAPE to the champion's: the challenger has newer data,
-and two fits with the same settings differ by about as much by chance. It is the maximum to an
-earlier champion's, too, so that the ratios of many nights do not multiply."""
+and two fits with the same settings differ by about as much by chance. The same holds
+against an earlier champion, so that small losses do not add up night after night."""
 
 AS_BASELINE = "Delivering the baseline, it"
 """Begins a reason if the network has no share in the forecast."""
@@ -53,8 +53,8 @@ def promote_if_better(
     """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
     On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
-    `MAX_MAPE_RATIO` times the champion's and times that of the champion of before the holdout,
-    and must differ from the champion's. The first and last comparison are of MAPEs rounded to
+    `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the newest champion from
+    before the holdout), and must differ from the champion's. The first and last comparison are of MAPEs rounded to
     two decimals. Its training data must not be older than the
     champion's. The first model of a fleet is promoted whatever its scores, because nothing else
     can forecast. Before promotion the canary must pass. A decision is final.
@@ -153,7 +153,7 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"
     if not math.isnan(earlier):
-        compared += f", and {earlier:.2f} % of the champion of before these days"
+        compared += f", and {earlier:.2f} % of an earlier champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
     subject = AS_BASELINE if scores.get("network_share") == 0 else "It"
     return PromotionDecision(

@@ -14,7 +14,7 @@ from pipelines import cli
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """A command that has ended.
 
     Attributes:
@@ -28,16 +28,16 @@ class Done:
     stderr: str
 
 
-def harbor(*arguments: str, **environment: str) -> Done:
+def harbor(*arguments: str, **environment: str) -> CommandResult:
     """Runs a command as the program does; its environment, signals and logs end with it."""
-    out, said = io.StringIO(), io.StringIO()
+    out, err = io.StringIO(), io.StringIO()
     on_termination, logs = signal.getsignal(signal.SIGTERM), structlog.get_config()
     status: object = 0
     with (
         mock.patch.dict(os.environ, environment),
         mock.patch.object(sys, "argv", ["harbor", *arguments]),
         redirect_stdout(out),
-        redirect_stderr(said),
+        redirect_stderr(err),
     ):
         try:
             cli.main()
@@ -47,4 +47,4 @@ def harbor(*arguments: str, **environment: str) -> Done:
             signal.signal(signal.SIGTERM, on_termination)
             structlog.configure(**logs)
     assert isinstance(status, int), status
-    return Done(status, out.getvalue(), said.getvalue())
+    return CommandResult(status, out.getvalue(), err.getvalue())

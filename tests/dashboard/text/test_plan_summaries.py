@@ -47,7 +47,7 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     )
     unknown = enough.assign(vans=enough["vans"].where(enough["city"] == "London"))
     assert plan_summaries.fleet_sentence(unknown) == (
-        "Every other city has enough vans every day. The vans of Helsinki are not known."
+        "The vans of Helsinki are not known. Every other city has enough vans every day."
     )
     none_known = enough.assign(vans=float("nan"))
     assert plan_summaries.fleet_sentence(none_known) == (

@@ -113,6 +113,20 @@ def test_a_backfill_of_one_depot_leaves_the_scores_of_its_city(seeded, write):
     pd.testing.assert_frame_equal(by_depot, expected)
 
 
+def test_a_later_backfill_of_fewer_days_ahead_is_published(seeded, write):
+    """Of a whole city: fewer days ahead are not fewer depots."""
+    made, scored = (
+        rows[~rows["is_live"] & (rows["target_on"] <= rows["origin_on"] + 3 * A_DAY)]
+        for rows in (seeded.forecasts, seeded.scores)
+    )
+    write(sa.insert(schema.forecasts).values(remade(made, CHAMPION, hours=9)))
+    other = scored.assign(model_version=CHAMPION, point=2 * scored["point"])
+    write(sa.insert(schema.scores).values(records(other)))
+    scores = queries.accuracy(ScoreFilter(False), queries.freshness())
+    whole = scores[(scores["grain"] == "all") & (scores["forecaster"] == "forecast")]
+    assert whole["bias"].item() > 0.5
+
+
 def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     """A baseline that had nothing to repeat is no reason to compare other days."""
     scores = schema.scores

@@ -222,6 +222,8 @@ def test_some_depots_or_cities_are_planned_alone(fleet, settings, add_model):
         connection.execute(
             sa.update(depots).where(depots.c.depot_id == "A2").values(city="Ghent")
         )
+    newer = {"first": days_before(3), "last": days_before(3)}
+    apply_plan(fleet, settings, planned(fleet, settings, **newer).backfill_id, NOW)
     assert planned(fleet, settings, depots=("A1",)).slots[0].rows == 7
     assert planned(fleet, settings, cities=("Delft",)).slots[0].rows == 14
     both = planned(fleet, settings, depots=("A1",), cities=("Delft", "Ghent"))
@@ -235,9 +237,9 @@ def test_some_depots_or_cities_are_planned_alone(fleet, settings, add_model):
 @pytest.mark.parametrize(
     ("newest", "refused"),
     [
-        pytest.param(None, [0], id="no forecast yet"),
-        pytest.param(2, [1, 0], id="a forecast of all depots two days ago"),
-        pytest.param(0, [], id="a forecast of all depots of the last day"),
+        pytest.param(None, [3, 2, 1, 0], id="no forecast yet"),
+        pytest.param(2, [2, 1, 0], id="a forecast of all depots two days ago"),
+        pytest.param(0, [0], id="a forecast of all depots of the last day"),
     ],
 )
 def test_a_part_of_the_fleet_never_becomes_the_newest_forecast(
@@ -250,9 +252,10 @@ def test_a_part_of_the_fleet_never_becomes_the_newest_forecast(
         apply_plan(fleet, settings, whole.backfill_id, NOW)
     span = {"first": days_before(3), "last": LAST, "only": "all"}
     part = planned(fleet, settings, **span, depots=("A1",))
-    left = [slot for slot in part.slots if slot.reason_code == "newest_day"]
-    assert [slot.origin_on for slot in left] == [days_before(n) for n in refused]
-    assert all("'harbor forecast'" in slot.reason for slot in left)
+    refused_slots = [slot for slot in part.slots if slot.reason_code == "newest_day"]
+    origins = [slot.origin_on for slot in refused_slots]
+    assert origins == [days_before(n) for n in refused]
+    assert all("'harbor forecast'" in slot.reason for slot in refused_slots)
     for request in ({}, {"depots": ("A0", "A1", "A2")}):
         plan = planned(fleet, settings, **span, **request)
         assert "newest_day" not in {slot.reason_code for slot in plan.slots}

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.db
 HOLD = """
 import sys
 from pathlib import Path
-from pipelines.database import embedded, migrate
+from pipelines.database import embedded
 with embedded.running(Path(sys.argv[1])) as url:
     print(url, flush=True)
     sys.stdin.read()
@@ -84,7 +84,7 @@ def held(home):
 
 
 def test_in_a_path_with_spaces_it_runs_stops_and_keeps_its_data(home):
-    """Which are UTF-8. Ctrl-C in the terminal does not reach it, and no folder but its own changes."""
+    """Its text is UTF-8, Ctrl-C does not reach it, and only its own folder's mode changes."""
     parents = [home.parent, *home.parent.parents]
     before = [stat.S_IMODE(each.stat().st_mode) for each in parents]
     with embedded.running(home) as url, psycopg.connect(url, autocommit=True) as link:
@@ -225,11 +225,13 @@ def test_a_copy_works_on_its_own_data_and_leaves_the_originals_alone(home):
         assert rows(original) == ["before"]
 
 
-def test_a_copy_made_while_the_original_runs_has_a_server_of_its_own(home):
-    home = home.with_name(LONG)
+# With a short name the socket lies inside of the home, and is copied with it.
+@pytest.mark.parametrize("name", ["our home", LONG])
+def test_a_copy_made_while_the_original_runs_has_a_server_of_its_own(home, name):
+    home = home.with_name(name)
     with embedded.running(home) as original:
         keep(original, "before")
-        copy = copied(home, f"copy of {LONG}")
+        copy = copied(home, f"copy of {name}")
         with embedded.running(copy) as url:
             keep(url, "of the copy")
             assert rows(url) == ["before", "of the copy"]

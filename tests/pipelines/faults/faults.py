@@ -20,7 +20,7 @@ from pipelines.database.embedded import server
 from pipelines.database.embedded.binaries import Account, programs, run
 from pipelines.database.embedded.cluster import Cluster
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.in_process import Done, harbor
+from tests.pipelines.in_process import CommandResult, harbor
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 400
@@ -85,7 +85,7 @@ def start(point: str, home: Path, url: str | None, *arguments: str) -> Victim:
     return Victim(process, url or "")
 
 
-def unharmed(home: Path, url: str, *arguments: str) -> Done:
+def unharmed(home: Path, url: str, *arguments: str) -> CommandResult:
     """`harbor` that nothing happens to, with an invented training, in this process."""
     places = {"HARBOR_HOME": str(home), "HARBOR_DATABASE_URL": url}
     with pytest.MonkeyPatch.context() as patch:

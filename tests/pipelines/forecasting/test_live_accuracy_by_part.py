@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 import typer
+from structlog.testing import capture_logs
 
 from forecaster.inference import infer
 from pipelines.cli import models as command
@@ -198,6 +199,21 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
         )
 
 
+def test_every_depot_on_the_baseline_is_recorded_and_none_logged(served, monkeypatch):
+    engine, folder, made = served
+    depots = tuple(sorted(f"depot {number}" for number in range(60)))
+    plain = replace(
+        made, postprocessing=replace(made.postprocessing, fallback_depots=depots)
+    )
+    monkeypatch.setattr(forecast, "load_recorded", lambda *_: plain)
+    with capture_logs() as lines, recorded(engine, "forecast") as run:
+        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
+    assert run.metrics["fallback_depot_ids"] == list(depots)
+    [done] = [line for line in lines if line["event"] == "done"]
+    assert done["fallback_depots"] == 60
+    assert "fallback_depot_ids" not in done
+
+
 def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
     engine, folder, _ = served
     of_last_day = demand_versions.c.service_on == LAST
@@ -210,6 +226,11 @@ def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
     with recorded(engine, "forecast") as run:
         forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
     assert (run.metrics["late_depots"], run.metrics["late_cities"]) == (1, {"Delft": 1})
+    # A hindcast reads the counts that were known in the night after its origin.
+    with recorded(engine, "forecast") as run:
+        later = NOW + timedelta(days=9)
+        forecast.forecast_from(engine, folder, LAST, later, UTC_ZONE, run)
+    assert "late_depots" not in run.metrics
 
 
 def test_a_hindcast_knows_nothing_of_live_scores(served):
