@@ -32,9 +32,10 @@ help: ## List the targets
 demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machine
 	@"$(BIN)/harbor" demo
 
+# Files come in the order of their folders: those of few tests take longest, and would come last.
 test: venv ## Run every test, the database tests on the embedded Postgres included
 	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile \
-		--max-worker-restart 0 --durations=10
+		--max-worker-restart 0 --no-loadscope-reorder --durations=10
 
 check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
 	@"$(BIN)/harbor" db check
