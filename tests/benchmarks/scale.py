@@ -185,6 +185,7 @@ def _pages(url: str) -> dict[str, float]:
         seconds[name] = _seconds_of(page_queries)
     queries.freshness.clear()
     database.engine.clear()
+    database.settings.clear()
     return seconds
 
 
