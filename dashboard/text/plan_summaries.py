@@ -59,17 +59,12 @@ def fleet_sentence(days: pd.DataFrame) -> str:
     """The days on which cities are short of vans, worst first, from `planning.by_city`."""
     short = days[days["short"] > 0]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
-    note = (
-        f" The vans of {formatting.listed(unknown)} are not known." if unknown else ""
-    )
+    note = f"The vans of {formatting.listed(unknown)} are not known"
     if days["vans"].isna().all():
-        return (
-            f"The vans of {formatting.listed(unknown)} are not known, so no shortage is "
-            "shown."
-        )
+        return f"{note}, so no shortage is shown."
     if short.empty:
         if unknown:
-            return f"{note.strip()} Every other city has enough vans every day."
+            return f"{note}. Every other city has enough vans every day."
         return "Every city has enough vans every day."
     by_day = short.groupby("target_on")["short"].sum().sort_values(ascending=False)
     listed = [
@@ -78,7 +73,8 @@ def fleet_sentence(days: pd.DataFrame) -> str:
     ]
     more = len(by_day) - len(listed)
     rest = f", and {formatting.count(more, 'day')} more" if more else ""
-    return f"Vans short: {'; '.join(listed)}{rest}.{note}"
+    ending = f" {note}." if unknown else ""
+    return f"Vans short: {'; '.join(listed)}{rest}.{ending}"
 
 
 def _short_day(day: pd.Timestamp, cities: pd.DataFrame) -> str:

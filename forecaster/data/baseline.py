@@ -1,9 +1,10 @@
 """The baseline forecast, which the network corrects; all in log counts.
 
-It is a weighted mean of two forecasts from the depot's own weeks: the last four same weekdays
-without their extremes (`inputs.TRIMMED_SHARE`), and a level and weekday profile by exponential smoothing (Brown,
-Statistical Forecasting for Inventory Control, 1959). Several rates of the level are
-averaged, so that none has to be chosen for a depot with a short history.
+It is a weighted mean (`inputs.TRIMMED_SHARE`) of two forecasts from the depot's own weeks:
+the last four same weekdays without their extremes, and a level and weekday profile by
+exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Several
+rates of the level are averaged, so that none has to be chosen for a depot with a short
+history.
 
 Its residuals, actual - baseline, show extraordinary days. They use only the trimmed weekday
 mean, forecast one day ahead.

@@ -97,13 +97,12 @@ def _end(
 ) -> None:
     with engine.begin() as connection:
         runs.end_run(connection, run.run_id, state, run.metrics, error)
-    # Details may name thousands of depots.
-    fields = {k: v for k, v in run.metrics.items() if k not in DETAILS}
-    if error is not None:
-        fields = {}
-    if run.is_step and error is not None:
+    if error is None:
+        # Details may name thousands of depots.
+        fields = {k: v for k, v in run.metrics.items() if k not in DETAILS}
+    else:
         # The error of a top-level run is raised, and reported by its caller.
-        fields = {"error": error}
+        fields = {"error": error} if run.is_step else {}
     took_seconds = round(time.monotonic() - run.started_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
 

@@ -2,6 +2,7 @@
 
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,14 +37,21 @@ def add_depot(
 def add_champion(engine: sa.Engine, panel: Panel, folder: Path) -> Artefact:
     """A champion, "v", trained through the panel's last day; its file is in the folder."""
     made = make_artefact(panel)
-    path = artefact.save(made, folder)
-    with engine.begin() as connection:
-        models.add_model(
-            connection, version="v", trained_through=panel.origin, seed=0, data_watermark="",
-            filename=path.name, sha256=artefact.file_sha256(path), role="champion",
-            scores={},
-        )  # fmt: skip
+    save_model(engine, made, folder, role="champion", version="v")
     return made
+
+
+def save_model(engine: sa.Engine, made: Artefact, folder: Path, **columns: Any) -> Path:
+    """Saves an artefact and records it as a training does; the columns replace its own."""
+    path = artefact.save(made, folder)
+    own = {
+        "version": made.version, "trained_through": made.trained_through, "seed": 0,
+        "data_watermark": "", "scores": {},
+    }  # fmt: skip
+    file = {"filename": path.name, "sha256": artefact.file_sha256(path)}
+    with engine.begin() as connection:
+        models.add_model(connection, **own | file | columns)
+    return path
 
 
 def add_orders(

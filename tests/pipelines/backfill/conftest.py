@@ -6,14 +6,13 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from forecaster.inference import artefact
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.schema import models as models_table
 from pipelines.settings import Settings
 from pipelines.store import models
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_fleet, save_model
 
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
@@ -59,13 +58,8 @@ def add_model(fleet, settings):
 
     def add(through, seed=0, role="evaluation"):
         made = make_artefact(read_panel(fleet, through), seed=seed)
-        path = artefact.save(made, settings.artefacts)
-        with fleet.begin() as connection:
-            models.add_model(
-                connection, version=made.version, trained_through=through, seed=seed,
-                data_watermark="", filename=path.name, role=role, scores={},
-                sha256=artefact.file_sha256(path),
-            )  # fmt: skip
+        columns = {"trained_through": through, "seed": seed, "role": role}
+        save_model(fleet, made, settings.artefacts, **columns)
         return made.version
 
     return add

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from forecaster.errors import BadInputError
-from forecaster.inference import artefact
 from pipelines.cli import models as commands
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
@@ -21,7 +20,7 @@ from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import canary, promotion
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_fleet, save_model
 
 pytestmark = pytest.mark.db
 
@@ -52,13 +51,7 @@ def publish(clean_engine, settings):
     """Records an artefact, as a training does."""
 
     def published(made, role="challenger"):
-        path = artefact.save(made, settings.artefacts)
-        with clean_engine.begin() as connection:
-            models.add_model(
-                connection, version=made.version, trained_through=made.trained_through,
-                data_watermark="", filename=path.name, seed=0, role=role,
-                sha256=artefact.file_sha256(path), scores=SCORES,
-            )  # fmt: skip
+        save_model(clean_engine, made, settings.artefacts, role=role, scores=SCORES)
         return made.version
 
     return published

@@ -1,12 +1,10 @@
 """A training is recorded with its scores beside those of the champions; no fit is run."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
 
-from forecaster.inference import artefact
 from forecaster.model.two_stage_fit import Recipe
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
@@ -15,7 +13,7 @@ from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import train
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_fleet, save_model
 
 pytestmark = pytest.mark.db
 
@@ -56,15 +54,9 @@ def trained(fleet, tmp_path, monkeypatch):
 
 def publish(engine, settings, day, seed):
     """A champion that was trained through a day."""
-    panel = read_panel(engine, day)
-    made = replace(make_artefact(panel, seed=seed), trained_through=day)
-    path = artefact.save(made, settings.artefacts)
+    made = make_artefact(read_panel(engine, day), seed=seed)
+    path = save_model(engine, made, settings.artefacts, role="challenger")
     with engine.begin() as connection:
-        models.add_model(
-            connection, version=made.version, trained_through=day, data_watermark="",
-            filename=path.name, seed=0, role="challenger", scores={},
-            sha256=artefact.file_sha256(path),
-        )  # fmt: skip
         models.promote(connection, made.version, "for the test")
     return path
 
