@@ -1,0 +1,17 @@
+-- Takes everything of the first migration away but the tables and the triggers' functions;
+-- roles stay, because they belong to the whole cluster.
+
+do $$
+begin
+    if to_regrole('harbor_dashboard') is not null then
+        alter default privileges in schema {schema}
+            revoke select on tables from harbor_dashboard;
+        revoke select on all tables in schema {schema} from harbor_dashboard;
+        revoke usage on schema {schema} from harbor_dashboard;
+    end if;
+end $$;
+
+drop function add_overrides(jsonb, text, text);
+drop function save_city_settings(
+    text, integer, double precision, double precision, double precision, text, bigint);
+drop view events;
