@@ -1,6 +1,6 @@
 """Backtests forecasters over rolling origins and scores them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -22,6 +22,22 @@ class ScoredForecast:
     p10_dh: Float[np.ndarray, "depot horizon"]
     point_dh: Float[np.ndarray, "depot horizon"]
     p90_dh: Float[np.ndarray, "depot horizon"]
+
+    def of_depots(
+        self, depot_ids: Sequence[str], wanted: Sequence[str]
+    ) -> "ScoredForecast":
+        """Returns a row for each of the wanted depots, NaN for one that was not forecast."""
+        if depot_ids == wanted:
+            return self
+        row_of = {depot_id: row for row, depot_id in enumerate(depot_ids)}
+        rows = [row_of.get(depot_id, -1) for depot_id in wanted]
+        parts = (self.p10_dh, self.point_dh, self.p90_dh)
+        return ScoredForecast(
+            *(
+                np.pad(part, ((0, 1), (0, 0)), constant_values=np.nan)[rows]
+                for part in parts
+            )
+        )
 
 
 Forecaster = Callable[[Panel], ScoredForecast]
@@ -142,7 +158,8 @@ def run(
       panel: Panel with the actuals of every target; the forecasters never see them.
       split: From `split_holdout`, on this panel.
       forecasters: Forecasters by name; each is called once per origin.
-      panel_at: Returns the panel as known at an origin; by default `panel.as_of`.
+      panel_at: Returns the panel as known at an origin, perhaps of fewer depots; by default
+        `panel.as_of`.
     """
     panel_at = panel_at or panel.as_of
     actual = []
@@ -152,7 +169,10 @@ def run(
         actual.append(panel.demand_dt[:, first : first + split.horizon].astype(float))
         visible = panel_at(origin)
         for name, forecaster in forecasters.items():
-            forecasts[name].append(forecaster(visible))
+            forecast = forecaster(visible)
+            forecasts[name].append(
+                forecast.of_depots(visible.depot_ids, panel.depot_ids)
+            )
     actual_odh = np.stack(actual)
     return {
         name: BacktestForecasts(

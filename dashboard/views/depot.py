@@ -30,7 +30,8 @@ week, history = st.columns([2, 3], gap="large")
 with week:
     if ahead.empty:
         widgets.empty_state(
-            "This depot has no forecast yet. The next `harbor nightly` adds one."
+            "This depot has no forecast yet. The night after its first orders makes one, or "
+            "the night after a depots file has given it an `opened_on`."
         )
     else:
         widgets.key_figures(summaries.depot_figures(days))

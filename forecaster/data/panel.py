@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from forecaster.data.calendar import Calendar
 from forecaster.data.signals import Signals
@@ -131,17 +131,16 @@ class Panel:
             and self.signals.steps(first, self.n_steps + self.ahead),
         )
 
-    def part(self, first: int, end: int) -> "Panel":
-        """Returns the panel of the depots from row `first` to `end` (exclusive)."""
-        rows = slice(first, end)
+    def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "Panel":
+        """Returns the panel of some of the depots."""
         return replace(
             self,
-            depot_ids=self.depot_ids[rows],
-            cities=self.cities[rows],
+            depot_ids=tuple(np.array(self.depot_ids, object)[rows]),
+            cities=tuple(np.array(self.cities, object)[rows]),
             demand_dt=self.demand_dt[rows],
             closed_dt=self.closed_dt[rows],
             calendar=self.calendar.of_depots(rows),
-            source=None,
+            source=self.source and self.source.of_depots(rows),
             signals=self.signals and self.signals.of_depots(rows),
         )
 
@@ -156,6 +155,9 @@ class CalendarSource(Protocol):
 
     def same_events_known(self, earlier: date, later: date, until: date) -> bool:
         """Whether the same events, starting by `until`, were known at both origins."""
+
+    def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "CalendarSource":
+        """Returns the source of some of the depots."""
 
 
 def log_counts(

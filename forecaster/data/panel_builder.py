@@ -5,7 +5,7 @@ Separate from `panel`, because serving must not import pandas.
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,12 @@ class EventCalendarSource:
         """Whether the same events, starting by `until`, were known at both origins."""
         differs = self._announced_at(earlier) != self._announced_at(later)
         return not (differs & (self._starts <= np.datetime64(until))).any()
+
+    def of_depots(
+        self, rows: slice | Int[np.ndarray, " some"]
+    ) -> "EventCalendarSource":
+        """Returns the source of some of the depots."""
+        return replace(self, depots=self.depots.iloc[rows])
 
     def changes_after(self, day: date) -> bool:
         """Whether an event was announced, corrected or withdrawn after a day."""

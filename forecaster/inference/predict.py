@@ -131,7 +131,7 @@ def _predict_pass(
         panel.last(receptive_field_days(artefact) + n_origins - 1), own_d
     )
     chunks = [
-        panel.part(first, first + DEPOTS_PER_CHUNK)
+        panel.of_depots(slice(first, first + DEPOTS_PER_CHUNK))
         for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK)
     ]
     predictor = _Predictor(artefact, n_origins)

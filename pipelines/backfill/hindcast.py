@@ -1,7 +1,8 @@
 """Runs the forecast slots of a plan: grouped by model and vintage, written one by one.
 
 A vintage is what was known at an origin. Origins share one if the last of them knew the same
-of their common past as the others did; they are forecast in one pass over its panel.
+of their common past as the others did, and had the same depots; they are forecast in one pass
+over its panel.
 """
 
 from collections.abc import Iterator, Sequence
@@ -70,6 +71,7 @@ class Hindcaster:
         return [
             *((first_origin(known_at, zone), day) for known_at, day in corrections),
             *((day, date.min) for day in backfill_inputs.announced(connection)),
+            *((day, date.min) for day in backfill_inputs.first_counts(connection)),
         ]
 
     def forecast(

@@ -30,8 +30,9 @@ def list_depots(
 ) -> None:
     """Lists every depot with the last day of which its orders are known.
 
-    Flags: incomplete (first seen in orders, and described by no depots file), closed
-    (for good) or not open yet, and the weekdays on which it is closed.
+    Flags: incomplete (first seen in orders, and described by no depots file), not started (no
+    orders yet and no opening day, so that forecasts leave it out), closed (for good) or not
+    open yet, and the weekdays on which it is closed.
 
     Example: `harbor depots list --incomplete`
     """
@@ -51,10 +52,12 @@ def list_depots(
 
 
 def flags(depot: KnownDepot, today: date) -> list[str]:
-    """Flags of a depot: incomplete, closed, not yet open, closed weekdays."""
+    """Flags of a depot: incomplete, not started, closed, not yet open, closed weekdays."""
     names = []
     if not depot.is_complete:
         names.append("incomplete")
+    if not depot.has_started:
+        names.append("not started")
     if depot.closed_on is not None and depot.closed_on <= today:
         names.append(f"closed since {depot.closed_on}")
     if depot.opened_on is not None and depot.opened_on > today:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import DeviceError, HarborError, shortened_list
 from pipelines.cli.context import make_inbox, upgrade_embedded
-from pipelines.cli.findings import Finding
+from pipelines.cli.findings import Finding, not_started_depots
 from pipelines.cli.night_findings import check_nights
 from pipelines.cli.replica_finding import check_replica
 from pipelines.database import roles, schema_version
@@ -148,6 +148,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         odd = depot_store.far_from_their_city(connection)
         signals = summaries(connection, last_day_on, settings.horizon)
         unplaced = events.unplaced(connection, last_day_on or date.max)
+        not_started = depot_store.not_started(connection)
     if last_day_on is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
@@ -155,6 +156,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
     return [
         data_finding(last_day_on, settings.due_on(datetime.now(UTC), zones)),
         zone_finding(odd),
+        started_finding(not_started),
         _closed_days(engine, last_day_on),
         *signal_findings(signals),
         *event_findings(unplaced),
@@ -192,6 +194,16 @@ def zone_finding(odd: list[OddZone]) -> Finding:
         "timezone that is wrong in a depots file, and load it with 'harbor ingest'"
     )
     return Finding("time zones", False, message)
+
+
+def started_finding(not_started: list[str]) -> Finding:
+    """Names the depots that forecasts leave out; no failure, as they may be planned."""
+    if not not_started:
+        return Finding("depots", True, "have all started")
+    message = (
+        f"not started, and left out of forecasts: {not_started_depots(not_started)}"
+    )
+    return Finding("depots", True, message)
 
 
 def signal_findings(signals: list[SignalSummary]) -> list[Finding]:

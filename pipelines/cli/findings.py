@@ -1,6 +1,9 @@
-"""A finding of `harbor doctor`."""
+"""A finding of `harbor doctor`, and words that it shares with commands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from forecaster.errors import shortened_list
 
 
 @dataclass(frozen=True)
@@ -10,3 +13,11 @@ class Finding:
     check: str
     ok: bool
     message: str
+
+
+def not_started_depots(depot_ids: Sequence[str]) -> str:
+    """Names depots that forecasts leave out, and says what to do about them."""
+    return (
+        f"{shortened_list(depot_ids)}; they have no orders yet and no opened_on. Give those "
+        "that will open an opened_on in a depots file, and load it with 'harbor ingest'"
+    )

@@ -9,6 +9,7 @@ import typer
 
 from pipelines.cli.console import echo, show_csv, show_json, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
+from pipelines.cli.findings import not_started_depots
 
 
 def forecast(
@@ -51,6 +52,8 @@ def forecast(
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
+    if not_started := run.metrics.get("not_started_ids"):
+        echo(f"Not started, and left out: {not_started_depots(not_started)}.")
     if as_json:
         show_json(rows)
     elif as_csv:

@@ -1,4 +1,9 @@
-"""Reads panels, the data that a model sees from an origin; writes nothing."""
+"""Reads panels, the data that a model sees from an origin; writes nothing.
+
+A panel has the depots that have *started* by its origin: those with a count up to it, or with
+an opening day, before which they are closed. A depot that is only described is left out of
+whatever is made from the panel.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,7 +45,7 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
     with snapshot(engine) as connection:
         tables = store.read_panel_tables(connection, origin)
     start_on, demand_dt = _matrix(tables, origin)
-    return _assemble(tables, demand_dt, start_on)
+    return _newest_panel(tables, demand_dt, start_on)
 
 
 class PanelsAsKnown:
@@ -77,7 +82,7 @@ class PanelsAsKnown:
         Raises:
           NoDataError: there was no demand up to it.
         """
-        return _assemble(self._tables, self._until(origin), self._start_on)
+        return _newest_panel(self._tables, self._until(origin), self._start_on)
 
     def at(self, origin: date) -> Panel:
         """Returns the panel of an origin as known in the night after it.
@@ -93,7 +98,9 @@ class PanelsAsKnown:
         corrected.select(in_matrix).write(demand_dt, self._start_on)
         panel = self._as_known.as_of(origin)
         closed_dt = panel.closed_dt[:, : panel.n_steps]
-        return replace(panel, demand_dt=np.where(closed_dt, NOT_OBSERVED, demand_dt))
+        open_demand_dt = np.where(closed_dt, NOT_OBSERVED, demand_dt)
+        panel = replace(panel, demand_dt=open_demand_dt)
+        return _of_started_depots(panel, self._tables.depots, demand_dt)
 
     def _until(self, origin: date) -> np.ndarray:
         """The newest counts up to an origin, those of closed days included."""
@@ -164,7 +171,24 @@ def _day_counts(columns: CountColumns) -> DayCounts:
     return DayCounts(columns.row_n, columns.day_n, columns.orders_n)
 
 
+def _newest_panel(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
+    panel = _assemble(tables, demand_dt, start_on)
+    return _of_started_depots(panel, tables.depots, demand_dt)
+
+
+def _of_started_depots(
+    panel: Panel, depots: pd.DataFrame, demand_dt: np.ndarray
+) -> Panel:
+    """The panel of the depots that have a count, also on a closed day, or an opening day."""
+    has_opening_day_d = depots["opened_on"].notna().to_numpy()
+    has_started_d = has_opening_day_d | np.isfinite(demand_dt).any(axis=1)
+    if has_started_d.all():
+        return panel
+    return panel.of_depots(np.flatnonzero(has_started_d))
+
+
 def _assemble(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
+    """The panel of every depot."""
     return assemble_panel(
         tables.depots,
         demand_dt,

@@ -21,7 +21,7 @@ from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
-from pipelines.store import late_depots, models
+from pipelines.store import depots, late_depots, models
 from pipelines.store.models import Model
 
 log = structlog.get_logger()
@@ -74,6 +74,14 @@ def forecast_from(
     with measure_inference(run):
         result = infer.forecast(loaded, panel, conditions, point)
     write(engine, panel, result, str(model["version"]), now, zone, run)
+    if run is not None:
+        with engine.connect() as connection:
+            described = depots.depot_ids(connection)
+        if not_started := sorted(described - {*panel.depot_ids}):
+            run.metrics |= {
+                "not_started": len(not_started),
+                "not_started_ids": not_started,
+            }
     own = loaded.postprocessing.fallback_depots
     fallbacks = sorted({*own, *conditions.fallback_depots})
     if run is not None and fallbacks:

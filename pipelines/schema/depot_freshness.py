@@ -29,7 +29,8 @@ DEPOT_FRESHNESS = f"""
                count(*) filter (where day_on > seen.last_on) as missing
         from (select cast(:as_of as date) - n as day_on
               from generate_series(0, {LAST_DAY}) as n) recent
-        where day_on < (clock_timestamp() at time zone d.timezone)::date
+        where (seen.last_on is not null or d.opened_on is not null)
+          and day_on < (clock_timestamp() at time zone d.timezone)::date
           and not {is_closed("day_on")}
     ) due on true
 """
@@ -37,8 +38,8 @@ DEPOT_FRESHNESS = f"""
 
 - `last_on`: its newest day with a count; null where there is none.
 - `due_on`: the newest day on which it was open and that is over there; null where it was
-  not open for a fortnight.
+  not open for a fortnight, or has not started: no count, and no opening day.
 - `missing`: open days after `last_on`; 0 where there is no count.
 - `is_late`: its `due_on` has no count yet, and it had one in the fortnight before.
-- `is_silent`: it was open, and has had no count for longer, or never.
+- `is_silent`: it was open, and has had no count for longer, or none since its opening day.
 """

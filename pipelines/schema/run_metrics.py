@@ -10,6 +10,7 @@ COLUMNS = {"origin", "state"}
 DETAILS = {
     "by_run",
     "fallback_depot_ids",
+    "not_started_ids",
     "cache_hits",
     "cache_misses",
     "compilations",

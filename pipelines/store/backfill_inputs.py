@@ -75,6 +75,16 @@ def announced(connection: sa.Connection) -> list[date]:
     return list(connection.scalars(sa.text(statement)))
 
 
+def first_counts(connection: sa.Connection) -> list[date]:
+    """Days from which on panels have a depot that has no opening day: that of its first count."""
+    statement = (
+        "select distinct min(service_on) from demand_versions join depots using (depot_id) "
+        "where opened_on is null and superseded_at is null and orders is not null "
+        "group by depot_id"
+    )
+    return list(connection.scalars(sa.text(statement)))
+
+
 def first_observed(connection: sa.Connection) -> date | None:
     """The earliest day of which any depot's demand is known."""
     return connection.scalar(

@@ -30,6 +30,11 @@ class KnownDepot:
     is_complete: bool
     last_on: date | None
 
+    @property
+    def has_started(self) -> bool:
+        """Whether it has a count or an opening day; forecasts leave it out before."""
+        return self.last_on is not None or self.opened_on is not None
+
 
 FAR_FROM_THEIR_CITY = """
 with usual as (
@@ -41,6 +46,16 @@ from depots d join usual using (city)
 where abs(extract(epoch from (now() at time zone d.timezone)
                              - (now() at time zone usual.timezone))) >= 3 * 3600
 order by d.depot_id
+"""
+
+
+# Those that are closed for good are not waited for.
+NOT_STARTED = """
+select depot_id from depots d
+where opened_on is null and closed_on is null and not exists (
+    select from demand_versions v
+    where v.depot_id = d.depot_id and v.superseded_at is null and v.orders is not null)
+order by depot_id
 """
 
 
@@ -57,6 +72,11 @@ class OddZone:
 def depot_ids(connection: sa.Connection) -> set[str]:
     """Every depot's id."""
     return set(connection.scalars(sa.select(depots.c.depot_id)))
+
+
+def not_started(connection: sa.Connection) -> list[str]:
+    """Depots that are described, but have neither a count nor an opening or closing day."""
+    return list(connection.scalars(sa.text(NOT_STARTED)))
 
 
 def far_from_their_city(connection: sa.Connection) -> list[OddZone]:

@@ -226,7 +226,7 @@ def test_a_part_of_the_calendar_keeps_its_values():
         value=2.0
     )
     panel = panel_of(make_depots(4), make_demand(4, 60), events)
-    last, part = panel.last(57), panel.part(1, 2)
+    last, part = panel.last(57), panel.of_depots(slice(1, 2))
     assert last.calendar.value_of("promotion")[last.calendar.group_d][1, 2] == 2.0
     assert part.calendar.value_of("promotion")[part.calendar.group_d][0, 5] == 2.0
 

@@ -114,7 +114,7 @@ def test_the_last_steps_and_some_depots_keep_their_values():
         ("booked", "D0", None, day(35), 3.0, None),
     ]
     panel = panel_of(make_signals(*rows))
-    last, part = panel.last(10), panel.part(2, 4)
+    last, part = panel.last(10), panel.of_depots(slice(2, 4))
     for days in (1, 2, 3, 5, 6):
         whole = panel.signals.known_ahead(days)
         np.testing.assert_array_equal(last.signals.known_ahead(days), whole[:, :, 20:])

@@ -12,6 +12,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, events, forecasts
 from tests.pipelines.backfill.conftest import LAST, NOW, UTC_ZONE, days_before
+from tests.pipelines.make import add_depot
 
 ORIGIN = days_before(20)
 
@@ -108,6 +109,20 @@ def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
         morning,
     )  # fmt: skip
     announce(fleet, days_before(10), days_before(14))
+    # First heard of on a day between the origins: until then it is in no forecast.
+    with fleet.begin() as connection:
+        add_depot(connection, "new")
+        rows = [
+            {
+                "depot_id": "new",
+                "service_on": days_before(ago),
+                "orders": 9,
+                "file_id": 1,
+            }
+            for ago in range(13, -1, -1)
+        ]
+        connection.execute(sa.insert(daily_counts), rows)
+    counting.rebuild(fleet, NOW)
     apply(fleet, settings, days_before(20), days_before(11))
 
     loaded = artefact.load(settings.artefacts / f"{version}.npz")
@@ -116,6 +131,7 @@ def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
         alone = infer.forecast(loaded, panels.at(days_before(ago)))
         expected = np.stack([alone.p10_dh, alone.p50_dh, alone.p90_dh], axis=-1)
         found = stored(fleet, days_before(ago))[version]
+        assert len(found) == 7 * (4 if ago <= 13 else 3)
         np.testing.assert_allclose(found, expected.reshape(-1, 3), rtol=2e-3)
 
 

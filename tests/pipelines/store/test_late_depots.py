@@ -62,6 +62,17 @@ def test_a_depot_is_late_that_lacks_the_last_day_it_was_open(
     assert oldest == (SUNDAY - behind * A_DAY if found else SUNDAY)
 
 
+@pytest.mark.parametrize(("opened_on", "expected"), [(None, 0), (SUNDAY, 1)])
+def test_a_depot_without_a_count_is_expected_from_its_opening_day(
+    connection, opened_on, expected
+):
+    add_depot(connection, "A", opened_on=opened_on)
+    found = late_depots.by_city(connection, SUNDAY)
+    assert sum(city.late for city in found) == 0
+    silent = sa.text(f"{late_depots.FRESHNESS} select is_silent from fresh")
+    assert connection.scalars(silent, {"as_of": SUNDAY}).all() == [bool(expected)]
+
+
 def test_a_day_that_is_not_over_at_a_depot_is_not_missing_there(connection):
     add_depot(connection, "A")
     today = connection.scalar(

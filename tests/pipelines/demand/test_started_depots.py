@@ -1,0 +1,188 @@
+"""A depot without orders and without an opening day is left out until it has one of them."""
+
+import json
+from datetime import timedelta
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
+
+from forecaster.backtest import ScoredForecast, run, split_holdout
+from pipelines.cli import app
+from pipelines.cli.doctor_findings import started_finding
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.schema import daily_counts, forecast_totals, forecasts
+from pipelines.store import late_depots
+from pipelines.store.depots import not_started
+from tests.pipelines.demand.test_panels import DAYS, LAST, ZONE, morning_after
+from tests.pipelines.make import START, add_champion, add_depot, add_fleet
+
+pytestmark = pytest.mark.db
+
+YOUNG_FROM = LAST - timedelta(days=9)
+
+
+def add_counts(connection, depot_id, first, orders):
+    n_days = (LAST - first).days + 1
+    rows = [
+        {
+            "depot_id": depot_id,
+            "service_on": first + timedelta(days=day),
+            "orders": orders,
+        }
+        for day in range(n_days)
+    ]
+    connection.execute(sa.insert(daily_counts), [{**row, "file_id": 1} for row in rows])
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    """Two old depots, and one of each kind that is new, planned or dead."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+        add_depot(connection, "described")
+        add_depot(connection, "no counts")
+        add_counts(connection, "no counts", YOUNG_FROM, None)
+        add_depot(connection, "opens", opened_on=LAST + timedelta(days=4))
+        add_depot(connection, "rests", closed_weekdays=[1, 2, 3, 4, 5, 6, 7])
+        add_counts(connection, "rests", LAST, 3)
+        add_depot(connection, "young", opened_on=None)
+        add_counts(connection, "young", YOUNG_FROM, 9)
+        add_depot(connection, "zeros")
+        add_counts(connection, "zeros", YOUNG_FROM, 0)
+    counting.rebuild(clean_engine, morning_after(LAST))
+    return clean_engine
+
+
+def panels_of(engine, origin):
+    panels = PanelsAsKnown(engine, LAST, ZONE)
+    return (
+        read_panel(engine, origin),
+        panels.with_newest_counts(origin),
+        panels.at(origin),
+    )
+
+
+def test_a_panel_has_the_depots_that_have_started_by_its_origin(fleet):
+    for panel in panels_of(fleet, LAST):
+        assert panel.depot_ids == ("A0", "A1", "opens", "rests", "young", "zeros")
+        closed_ahead_d = panel.closed_dt[2, panel.n_steps :][:6]
+        assert closed_ahead_d.tolist() == [True, True, True, False, False, False]
+    for panel in panels_of(fleet, YOUNG_FROM - timedelta(days=1)):
+        assert panel.depot_ids == ("A0", "A1", "opens")
+        assert panel.demand_dt.shape[0] == panel.closed_dt.shape[0] == 3
+    assert panels_of(fleet, YOUNG_FROM)[2].depot_ids[-2:] == ("young", "zeros")
+
+
+def test_an_earlier_calendar_of_a_panel_is_that_of_its_depots(fleet):
+    """As an event announced within the panel makes the calendar be built again."""
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.text(
+                "insert into events (kind, starts_on, ends_on, depot_id, known_from, file_id) "
+                "values ('closed', :day, :day, 'young', :known_from, 1)"
+            ),
+            {"day": LAST - timedelta(days=2), "known_from": LAST - timedelta(days=5)},
+        )
+    panel = PanelsAsKnown(fleet, LAST, ZONE).at(LAST)
+    young, step = panel.depot_ids.index("young"), panel.step(LAST - timedelta(days=2))
+    assert panel.as_of(LAST).closed_dt[young, step]
+    assert not panel.as_of(LAST - timedelta(days=7)).closed_dt[young, step]
+
+
+def test_a_backtest_leaves_a_depot_out_until_it_has_started(fleet):
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    panel = panels.at(LAST)
+    split = split_holdout(panel, 14, 7, min_train_days=1)
+
+    def by_row(visible):
+        rows_dh = np.repeat(
+            np.arange(visible.n_depots, dtype=float)[:, None], 7, axis=1
+        )
+        return ScoredForecast(rows_dh, rows_dh, rows_dh)
+
+    point_odh = run(panel, split, {"by row": by_row}, panels.at)["by row"].point_odh
+    assert panel.depot_ids[4] == "young"
+    starts = split.origins.index(YOUNG_FROM)
+    assert starts == 5
+    assert np.isnan(point_odh[:starts, 3:]).all()
+    # "rests" has not started by then either: "young" is in the fourth row of the panel.
+    assert (point_odh[starts:, 4] == 3).all()
+    assert (point_odh[:, :3, 0] == [0, 1, 2]).all()
+
+
+def test_one_that_is_only_described_is_neither_expected_nor_late(fleet):
+    with fleet.begin() as connection:
+        (city,) = late_depots.by_city(connection, LAST)
+        # One rests every day, one opens later, and two have no count.
+        assert (city.expected, city.late) == (4, 0)
+        assert not_started(connection) == ["described", "no counts"]
+
+
+def test_totals_are_those_of_the_depots_that_have_started_and_the_others_are_named(
+    fleet, tmp_path, database_url, monkeypatch
+):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    add_champion(fleet, read_panel(fleet, LAST), tmp_path / "artefacts")
+
+    def harbor(*words):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        return done
+
+    told = harbor("forecast")
+    assert "Not started, and left out: described, no counts;" in told.stderr
+    with fleet.connect() as connection:
+        sums = connection.execute(
+            sa.select(forecasts.c.target_on, sa.func.sum(forecasts.c.point))
+            .group_by(forecasts.c.target_on).order_by(forecasts.c.target_on)
+        ).all()  # fmt: skip
+        depot_ids = set(connection.scalars(sa.select(forecasts.c.depot_id)))
+        totals = connection.execute(sa.select(forecast_totals)).all()
+        bases = connection.scalars(
+            sa.select(forecasts.c.basis).where(forecasts.c.depot_id == "opens")
+            .order_by(forecasts.c.target_on)
+        ).all()  # fmt: skip
+    assert depot_ids == {"A0", "A1", "opens", "rests", "young", "zeros"}
+    assert bases == ["closed"] * 3 + ["cold_start"] * 4
+
+    # Without the two, every number is the same.
+    with fleet.begin() as connection:
+        for table in ("demand_versions", "daily_counts", "depots"):
+            connection.execute(
+                sa.text(
+                    f"delete from {table} where depot_id in ('described', 'no counts')"
+                )
+            )
+    assert "Not started" not in harbor("forecast").stderr
+    with fleet.connect() as connection:
+        again = connection.execute(
+            sa.select(forecasts.c.target_on, sa.func.sum(forecasts.c.point))
+            .group_by(forecasts.c.target_on).order_by(forecasts.c.target_on)
+        ).all()  # fmt: skip
+        assert again == sums
+        assert connection.execute(sa.select(forecast_totals)).all() == totals
+
+
+def test_the_list_of_depots_and_the_doctor_name_them(fleet, database_url, monkeypatch):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    listed = CliRunner().invoke(app, ["depots", "list", "--json"]).stdout
+    flags = {each["depot_id"]: each["flags"] for each in json.loads(listed)}
+    named = [depot for depot, own in flags.items() if "not started" in own]
+    assert named == ["described", "no counts"]
+    finding = started_finding(named)
+    assert finding.ok
+    assert (
+        "left out of forecasts: described, no counts; they have no orders"
+        in finding.message
+    )
+
+
+def test_the_first_day_is_before_every_panel(fleet):
+    """Nothing is read of a depot that has not started on the first day of the counts."""
+    assert [panel.depot_ids for panel in panels_of(fleet, START)] == [
+        ("A0", "A1", "opens")
+    ] * 3
