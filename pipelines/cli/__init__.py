@@ -102,16 +102,13 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _leave)
     try:
         app()
-    except HarborError as error:
-        echo(f"harbor: {error}")
-        sys.exit(error.exit_code)
     except Exception as error:
         from pipelines.runs.error_messages import describe_error, is_expected
 
         if not is_expected(error):
             raise
         echo(f"harbor: {describe_error(error)}")
-        sys.exit(1)
+        sys.exit(error.exit_code if isinstance(error, HarborError) else 1)
     except SystemExit as end:
         # Typer turns Ctrl-C into this, without a word.
         if end.code == INTERRUPTED:

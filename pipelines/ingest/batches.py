@@ -62,10 +62,13 @@ def trim(cells: pa.Array) -> pa.Array:
 
 
 def cell_text(cell: pa.Scalar) -> str:
-    """Returns a cell as text for the quarantine."""
+    """Returns a cell as text for the quarantine; a moment beyond the year 9999 as a number."""
     if pa.types.is_floating(cell.type):
         cell = cell.cast(pa.string())
-    return storable(str(cell.as_py()))
+    try:
+        return storable(str(cell.as_py()))
+    except OverflowError:
+        return str(cell.value)
 
 
 def storable(text: str) -> str:

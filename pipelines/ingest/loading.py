@@ -1,7 +1,7 @@
 """Loads one file in one transaction: its row in `files`, its rows, and its quarantine."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -100,7 +100,7 @@ def load(
     if loaded is not None:
         n_rows = loaded.accepted + loaded.unchanged + loaded.rejected
         progress(request.source.size, n_rows)
-        return unchanged_report(request, loaded)
+        return _load_again(connection, request, loaded)
     (file_id,) = store.add_files(connection, [record])
     return _Loading(connection, request, file_id).run(progress)
 
@@ -120,6 +120,23 @@ def file_record(request: LoadRequest, accepted: int = 0) -> dict[str, object]:
         "unchanged": 0,
         "rejected": 0,
     }
+
+
+def _load_again(
+    connection: sa.Connection, request: LoadRequest, loaded: sa.Row[Any]
+) -> FileReport:
+    """Loads a file that is known: only its counts of days that are over by now are news."""
+    before = unchanged_report(request, loaded)
+    if request.file.mapping.schema is not DAILY:
+        return before
+    if not request.is_dry_run:
+        commit_order.block_new_runs(connection)
+    n_complete = store.complete_partial_counts(connection, loaded.file_id)
+    if not n_complete:
+        return before
+    counts = before.counts
+    renewed = Counts(n_complete, counts.unchanged - n_complete, counts.rejected)
+    return replace(before, state="loaded", counts=renewed)
 
 
 def unchanged_report(request: LoadRequest, loaded: sa.Row[Any]) -> FileReport:
@@ -161,11 +178,11 @@ class _Loading:
                 self._require_few_rejected()
             staging.write(chunk.rows)
             progress(chunk.size, chunk.n_rows + len(chunk.rejected))
-        self._require_rows()
         self._require_few_rejected()
         self.source.require_unchanged()
         frozen_before = order_retention.frozen_before(self.connection)
         n_frozen = staging.n_frozen(frozen_before)
+        n_partial = staging.n_partial(self.settings.timezone)
         accepted, moved = self._merge_rows(staging)
         staging.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
@@ -173,6 +190,17 @@ class _Loading:
             commit_order.block_new_runs(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
         notes = []
+        if not self.rows + self.rejected:
+            notes.append(
+                "It has no rows, and so says of no day that there were no orders; a daily "
+                "count of 0 says that."
+            )
+        if n_partial:
+            notes.append(
+                f"Counts of days that are not over at their depots: {n_partial:,}. They "
+                "are partial, and do not count until a file brings them again after the "
+                "day."
+            )
         if moved:
             notes.append(f"Orders moved to another depot or day: {moved:,}.")
         if n_frozen:
@@ -181,10 +209,14 @@ class _Loading:
                 "their orders were dropped (HARBOR_KEEP_ORDERS_DAYS), so the rows are not "
                 "counted."
             )
-        return self._report(counts, conventions, notes)
+        return self._report(counts, conventions, notes, n_partial)
 
     def _report(
-        self, counts: Counts, conventions: Conventions, more_notes: list[str]
+        self,
+        counts: Counts,
+        conventions: Conventions,
+        more_notes: list[str],
+        n_partial: int,
     ) -> FileReport:
         notes = list(
             file_notes(
@@ -198,7 +230,9 @@ class _Loading:
             )
         )
         path, kind = self.source.display_path, self.schema.name
-        return FileReport(path, kind, "loaded", counts, (*notes, *more_notes))
+        return FileReport(
+            path, kind, "loaded", counts, (*notes, *more_notes), partial=n_partial
+        )
 
     def _merge_rows(self, staging: store.StagingTable) -> tuple[int, int]:
         """Checks the order ids, and merges the rows into their table.
@@ -262,13 +296,6 @@ class _Loading:
             "the file, or say how it is written with --column, --date-format, --decimal "
             "or --encoding."
         )
-
-    def _require_rows(self) -> None:
-        if self.rows + self.rejected == 0:
-            raise RefusedFileError(
-                f"{self.source.name} has a header and no rows, so there is nothing "
-                "to load. Send it again when it has some."
-            )
 
 
 def merge_rows(

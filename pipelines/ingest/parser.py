@@ -25,11 +25,13 @@ from pipelines.ingest.file_schemas import SCHEMAS
 from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.parsing import Places
+from pipelines.ingest.refusals import ParserError
 from pipelines.ingest.sources import Source
 from pipelines.ingest.validation import Chunk, ParsedFile
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
+PROGRAM = "from pipelines.ingest import parser; parser.main()"
 
 
 class Parser:
@@ -95,10 +97,9 @@ class Parser:
     def _start(self) -> None:
         # In a session of its own: an interrupt is ours, and it ends with its connection.
         self._connection, child_end = Pipe()
-        program = "from pipelines.ingest import parser; parser.main()"
         arguments = [str(child_end.fileno()), str(self._memory_mib)]
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [sys.executable, "-c", program, *arguments],
+            [sys.executable, "-c", PROGRAM, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -130,8 +131,11 @@ class Parser:
             self._is_streaming = False
             raise RefusedFileError(message["refused"])
         if "mistake" in message:
-            raise RuntimeError(
-                f"The parser of {source.name} failed:\n{message['mistake']}"
+            self._is_streaming = False
+            lines = message["mistake"]
+            raise ParserError(
+                f"The parser of {source.name} failed: {lines[-1].strip()}.\n"
+                + "".join(lines)
             )
         return message
 
@@ -189,8 +193,8 @@ def _serve(connection: Connection) -> None:
             _send(connection, {"refused": str(error)})
         except (MemoryError, EOFError, ConnectionError):
             raise
-        except Exception:  # noqa: BLE001 - a mistake of ours, which the parent raises
-            _send(connection, {"mistake": traceback.format_exc()})
+        except Exception as error:  # noqa: BLE001 - a mistake of ours, which the parent raises
+            _send(connection, {"mistake": traceback.format_exception(error)})
 
 
 def _send_rows(connection: Connection, file: ParsedFile, places: Places | None) -> None:

@@ -193,7 +193,8 @@ def parse_day(cell: str, options: ParseOptions, ahead: int, since: date) -> date
 def parse_number(cell: str, options: ParseOptions) -> float:
     """Parses a number up to `MAX_NUMBER`, with or without thousands separators."""
     value = _decimal(cell, options.decimal)
-    if abs(value) > MAX_NUMBER:
+    # Unlike abs(), it does not round, which 1e1000000 is too large for.
+    if value.copy_abs() > MAX_NUMBER:
         raise ValueError(f"is larger than {MAX_NUMBER:,.0f}, either way")
     return float(value)
 

@@ -42,6 +42,7 @@ class FileReport:
       counts: Counts of its rows that are not blank.
       notes: Sentences on what was ignored, assumed or created.
       error: The reason if it was refused.
+      partial: Number of its daily counts whose days are not over.
     """
 
     path: str
@@ -50,12 +51,14 @@ class FileReport:
     counts: Counts = Counts()
     notes: tuple[str, ...] = ()
     error: str | None = None
+    partial: int = 0
 
     def as_json(self) -> dict[str, object]:
         """Returns its entry in what `harbor ingest --json` prints."""
         row = {"path": self.path, "kind": self.kind, "state": self.state}
         error = {} if self.error is None else {"error": self.error}
-        return {**row, **vars(self.counts), **error}
+        partial = {"partial": self.partial} if self.partial else {}
+        return {**row, **vars(self.counts), **partial, **error}
 
 
 @dataclass(frozen=True)

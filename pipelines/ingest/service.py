@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import sqlalchemy as sa
 import structlog
 
-from forecaster.errors import BadInputError, RefusedFileError
+from forecaster.errors import BadInputError
 from pipelines.ingest.inbox import DONE, move_to_done, wait_until_stable
 from pipelines.ingest.loading import LoadRequest, load
 from pipelines.ingest.options import (
@@ -21,6 +21,7 @@ from pipelines.ingest.options import (
     require_readable,
 )
 from pipelines.ingest.parser import Parser
+from pipelines.ingest.refusals import refusal
 from pipelines.ingest.report import FileReport, IngestReport, depot_notes
 from pipelines.ingest.small_files import (
     MAX_BATCH_FILES,
@@ -30,7 +31,13 @@ from pipelines.ingest.small_files import (
     parse_if_small,
 )
 from pipelines.ingest.sources import Source, Unreadable
-from pipelines.ingest.spool import SourceOrError, Spool
+from pipelines.ingest.spool import (
+    TEMPORARY_PREFIX,
+    SourceOrError,
+    Spool,
+    locked,
+    sweep_temporary_folders,
+)
 from pipelines.settings import Settings
 from pipelines.store import events
 from pipelines.store import ingest as store
@@ -98,7 +105,11 @@ def ingest(
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    with TemporaryDirectory(prefix="harbor-ingest-") as folder:
+    sweep_temporary_folders(Path(gettempdir()))
+    with (
+        TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder,
+        locked(Path(folder)),
+    ):
         spool = Spool(Path(folder), settings.max_file_mib << 20, query)
         sources = spool.find(paths, settings.inbox / DONE)
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
@@ -180,7 +191,8 @@ class _Ingestion:
                 try:
                     options = options_of_file(file, self.options, self.settings.sources)
                     mapping = self.parser.open(file, options, self.today).mapping
-                except RefusedFileError:
+                except Exception as error:  # noqa: BLE001 - it is told when the file is parsed
+                    refusal(file.name, error)
                     return set()
                 unused -= {column.name for column in mapping.schema.columns}
         return unused
@@ -202,7 +214,7 @@ class _Ingestion:
             parsed.mapping.require_used(unused_columns, file.name)
             request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
             return parse_if_small(request)
-        except RefusedFileError as error:
+        except Exception as error:  # noqa: BLE001 - the other files are loaded
             return self._refused(file, kind, error)
 
     def _fits_pending(self, parsed: LoadRequest | FileReport) -> bool:
@@ -240,16 +252,17 @@ class _Ingestion:
             with self.begin() as connection:
                 progress = partial(self._report_progress, source)
                 report = load(connection, request, progress)
-        except RefusedFileError as error:
+        except Exception as error:  # noqa: BLE001 - the other files are loaded
             report = self._refused(source, kind, error)
         self._add(source, report)
 
     def _refused(
-        self, source: Source, kind: str | None, error: RefusedFileError
+        self, source: Source, kind: str | None, error: Exception
     ) -> FileReport:
+        reason = refusal(source.name, error)
         if source.container is not None:
             self.incomplete.add(source.container.address)
-        return FileReport(source.display_path, kind, "refused", error=str(error))
+        return FileReport(source.display_path, kind, "refused", error=reason)
 
     def _add(self, source: Source | None, report: FileReport) -> None:
         """Adds the report of a file whose transaction is committed, or that has none."""

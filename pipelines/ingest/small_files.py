@@ -10,7 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 import sqlalchemy as sa
 
-from pipelines.ingest.file_schemas import SIGNALS
+from pipelines.ingest.file_schemas import DAILY, SIGNALS
 from pipelines.ingest.loading import (
     BufferedFile,
     LoadRequest,
@@ -80,6 +80,8 @@ def load_batch(
     new = [index for index, key in enumerate(keys) if key not in loaded]
     if len({keys[index] for index in new}) < len(new):
         raise BatchNotPossibleError
+    if loaded and requests[0].file.mapping.schema is DAILY:
+        raise BatchNotPossibleError
     if new:
         if not requests[0].is_dry_run:
             commit_order.block_new_runs(connection)
@@ -116,6 +118,8 @@ def _add_rows(
     ]
     staging.write(as_csv(pa.concat_tables(tables)))
     if staging.n_frozen(order_retention.frozen_before(connection)):
+        raise BatchNotPossibleError
+    if staging.n_partial(settings.timezone):
         raise BatchNotPossibleError
     with order_counts.mark_changed_days(connection, schema.table):
         n_added = staging.add_new(schema.key, options.id_namespace)

@@ -3,13 +3,19 @@
 Standard input, http(s):// URLs, the rows of a query and the files in a .zip are copied.
 """
 
+import errno
+import fcntl
 import http.client
+import os
+import shutil
 import sys
+import time
 import urllib.request
 import zipfile
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from operator import attrgetter
@@ -21,6 +27,7 @@ import pyarrow as pa
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.database_source import write_rows
+from pipelines.ingest.refusals import refusal
 from pipelines.ingest.sources import (
     ARCHIVE_SUFFIX,
     SUFFIXES,
@@ -34,6 +41,8 @@ from pipelines.ingest.sources import (
 )
 
 STDIN = "-"
+TEMPORARY_PREFIX = "harbor-ingest-"
+MIN_AGE_S = 60
 COPY_BLOCK_BYTES = 1 << 20
 FETCH_TIMEOUT_S = 60
 SUFFIX_OF_TYPE = {
@@ -97,8 +106,8 @@ class Spool:
                 write_rows(location, self._query, path, display_path, self._max_bytes)
             else:
                 path, address = self._fetch(location, display_path), display_path
-        except RefusedFileError as error:
-            return Unreadable(display_path, str(error))
+        except Exception as error:  # noqa: BLE001 - the other files are read
+            return Unreadable(display_path, refusal(display_path, error))
         return local_source(path, display_path, address)
 
     def _copy_stdin(self) -> Path:
@@ -125,6 +134,7 @@ class Spool:
                 self._copy(response, path, display_path)
                 _require_complete(response)
         except (OSError, http.client.HTTPException, UnicodeError) as error:
+            _raise_if_disk_is_full(error)
             raise RefusedFileError(
                 f"{display_path} cannot be fetched: {_fetch_failure(error)}. Check the address, and whether this "
                 "machine may reach it."
@@ -140,8 +150,6 @@ class Spool:
             return
         try:
             yield from self._unpacked(file)
-        except RefusedFileError as error:
-            yield Unreadable(file.display_path, str(error))
         except (
             OSError,
             RuntimeError,
@@ -149,16 +157,27 @@ class Spool:
             zlib.error,
             pa.ArrowException,
         ) as error:
+            _raise_if_disk_is_full(error)
             yield Unreadable(
                 file.display_path,
                 f"{file.name} cannot be unpacked: {first_line(error)}. Send an "
                 "intact zip without a password.",
             )
+        except Exception as error:  # noqa: BLE001 - the other files are read
+            yield Unreadable(file.display_path, refusal(file.name, error))
 
     def _unpacked(self, archive: Source) -> Iterator[SourceOrError]:
         with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
-            inside = [info for info in packed.infolist() if _is_loadable(info.filename)]
-            if not inside:
+            entries = packed.infolist()
+            outside = [info.filename for info in entries if _leads_out(info.filename)]
+            inside = [info for info in entries if _is_loadable(info.filename)]
+            for name in outside:
+                reason = (
+                    f"{archive.name} has the entry {name}, whose path leads out of the "
+                    "archive, so it was skipped. Pack the file again, without '..'."
+                )
+                yield Unreadable(f"{archive.display_path}/{name}", reason)
+            if not inside and not outside:
                 raise RefusedFileError(
                     f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
                 )
@@ -204,6 +223,39 @@ class Spool:
         )
 
 
+def sweep_temporary_folders(parent: Path) -> None:
+    """Removes what ingests that were killed have left in the folder of temporary files.
+
+    Whoever uses such a folder holds a lock on it, which ends with its process.
+    """
+    for folder in parent.glob(f"{TEMPORARY_PREFIX}*"):
+        with suppress(OSError), locked(folder):
+            # One that was just made is locked in a moment.
+            if time.time() - folder.stat().st_mtime > MIN_AGE_S:
+                shutil.rmtree(folder)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Holds the lock of a temporary folder.
+
+    Raises:
+      BlockingIOError: another process holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _raise_if_disk_is_full(error: Exception) -> None:
+    """Raises an error that is no fault of the file, and that every other would meet."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        raise error
+
+
 def _require_complete(response: http.client.HTTPResponse) -> None:
     """Refuses a body shorter than its Content-Length, which reading in blocks lets pass.
 
@@ -232,7 +284,13 @@ def _is_workbook(path: Path) -> bool:
         return False  # Unpacking it will give the reason.
 
 
+def _leads_out(name: str) -> bool:
+    return ".." in name.split("/") or name.startswith("/")
+
+
 def _is_loadable(name: str) -> bool:
+    if _leads_out(name):
+        return False
     hidden = any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
     return not hidden and name.lower().endswith(SUFFIXES[:-1])
 

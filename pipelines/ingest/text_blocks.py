@@ -13,6 +13,13 @@ from pipelines.ingest.sources import Source, first_line
 BLOCK_BYTES = 8 << 20
 MAX_UNFINISHED_ROW_BYTES = 4 * BLOCK_BYTES
 START_CHARS = 4096
+ENCODING_OF_MARK = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks; that of UTF-32 begins with that of UTF-16, and so comes before it."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +131,12 @@ def _place(error: UnicodeError, line: int) -> str:
 def _require_text(start: bytes, source: Source) -> None:
     if b"\0" not in start[:START_CHARS]:
         return
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise RefusedFileError(
-            f"{source.name} is written in UTF-16. Pass --encoding utf-16."
-        )
+    for mark, encoding in ENCODING_OF_MARK.items():
+        if start.startswith(mark):
+            raise RefusedFileError(
+                f"{source.name} is written in {encoding.upper()}. Pass --encoding "
+                f"{encoding}."
+            )
     what = "Parquet" if start.startswith(b"PAR1") else "binary data"
     raise RefusedFileError(
         f"{source.name} is {what}, not text as its name says. Rename it, or export it "

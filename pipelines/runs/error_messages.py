@@ -33,7 +33,12 @@ UNUSABLE_PATH_ERRNOS = frozenset(
 
 
 def describe_error(error: BaseException) -> str:
-    """Returns the message for an error, as stored with the run."""
+    """Returns the message for an error, as stored with the run.
+
+    Where a full disk is behind it, as when the database ended for lack of room, that is
+    told.
+    """
+    error = _full_disk_behind(error) or error
     if isinstance(error, HarborError):
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -47,7 +52,8 @@ def describe_error(error: BaseException) -> str:
         if _is_full_checkpoint_disk(error)
         else str(error).strip().splitlines()[:1]
     )
-    message = ": ".join([type(error).__name__, *first]).rstrip(".")
+    kind = "The disk is full" if _is_full_disk(error) else type(error).__name__
+    message = ": ".join([kind, *first]).rstrip(".")
     return f"{message}. {_advice(error)}."
 
 
@@ -95,6 +101,13 @@ def _is_full_disk(error: BaseException) -> bool:
     if isinstance(cause, OSError):
         return cause.errno == errno.ENOSPC
     return isinstance(cause, DiskFull) or _is_full_checkpoint_disk(error)
+
+
+def _full_disk_behind(error: BaseException | None) -> BaseException | None:
+    """The full disk among an error and what it was raised from, or while handling it."""
+    while error is not None and not _is_full_disk(error):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _is_full_checkpoint_disk(error: BaseException) -> bool:

@@ -16,7 +16,8 @@ MAX_DAYS_LISTED = 20
 """Corrected days that a recount lists, newest first; each is a line in the log."""
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
-# outranks the counted orders. The table `zeros` is made by `observed_zeros`.
+# outranks the counted orders, unless it came before its day was over: it is partial then.
+# The table `zeros` is made by `observed_zeros`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
@@ -26,11 +27,21 @@ with local as (
     select depot_id, service_on, orders from order_counts where service_on >= :frozen
     union all
     select depot_id, day_on, 0 from zeros
+), loaded as (
+    select file_id, loaded_at, (loaded_at at time zone 'UTC')::date as loaded_on from files
+), from_files as (
+    select n.depot_id, n.service_on, n.orders
+    from daily_counts n
+    join depots d using (depot_id)
+    left join loaded l using (file_id)
+    -- The first condition alone is quick, and true of nearly all of them.
+    where n.service_on < l.loaded_on - 1 or l.loaded_at is null
+       or l.loaded_at >= (n.service_on + 1)::timestamp at time zone d.timezone
 )
 select depot_id, service_on,
        case when n.depot_id is not null then n.orders else f.orders end as orders
 from from_orders f
-full join daily_counts n using (depot_id, service_on)
+full join from_files n using (depot_id, service_on)
 join local using (depot_id)
 where service_on < local.today and service_on >= :frozen
 """

@@ -35,6 +35,22 @@ where service_on < :before and not exists (
 }
 """Number of rows that change nothing, by table; the orders of such days have been dropped."""
 
+PARTIAL_STAGED = """
+select count(*) from staging s left join depots d using (depot_id)
+where s.orders is not null and s.service_on
+      >= (clock_timestamp() at time zone coalesce(d.timezone, :timezone))::date
+"""
+# Of days that were not over when the file of the count came, and are over now.
+WAS_PARTIAL = """
+exists (
+    select from files f join depots d on d.depot_id = daily_counts.depot_id
+    cross join lateral (
+        select (daily_counts.service_on + 1)::timestamp at time zone d.timezone as ends_at
+    ) day
+    where f.file_id = daily_counts.file_id
+      and f.loaded_at < day.ends_at and day.ends_at <= clock_timestamp())
+"""
+
 FIRST_SEEN = """
 insert into depots (depot_id, name, city, timezone, country, is_complete)
 select id, id, :city, :timezone, :country, false
@@ -79,10 +95,25 @@ def add_files(
 def set_counts(
     connection: sa.Connection, file_id: int, counts: Mapping[str, int]
 ) -> None:
-    """Writes the counts of a file's rows, and now as the time of its load."""
+    """Writes counts of a file's rows, and now as the time of its load."""
     now = sa.func.clock_timestamp()
     statement = sa.update(files).where(files.c.file_id == file_id)
     connection.execute(statement.values(**counts, loaded_at=now))
+
+
+def complete_partial_counts(connection: sa.Connection, file_id: int) -> int:
+    """Makes the daily counts of a file that came again count, where their days are over.
+
+    Returns:
+      How many they are. The file counts as loaded now if there are any.
+    """
+    partial = sa.text(
+        f"select count(*) from daily_counts where file_id = :file_id and {WAS_PARTIAL}"
+    )
+    n_partial = int(connection.scalar(partial, {"file_id": file_id}) or 0)
+    if n_partial:
+        set_counts(connection, file_id, {})
+    return n_partial
 
 
 def add_first_seen(
@@ -185,6 +216,16 @@ class StagingTable:
         days = {"before": frozen_before}
         return int(self.connection.scalar(sa.text(statement), days) or 0)
 
+    def n_partial(self, timezone: str) -> int:
+        """Counts the daily counts of days that are not over at their depots.
+
+        `timezone` is that of depots which are not there yet.
+        """
+        if self.target.name != "daily_counts":
+            return 0
+        zone = {"timezone": timezone}
+        return int(self.connection.scalar(sa.text(PARTIAL_STAGED), zone) or 0)
+
     def n_orders(self) -> int:
         """Counts the distinct order ids."""
         ids = sa.select(self.temporary.c.order_id).distinct().subquery()
@@ -269,6 +310,9 @@ class StagingTable:
             return insert.on_conflict_do_nothing(index_elements=key)
         before = sa.tuple_(*(self.target.c[name] for name in values))
         after = sa.tuple_(*(insert.excluded[name] for name in values))
+        is_news = before.is_distinct_from(after)
+        if self.target.name == "daily_counts":
+            is_news |= sa.literal_column(WAS_PARTIAL, sa.Boolean)
         return insert.on_conflict_do_update(
             index_elements=key,
             set_={
@@ -276,8 +320,7 @@ class StagingTable:
                 for name in [*values, *extra]
                 if name not in key
             },
-            where=before.is_distinct_from(after)
-            & (sa.true() if over_later else self._is_not_later(insert)),
+            where=is_news & (sa.true() if over_later else self._is_not_later(insert)),
         )
 
     def _keep_superseded(self, last_rows: sa.Subquery, key: Sequence[str]) -> None:

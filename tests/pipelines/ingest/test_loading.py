@@ -4,14 +4,23 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
-from pipelines.ingest import FileOptions, ingest, loading, parquet, text_blocks
+from pipelines.ingest import (
+    Counts,
+    FileOptions,
+    ingest,
+    loading,
+    parquet,
+    parser,
+    text_blocks,
+)
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -188,8 +197,6 @@ def test_line_numbers_hold_over_blocks(clean_engine, tmp_path, monkeypatch):
     ("name", "content", "says"),
     [
         ("a.csv", b"", "a.csv is empty"),
-        ("a.csv", DAILY.encode(), "a.csv has a header and no rows"),
-        ("a.csv", (DAILY + ",,\n").encode(), "a.csv has a header and no rows"),
         ("a.csv", b"depot_id,date\nA,2024-01-01\n", "a.csv has no column 'orders'"),
         ("a.csv", b"\x89PNG\0\0", "a.csv is binary data"),
         (
@@ -281,10 +288,78 @@ def test_half_a_parquet_file_is_refused(clean_engine, tmp_path):
     assert "It may be cut short" in load_one(clean_engine, path).error
 
 
-def test_no_rows_of_parquet_are_refused(clean_engine, tmp_path):
+def test_a_header_without_rows_is_loaded_and_says_of_no_day_that_it_had_none(
+    clean_engine, tmp_path
+):
     none = pa.array([], pa.string())
-    path = write_parquet(tmp_path / "a.parquet", depot_id=none, date=none, orders=none)
-    assert "has a header and no rows" in load_one(clean_engine, path).error
+    for path in (
+        write_parquet(tmp_path / "a.parquet", depot_id=none, date=none, orders=none),
+        write(tmp_path / "b.csv", ORDERS),
+        write(tmp_path / "c.csv", DAILY + ",,\n"),
+    ):
+        file = load_one(clean_engine, path)
+        assert (file.state, file.counts) == ("loaded", Counts())
+        assert "says of no day that there were no orders" in file.notes[-1]
+    assert len(rows(clean_engine, "files")) == 3
+
+
+@pytest.mark.parametrize("memory_mib", [0, 768])
+@pytest.mark.parametrize("number", ["1e1000000", "9" * 100_000, "-1e1000000"])
+def test_a_number_too_large_for_any_computer_is_rejected(
+    clean_engine, tmp_path, number, memory_mib
+):
+    body = f"signal,depot_id,date,value\nbooked,A,2024-01-01,{number}\nbooked,A,2024-01-02,5\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n"))
+    settings = SETTINGS.model_copy(update={"parser_memory_mib": memory_mib})
+    path = str(write(tmp_path / "b.csv", body))
+    (file,) = ingest(clean_engine, [path], FileOptions(), settings, today=TODAY).files
+    assert vars(file.counts) == {"accepted": 1, "unchanged": 0, "rejected": 1}
+    ((line, column, value, reason),) = quarantined(clean_engine)
+    assert (line, column, value) == (2, "value", number[:500])
+    assert "is larger than" in reason
+
+
+def test_microseconds_that_are_nanoseconds_are_rejected(clean_engine, tmp_path):
+    moment = datetime(2024, 1, 1, 9, tzinfo=UTC)
+    wrong = int(moment.timestamp() * 1e9)
+    times = pa.array([wrong, wrong // 1000], pa.timestamp("us"))
+    for name, at in (("a", times), ("b", pc.assume_timezone(times, "UTC"))):
+        columns = {"order_id": [f"{name}1", f"{name}2"], "depot_id": ["A", "A"]}
+        path = write_parquet(tmp_path / f"{name}.parquet", **columns, ordered_at=at)
+        file = load_one(clean_engine, path)
+        assert vars(file.counts) == {"accepted": 1, "unchanged": 0, "rejected": 1}
+    assert (
+        quarantined(clean_engine)
+        == [(1, "ordered_at", str(wrong), "lies outside 1990-01-01 to 2026-06-03")] * 2
+    )
+
+
+@pytest.mark.parametrize("memory_mib", [0, 768])
+def test_a_file_that_breaks_its_parser_is_refused_and_the_others_go_in(
+    clean_engine, tmp_path, monkeypatch, memory_mib
+):
+    """A mistake of ours must not stop the night; here it is one in the Parquet reader."""
+    broken = write_parquet(
+        tmp_path / "b.parquet", depot_id=["A"], date=["2024-01-01"], orders=[1]
+    )
+    others = [
+        write(tmp_path / f"{name}.csv", f"{DAILY}{name},2024-01-01,1\n")
+        for name in "ac"
+    ]
+    settings = SETTINGS.model_copy(update={"parser_memory_mib": memory_mib})
+    breaks = "from pipelines.ingest import parquet; parquet._normalise = None"
+    monkeypatch.setattr(parquet, "_normalise", None)
+    monkeypatch.setattr(parser, "PROGRAM", f"{breaks}; {parser.PROGRAM}")
+    named = [str(path) for path in (broken, *others)]
+    with capture_logs() as logged:
+        report = ingest(clean_engine, named, FileOptions(), settings, today=TODAY)
+    assert [file.state for file in report.files] == ["loaded", "refused", "loaded"]
+    (refused,) = report.refused
+    assert "TypeError: 'NoneType' object is not callable." in refused.error
+    assert "\n" not in refused.error
+    (traceback,) = [line for line in logged if line["event"] == "traceback"]
+    assert "_normalise" in "".join(traceback["lines"])
+    assert [row[0] for row in rows(clean_engine, "daily_counts")] == ["a", "c"]
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_another_encoding_is_read_when_it_is_said(tmp_path):
         (b"\x89PNG\r\n\x1a\n\0\0\0", "x.csv is binary data, not text"),
         (b"PAR1\x15\x04\0\0", "x.csv is Parquet, not text"),
         (HEADER.encode("utf-16"), "--encoding utf-16"),
+        (HEADER.encode("utf-32"), "--encoding utf-32"),
         (f"{HEADER}\nA,x,1\nGen\xe8ve,x,1\n".encode("latin-1"), "not UTF-8 in line 3"),
     ],
 )

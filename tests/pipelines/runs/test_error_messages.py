@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from forecaster.errors import NoDataError
 from pipelines.runs.error_messages import describe_error, is_expected
+from pipelines.runs.locks import LostRunError
 
 CHECKPOINT = (
     'RESOURCE_EXHAUSTED: Error opening "zarr" driver: Error writing "bias/.zarray" in '
@@ -16,6 +17,12 @@ CHECKPOINT = (
     "No space left on device [tensorstore_spec='{}']"
 )
 """As TensorStore says it (shortened), 2026-11-21."""
+
+
+def raised_while_handling(error, before):
+    """An error as it is after another, which it hides."""
+    error.__context__ = before
+    return error
 
 
 def wrapped(error):
@@ -28,6 +35,11 @@ def wrapped(error):
         (OSError(errno.ENOSPC, "No space left on device"), True, "Make room"),
         (DiskFull("could not extend file"), True, "Make room"),
         (wrapped(DiskFull("could not extend file")), True, "Make room"),
+        (
+            raised_while_handling(LostRunError(), DiskFull("could not write to file")),
+            True,
+            "The disk is full: could not write to file. Make room",
+        ),
         (AdminShutdown("terminating connection"), True, "'harbor doctor'"),
         (wrapped(AdminShutdown("terminating connection")), True, "'harbor doctor'"),
         (OperationalError("select 1", {}, psycopg.OperationalError()), True, "doctor"),
@@ -45,7 +57,7 @@ def wrapped(error):
         (
             ValueError(CHECKPOINT),
             True,
-            "ValueError: No space left on device. Make room",
+            "The disk is full: No space left on device. Make room",
         ),
         (KeyError("depot"), False, "report it"),
         (NoDataError("There is none. Load it."), True, "Load it"),
