@@ -5,7 +5,4 @@ drop function harbor_mark_changed_days();
 drop function harbor_mark_all_if_zones_change();
 drop function harbor_mark_all_if_new_depots();
 drop function harbor_keep_superseded();
-drop function harbor_score_all();
-drop function harbor_score_changed_forecasts();
-drop function harbor_score_closed_days();
 drop function harbor_score_all_if_depots_close();

@@ -13,6 +13,7 @@ from forecaster.naive_forecasts import median4, seasonal_naive
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels
 from pipelines.store import forecasts as store
+from pipelines.store import scores_due
 
 
 def score_known_days(
@@ -33,12 +34,12 @@ def score_known_days(
       Number of depot-days scored.
     """
     with snapshot(engine) as connection:
-        due = store.scores_due_now(connection)
+        due = scores_due.read(connection)
         days_ahead = store.origins_to_score(connection, due)
     scored = _score_origins(engine, zone, days_ahead, read_panels) if days_ahead else 0
     # Last, so that an interrupted scoring is begun again.
     with engine.begin() as connection:
-        store.remove_due(connection, due)
+        scores_due.remove(connection, due)
     return scored
 
 

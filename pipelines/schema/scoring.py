@@ -38,7 +38,7 @@ sa.Index(
 sa.Index("ix_scores_origin_on", scores.c.origin_on, scores.c.target_on)
 
 # What must be compared with its scores: the forecasts of an origin, those of a target day,
-# or all of them where both are null. Marked by triggers, and by a count for its days.
+# or all of them where both are null. Marked by `store.scores_due`.
 scores_due = sa.Table(
     "scores_due",
     metadata,

@@ -106,8 +106,6 @@ insert into scores_due (target_on)
 select distinct service_on from demand_changes
 where service_on >= (select min(target_on) from forecasts)
 """
-# Tells the triggers of `demand_versions` that MARK_SCORES has marked the days already.
-SCORES_ARE_MARKED = "select set_config('harbor.scores_are_marked', :are_marked, true)"
 
 COUNT_CHANGES = """
 select count(*) filter (where before is null), count(before), min(service_on),
@@ -198,10 +196,8 @@ def recount(
     if new or corrected:
         commit_order.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
-        connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": "yes"})
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
-        connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": ""})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
     return DemandChange(new, corrected, first, last, left_old, corrected_days)
 

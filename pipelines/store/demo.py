@@ -19,7 +19,6 @@ from pipelines.schema import (
     run_lines,
     runs,
 )
-from pipelines.store.demand import SCORES_ARE_MARKED
 
 RECORDED_TIMES = (
     runs.c.started_at, runs.c.finished_at, run_lines.c.written_at, files.c.loaded_at,
@@ -63,8 +62,6 @@ def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> Non
 
     The login user's rights are used for what only planners write, where it has them.
     """
-    # The counts are the same, so no score is due again.
-    connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": "yes"})
     columns: tuple[sa.Column[Any], ...] = RECORDED_TIMES
     if may_plan(connection):
         connection.execute(sa.text("set local role none"))

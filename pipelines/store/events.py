@@ -10,6 +10,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
+from pipelines.store import scores_due
 from pipelines.store.ingest import StagingTable, lock, now
 
 # Columns that the file lacks; the rows keep their order.
@@ -118,6 +119,8 @@ def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> i
     appended = connection.execute(
         sa.text(APPEND), parameters, execution_options={"preserve_rowcount": True}
     )
+    changed = connection.scalars(sa.text("select event_id from event_changes"))
+    scores_due.mark_closures(connection, changed.all())
     connection.execute(sa.text("drop table event_changes"))
     return int(appended.rowcount)
 
@@ -172,4 +175,5 @@ def withdraw(
         event, version=event.version + 1, withdrawn=True, known_at=now, reason=reason
     )
     connection.execute(sa.insert(versions).values(**asdict(withdrawn)))
+    scores_due.mark_closures(connection, [event.event_id])
     return withdrawn

@@ -5,18 +5,18 @@ written by `score_origin`, with `insert into scores`.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 
-from pipelines.schema import forecast_totals, forecasts, scores, scores_due
+from pipelines.schema import forecast_totals, forecasts, scores
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
-from pipelines.store import score_totals
+from pipelines.store import score_totals, scores_due
 from pipelines.store.copying import copy_rows, copy_table
+from pipelines.store.scores_due import ScoresDue
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
 NAIVE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
@@ -66,6 +66,7 @@ def replace_forecasts(
     connection.execute(sa.delete(forecasts).where(*replaced))
     # copy forecasts (...) from stdin
     copy_table(connection, forecasts.name, FORECAST_COLUMNS, table)
+    scores_due.mark_origin(connection, origin)
     score_totals.renew_if_scored(connection, origin)
     return True
 
@@ -118,42 +119,6 @@ def read_totals(
     parameters = {"origin": origin, "model": model_version}
     rows = connection.execute(sa.text(TOTALS), parameters).mappings()
     return [dict(row) for row in rows]
-
-
-@dataclass(frozen=True)
-class ScoresDue:
-    """Changes since the last scoring.
-
-    Attributes:
-      due_ids: Rows of `scores_due`.
-      origins: Origins whose forecasts changed.
-      targets: Days whose actual or closing changed.
-      is_everything: Whether every forecast must be compared with its score.
-    """
-
-    due_ids: list[int]
-    origins: list[date]
-    targets: list[date]
-    is_everything: bool
-
-
-def scores_due_now(connection: sa.Connection) -> ScoresDue:
-    """Returns the changes since the last scoring."""
-    rows = connection.execute(sa.select(scores_due)).all()
-    return ScoresDue(
-        [row.due_id for row in rows],
-        sorted({row.origin_on for row in rows if row.origin_on is not None}),
-        sorted({row.target_on for row in rows if row.target_on is not None}),
-        any(row.origin_on is None and row.target_on is None for row in rows),
-    )
-
-
-def remove_due(connection: sa.Connection, due: ScoresDue) -> None:
-    """Removes what has been scored; what was marked meanwhile stays."""
-    done = scores_due.c.due_id == sa.func.any(
-        sa.literal(due.due_ids, sa.ARRAY(sa.BigInteger))
-    )
-    connection.execute(sa.delete(scores_due).where(done))
 
 
 def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, int]:

@@ -22,6 +22,7 @@ from pipelines.schema import (
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
+from pipelines.store.scores_due import mark_everything
 from tests.pipelines.make import START, add_fleet, forecast_table
 
 pytestmark = pytest.mark.db
@@ -138,6 +139,7 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
             connection.execute(
                 sa.update(demand_versions).where(mine).values(orders=orders)
             )
+            mark_everything(connection)
     assert scoring.score_known_days(fleet, UTC_ZONE) > 0
     assert_in_step(fleet)
 
@@ -145,6 +147,7 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
     with fleet.begin() as connection:
         gone = sa.update(depots).where(depots.c.depot_id == "A3")
         connection.execute(gone.values(closed_on=LAST - timedelta(days=10)))
+        mark_everything(connection)
     scoring.score_known_days(fleet, UTC_ZONE)
     assert_in_step(fleet)
 

@@ -1,5 +1,6 @@
 """Scored days: those that are known, and were open by all that is known now."""
 
+import random
 import statistics
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import scoring
+from pipelines.ingest import FileOptions, ingest
 from pipelines.schema import (
     daily_counts,
     depots,
@@ -19,9 +21,17 @@ from pipelines.schema import (
     scores,
     scores_due,
 )
+from pipelines.settings import Settings
+from pipelines.store import events as event_store
 from pipelines.store import forecasts as store
 from pipelines.store import models as model_store
-from tests.pipelines.make import START, add_fleet
+from pipelines.store.scores_due import (
+    ScoresDue,
+    mark_closures,
+    mark_everything,
+    mark_origin,
+)
+from tests.pipelines.make import START, add_fleet, forecast_table
 
 pytestmark = pytest.mark.db
 
@@ -51,6 +61,7 @@ def fleet(clean_engine):
                     "basis": "model", "is_live": True, "made_at": NOW,
                 }  # fmt: skip
                 connection.execute(sa.insert(forecasts), row)
+        mark_origin(connection, ORIGIN)
     counting.rebuild(clean_engine, NOW)
     return clean_engine
 
@@ -112,12 +123,14 @@ def test_a_closure_told_after_the_forecast_takes_its_scores_away(
         else:
             first_depot = sa.update(depots).where(depots.c.depot_id == "A0")
             connection.execute(first_depot.values(columns))
+        mark_everything(connection)
     assert scored(fleet) == EVERY - closed
     # And back, when it is taken back.
     with fleet.begin() as connection:
         connection.execute(sa.delete(events))
         open_again = {"closed_weekdays": [], "closed_on": None, "opened_on": None}
         connection.execute(sa.update(depots).values(open_again))
+        mark_everything(connection)
     assert scored(fleet) == EVERY
 
 
@@ -126,11 +139,13 @@ def test_a_closure_that_was_corrected_gives_the_scores_of_its_open_days_back(fle
     first = closure | {"starts_on": AHEAD[0], "ends_on": AHEAD[6]}
     with fleet.begin() as connection:
         connection.execute(sa.insert(event_versions), first)
+        mark_closures(connection, ["e"])
     assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD}
     corrected = first | {"ends_on": AHEAD[1], "version": 2}
     with fleet.begin() as connection:
         connection.execute(sa.update(event_versions).values(superseded_at=NOW))
         connection.execute(sa.insert(event_versions), corrected)
+        mark_closures(connection, ["e"])
     assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD[:2]}
 
 
@@ -177,6 +192,7 @@ def test_a_forecast_made_again_with_the_same_median_is_scored_again(fleet, made_
     scored(fleet)
     with fleet.begin() as connection:
         connection.execute(sa.update(forecasts).values(made_again))
+        mark_origin(connection, ORIGIN)
     assert scored(fleet) == EVERY
     before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "point": 1.5, "is_live": True}
     with fleet.connect() as connection:
@@ -237,36 +253,54 @@ def due(engine):
         return {tuple(row) for row in rows}
 
 
-def test_only_what_changed_is_due(fleet):
+def load(engine, folder, name, *lines):
+    """Loads a file as a person would."""
+    file = folder / name
+    file.write_text("\n".join(lines) + "\n")
+    ingest(engine, [str(file)], FileOptions(), Settings())
+
+
+def forecast_again(engine, p90, *, live=True, model="v"):
+    """Writes the forecasts of the origin once more."""
+    rows = [
+        (depot, ORIGIN, day, model, 1.0, 2.0, p90, 1.5, "model", live, NOW, None)
+        for depot in ("A0", "A1")
+        for day in AHEAD
+    ]
+    with engine.begin() as connection:
+        store.replace_forecasts(
+            connection, ORIGIN, model, forecast_table(rows), live=live, made_at=NOW
+        )
+
+
+def withdraw_event(engine, event_id):
+    with engine.begin() as connection:
+        newest = event_store.newest_locked(connection, event_id)
+        event_store.withdraw(connection, newest, "it rains", NOW)
+
+
+def test_only_what_changed_is_due(fleet, tmp_path):
     """A count of one day marks that day, new forecasts their origin, a closure its days."""
     scoring.score_known_days(fleet, UTC_ZONE)
     assert due(fleet) == set()
-    with fleet.begin() as connection:
-        of_a_day = daily_counts.c.service_on == AHEAD[2]
-        connection.execute(sa.update(daily_counts).where(of_a_day).values(orders=1))
+    load(fleet, tmp_path, "d.csv", "depot_id,date,orders", f"A0,{AHEAD[2]},1")
     counting.rebuild(fleet, NOW + timedelta(days=1))
-    assert due(fleet) == {(None, AHEAD[2])}
-    with fleet.begin() as connection:
-        connection.execute(sa.update(forecasts).values(p90=9.0))
-    assert due(fleet) == {(None, AHEAD[2]), (ORIGIN, None)}
-    closure = {
-        "event_id": "e", "kind": "closed", "depot_id": "A0", "file_id": 1,
-        "starts_on": AHEAD[5], "ends_on": FOREVER,
-    }  # fmt: skip
-    with fleet.begin() as connection:
-        connection.execute(sa.insert(event_versions), closure)
-        connection.execute(
-            sa.insert(event_versions), closure | {"event_id": "g", "kind": "game"}
-        )
-    assert due(fleet) == {
-        (None, AHEAD[2]), (ORIGIN, None), (None, AHEAD[5]), (None, AHEAD[6]),
-    }  # fmt: skip
-    with fleet.begin() as connection:
-        connection.execute(sa.update(depots).values(name="renamed"))
-    assert (None, None) not in due(fleet)
-    with fleet.begin() as connection:
-        connection.execute(sa.update(depots).values(closed_weekdays=[7]))
-    assert (None, None) in due(fleet)
+    expected = {(None, AHEAD[2])}
+    assert due(fleet) == expected
+    forecast_again(fleet, 9.0)
+    expected |= {(ORIGIN, None)}
+    assert due(fleet) == expected
+    columns = "event_id,kind,depot_id,starts_on,ends_on"
+    closure = f"e,closed,A0,{AHEAD[5]},{AHEAD[6] + timedelta(days=300)}"
+    load(fleet, tmp_path, "e.csv", columns, closure, f"g,game,A0,{AHEAD[0]},{AHEAD[1]}")
+    expected |= {(None, AHEAD[5]), (None, AHEAD[6])}
+    assert due(fleet) == expected
+    depot = "A0,{},Delft,UTC,NL,,{}"
+    columns = "depot_id,name,city,timezone,country,subdivision,closed_weekdays"
+    load(fleet, tmp_path, "a.csv", columns, depot.format("renamed", ""))
+    assert due(fleet) == expected
+    load(fleet, tmp_path, "b.csv", columns, depot.format("renamed", "sun"))
+    assert due(fleet) == expected | {(None, None)}
 
 
 def test_an_interrupted_scoring_is_begun_again(fleet, monkeypatch):
@@ -283,20 +317,60 @@ def test_an_interrupted_scoring_is_begun_again(fleet, monkeypatch):
     assert scored(fleet) == EVERY
 
 
-def test_a_scoring_of_what_changed_finds_what_one_of_everything_finds(fleet):
-    """Whatever is corrected: afterwards a comparison of all rows finds nothing."""
-    scoring.score_known_days(fleet, UTC_ZONE)
+@pytest.mark.parametrize("seed", range(4))
+def test_marks_are_never_missing(fleet, tmp_path, seed):
+    """Whoever writes: after a scoring of what was marked, comparing all rows finds nothing."""
+    rng = random.Random(seed)
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="w", trained_through=ORIGIN, seed=0, data_watermark="",
+            filename="", sha256="", role="retired", scores={},
+        )  # fmt: skip
+    daily, depots_of = "depot_id,date,orders", "depot_id,name,city,timezone,country,{}"
+    event = "event_id,kind,depot_id,city,starts_on,ends_on"
+
+    def any_day():
+        return rng.choice(AHEAD)
+
+    def close():
+        place = rng.choice(["A0,", ",Delft", ","])
+        kind, first = rng.choice(["closed", "closed", "game"]), any_day()
+        last = first + timedelta(days=rng.randrange(3))
+        load(fleet, tmp_path, "e.csv", event, f"e,{kind},{place},{first},{last}")
+
+    def reopen():
+        with fleet.connect() as connection:
+            known = {event.event_id for event in event_store.newest(connection)}
+        if known:
+            withdraw_event(fleet, rng.choice(sorted(known)))
+
+    def describe():
+        column, value = rng.choice(
+            [
+                ("closed_on", any_day()),
+                ("opened_on", any_day()),
+                ("closed_weekdays", "tue"),
+            ]
+        )
+        rows = f"A0,A0,{rng.choice(['Delft', 'Ghent'])},UTC,NL,{value}"
+        load(fleet, tmp_path, "p.csv", depots_of.format(column), rows)
+
     changes = (
-        sa.update(daily_counts).values(orders=3),
-        sa.delete(forecasts).where(forecasts.c.target_on == AHEAD[1]),
-        sa.update(depots).values(closed_on=AHEAD[4]),
-        sa.update(forecasts).values(is_live=False),
-    )
-    for night, change in enumerate(changes, start=1):
-        with fleet.begin() as connection:
-            connection.execute(change)
-        counting.rebuild(fleet, NOW + timedelta(days=night))
+        lambda: load(
+            fleet, tmp_path, "d.csv", daily, f"A0,{any_day()},{rng.randrange(50)}"
+        ),
+        lambda: load(fleet, tmp_path, "n.csv", daily, f"A1,{any_day()},"),
+        lambda: forecast_again(
+            fleet, rng.uniform(3, 9), live=rng.random() < 0.5, model=rng.choice("vw")
+        ),
+        close, reopen, describe,
+    )  # fmt: skip
+    scoring.score_known_days(fleet, UTC_ZONE)
+    for hour in range(1, 25):
+        # One at a time: the mark of one change would hide that another's is missing.
+        rng.choices(changes, weights=(2, 1, 2, 3, 2, 1))[0]()
+        counting.rebuild(fleet, NOW + timedelta(hours=hour))
         scoring.score_known_days(fleet, UTC_ZONE)
-        everything = store.ScoresDue([0], [], [], is_everything=True)
+        everything = ScoresDue([0], [], [], is_everything=True)
         with fleet.connect() as connection:
             assert store.origins_to_score(connection, everything) == {}
