@@ -11,6 +11,10 @@ over the depot-days that both models forecast.
 import argparse
 import importlib
 import json
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,11 +25,18 @@ from forecaster import backtest, metrics
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.model.two_stage_fit import watermark
+from pipelines.cli.context import open_context
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
 from tests.benchmarks import ratios
-from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import Forecasts, Peer, PeerRun, naive, with_actuals
-from tests.benchmarks.table import markdown
+from tests.benchmarks.peers import (
+    Forecasts,
+    Peer,
+    PeerRun,
+    naive_forecast,
+    with_actuals,
+)
 
 HOLDOUT_DAYS, HORIZON = 30, 7
 OWN = "gru"
@@ -44,6 +55,13 @@ TARGETS = {
     "the best statistical model": (("auto_ets", "theta", *NAIVE_FORECASTS), 0.85),
     "LightGBM": (("light_gbm",), 0.97),
 }
+COLUMNS = {
+    "mape": ("MAPE %", ".2f"), "mape_ratio": ("gru / model", ".3f"), "wape": ("WAPE %", ".2f"),
+    "wape_ratio": ("gru / model", ".3f"), "bias": ("bias %", ".2f"), "mase": ("MASE", ".3f"),
+    "coverage80": ("80 % band", ".3f"), "train_seconds": ("train s", ".0f"),
+    "forecast_seconds": ("forecast s", ".1f"), "days": ("days", ","),
+}  # fmt: skip
+"""Headings and formats of the table, by score."""
 
 
 def main() -> None:
@@ -63,6 +81,16 @@ def main() -> None:
         print(table_of(result))
         ratio_by_name |= _ratios(folder.name, result)
     ratios.write(args.json, "accuracy", ratio_by_name)
+
+
+def panel_of(folder: Path) -> Panel:
+    """Ingests the files of a folder into a database of its own, and reads the panel back."""
+    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
+        os.environ["HARBOR_HOME"] = home
+        command = [sys.executable, "-m", "pipelines", "ingest", str(folder)]
+        subprocess.run(command, check=True)
+        with open_context() as context:
+            return read_panel(context.engine, counting.default_origin(context.engine))
 
 
 def _ratios(folder: str, result: dict[str, dict[str, Any]]) -> dict[str, float]:
@@ -124,7 +152,13 @@ def heading(panel: Panel, split: HoldoutSplit) -> str:
 
 def table_of(result: dict[str, dict[str, Any]]) -> str:
     """The table, and under it how far each target is."""
-    lines = [markdown(result), ""]
+    headings = ["model", *(heading for heading, _ in COLUMNS.values())]
+    lines = [f"| {' | '.join(headings)} |", f"|{'---|' * len(headings)}"]
+    for name in sorted(result, key=lambda name: result[name]["mape"]):
+        values = [(result[name][score], form) for score, (_, form) in COLUMNS.items()]
+        cells = ["–" if value is None else f"{value:{form}}" for value, form in values]
+        lines.append(f"| {' | '.join([name, *cells])} |")
+    lines.append("")
     for label, (names, target) in TARGETS.items():
         ratios = [result[name]["mape_ratio"] for name in names if name in result]
         if ratios:
@@ -176,7 +210,7 @@ def _run(
 
 def _peer(name: str) -> Peer:
     if name in NAIVE_FORECASTS:
-        return naive.baseline(name)
+        return naive_forecast(name)
     module, function = PEERS[name].split(":")
     return getattr(
         importlib.import_module(f"tests.benchmarks.peers.{module}"), function

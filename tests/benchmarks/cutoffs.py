@@ -34,7 +34,7 @@ from forecaster.data.panel import Panel
 from forecaster.inference.postprocessing import Postprocessing
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import Forecasts, naive, with_actuals
+from tests.benchmarks.peers import Forecasts, naive_forecast, with_actuals
 from tests.benchmarks.peers.harbor_fleet import (
     forecast_origins,
     quantiles_of,
@@ -170,7 +170,7 @@ def simple(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """Seasonal naive and the median of four same weekdays."""
     names = ("seasonal_naive", "median4")
     return {
-        name: ModelForecasts(naive.baseline(name)(panel, split).forecasts)
+        name: ModelForecasts(naive_forecast(name)(panel, split).forecasts)
         for name in names
     }
 

@@ -13,6 +13,8 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -75,29 +77,37 @@ def main() -> None:
     parser.add_argument("--visits", type=int, default=5)
     ratios.add_option(parser)
     args = parser.parse_args()
+    ratio_by_name = {}
+    with (
+        invented_fleet(args.depots, args.days) as (url, home),
+        browser.serving(url, home) as address,
+        sync_playwright() as playwright,
+    ):
+        chromium = browser.launch(playwright)
+        print(stamp())
+        print(f"{args.depots:,} depots × {args.days:,} days, seconds")
+        print("| page | cold | warm | warm, browser too |\n|---|---|---|---|")
+        for name, path in PAGES.items():
+            row, ratio = _row(chromium, name, address + path, args.visits)
+            print(row)
+            page = path.strip("/").split("?")[0] or "days_ahead"
+            ratio_by_name[f"{page}.of_frame"] = ratio
+        chromium.close()
+    ratios.write(args.json, "dashboard", ratio_by_name)
+
+
+@contextmanager
+def invented_fleet(n_depots: int, n_days: int) -> Iterator[tuple[str, Path]]:
+    """Invents a fleet inside an embedded Postgres of its own; yields its URL and home."""
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
         home = Path(folder)
         home.chmod(0o755)  # as root, the server's account must be able to enter
         with embedded.running(home) as url:
-            fill(url, args.depots, args.days)
-            with browser.serving(url, home) as address, sync_playwright() as playwright:
-                chromium = browser.launch(playwright)
-                print(stamp())
-                print(f"{args.depots:,} depots × {args.days:,} days, seconds")
-                print("| page | cold | warm | warm, browser too |\n|---|---|---|---|")
-                ratio_by_name = {}
-                for name, path in PAGES.items():
-                    row, ratio = _row(chromium, name, address + path, args.visits)
-                    print(row)
-                    ratio_by_name[
-                        f"{path.strip('/').split('?')[0] or 'days_ahead'}.of_frame"
-                    ] = ratio
-                chromium.close()
-    ratios.write(args.json, "dashboard", ratio_by_name)
+            _fill(url, n_depots, n_days)
+            yield url, home
 
 
-def fill(url: str, n_depots: int, n_days: int) -> None:
-    """Invents a fleet inside the database."""
+def _fill(url: str, n_depots: int, n_days: int) -> None:
     engine = sa.create_engine(url)
     migrate.upgrade(engine)
     last: date = datetime.now(UTC).date() - timedelta(days=1)

@@ -11,22 +11,18 @@ same database, over the same forecasts, and must say the same.
 import argparse
 import os
 import tempfile
-import time
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import sqlalchemy as sa
 
-from forecaster.inference import artefact, infer
+from forecaster.inference import infer
 from pipelines.backfill import BackfillRequest, apply_plan, make_plan
 from pipelines.cli.context import CommandContext, open_context
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast
 from pipelines.schema import depots
-from pipelines.store import models
 from pipelines.store.copying import copy_rows
 from tests.benchmarks import ratios
 from tests.benchmarks.invented import (
@@ -35,7 +31,8 @@ from tests.benchmarks.invented import (
     invented_artefact,
     invented_panel,
 )
-from tests.benchmarks.machine import stamp
+from tests.benchmarks.machine import stamp, timed
+from tests.pipelines.make import save_model
 
 N_DAYS = 548
 COUNTS = ("depot_id", "service_on", "orders", "file_id")
@@ -72,13 +69,11 @@ def _measure(
     singles = [last - timedelta(days=ago * 7) for ago in range(n_singles)]
     # The first looks the holidays up, which are kept.
     _single(context, singles[0])
-    single = (
-        _timed(lambda: [_single(context, origin) for origin in singles]) / n_singles
-    )
+    single = timed(lambda: [_single(context, origin) for origin in singles]) / n_singles
     single_forecasts = _stored(context, singles)
     panels = PanelsAsKnown(context.engine, last, context.settings.zone)
-    one_by_one = _timed(lambda: _one_by_one(context, panels, singles)) / n_singles
-    whole = _timed(lambda: _backfill(context, first, last))
+    one_by_one = timed(lambda: _one_by_one(context, panels, singles)) / n_singles
+    whole = timed(lambda: _backfill(context, first, last))
     np.testing.assert_allclose(_stored(context, singles), single_forecasts, rtol=5e-3)
     print(stamp())
     print(f"{n_depots:,} depots, {n_origins} origins, 7 days each")
@@ -150,25 +145,13 @@ def _fill(context: CommandContext, n_depots: int) -> date:
 def _add_model(context: CommandContext, through: date) -> None:
     """One of the size that is delivered, with the weights it began with."""
     model = invented_artefact(read_panel(context.engine, through))
-    path = artefact.save(model, Path(context.settings.artefacts))
-    with context.engine.begin() as connection:
-        models.add_model(
-            connection, version=model.version, trained_through=through, seed=0,
-            data_watermark="", filename=path.name, role="evaluation", scores={},
-            sha256=artefact.file_sha256(path),
-        )  # fmt: skip
+    save_model(context.engine, model, context.settings.artefacts, role="evaluation")
 
 
 def _stored(context: CommandContext, origins: list[date]) -> np.ndarray:
     with context.engine.connect() as connection:
         rows = connection.execute(sa.text(AS_STORED), {"origins": origins}).all()
     return np.array([tuple(row) for row in rows])
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def _now() -> datetime:

@@ -1,4 +1,4 @@
-"""The machine of a measurement in one line, and its speed now."""
+"""The machine of a measurement in one line, and a stopwatch."""
 
 import os
 import platform
@@ -6,11 +6,6 @@ import subprocess
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
-
-import numpy as np
-
-PRODUCT_SIZE = 2048
 
 
 def stamp() -> str:
@@ -35,36 +30,8 @@ def commit() -> str:
     return completed.stdout.strip()
 
 
-def product_seconds(size: int = PRODUCT_SIZE) -> float:
-    """Seconds of one large float32 matrix product by NumPy on all cores, now.
-
-    The unit in which seconds are kept, so that they mean the same on another machine.
-    """
-    left = np.random.default_rng(0).random((size, size), np.float32)
-    return _least_seconds(lambda: left @ left)
-
-
-def recurrent_seconds() -> float:
-    """Seconds of 100 small products by NumPy, each with its tanh, now.
-
-    The unit of what serves a recurrent network: a processor may be as quick as another in a
-    large product and take three times as long for these.
-    """
-    rng = np.random.default_rng(0)
-    kernel = rng.random((4, 96, 33), np.float32)
-    state = rng.random((4, 33, 128), np.float32)
-
-    def work() -> None:
-        for _ in range(100):
-            np.tanh(kernel @ state)
-
-    return _least_seconds(work, times=20)
-
-
-def _least_seconds(work: Callable[[], Any], times: int = 5) -> float:
-    taken = []
-    for _ in range(times):
-        started = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - started)
-    return min(taken)
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of the wall clock that a piece of work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started

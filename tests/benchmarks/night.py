@@ -1,6 +1,6 @@
 """Cost of a night, step by step, through the database; its training apart.
 
-    python -m tests.benchmarks.night [--depots 1000 10000] [--days N]
+    python -m tests.benchmarks.night [--depots 1000 10000] [--days N] [--target 100000]
 
 For each size a fleet is invented inside an embedded Postgres of its own: three years of
 daily counts, four weeks of forecasts and their scores. Then a night runs as it does every
@@ -10,11 +10,13 @@ which beats the champion, so that its canary runs.
 
 Seconds are of the wall clock and, because other programs may use the same cores, of the
 processor, Postgres included. Memory is the most that the night's process held in a step.
+What a step comes to at the target follows from the processor seconds of the last two sizes:
+on a straight line or by the power of the number of depots, whichever is more.
 """
 
 import argparse
+import math
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -26,8 +28,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.inference import artefact
-from pipelines.database import embedded
+from forecaster.inference.artefact import Artefact
 from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
@@ -37,9 +38,10 @@ from pipelines.settings import Settings, use_one_blas_thread
 from pipelines.store import models
 from pipelines.training import train as training
 from tests.benchmarks import ratios
-from tests.benchmarks.dashboard import fill
+from tests.benchmarks.dashboard import invented_fleet
 from tests.benchmarks.invented import invented_artefact
 from tests.benchmarks.machine import stamp
+from tests.pipelines.make import save_model
 
 MIB = 2**20
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -69,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--depots", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--days", type=int, default=3 * 365)
+    parser.add_argument("--target", type=int, default=100_000)
     ratios.add_option(parser)
     args = parser.parse_args()
     print(stamp(), flush=True)
@@ -78,7 +81,7 @@ def main() -> None:
         # In a process of its own, so that its memory is that of one night alone.
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             nights[n_depots] = process.submit(measure, n_depots, args.days).result()
-    print(table_of(nights))
+    print(table_of(nights, args.target))
     ratios.write(args.json, "night", ratios_of(nights))
 
 
@@ -91,9 +94,26 @@ def ratios_of(nights: dict[int, dict[str, Cost]]) -> dict[str, float]:
     }
 
 
-def table_of(nights: dict[int, dict[str, Cost]]) -> str:
-    """A row for each step: seconds, processor seconds and MiB at each size."""
+def growth(
+    depots: tuple[int, int], seconds: tuple[float, float], target: int
+) -> tuple[float, float]:
+    """The power of the number of depots by which a cost grew, and seconds at the target.
+
+    A power of 1 is in step with the fleet. The estimate is the larger of a straight line and
+    the power, and never below what was measured last.
+    """
+    (few, many), (before, after) = depots, seconds
+    power = math.log(after / before) / math.log(many / few)
+    line = after + (target - many) * (after - before) / (many - few)
+    return power, max(line, after * (target / many) ** power, after)
+
+
+def table_of(nights: dict[int, dict[str, Cost]], target: int) -> str:
+    """A row for each step: seconds, processor seconds and MiB, and the target's estimate."""
+    sizes = sorted(nights)[-2:]
     head = ["step", *(f"{n:,} depots: s · processor s · MiB" for n in nights)]
+    if len(sizes) > 1:
+        head.append(f"power · processor s at {target:,}")
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for name in next(iter(nights.values())):
         costs = [night[name] for night in nights.values()]
@@ -101,22 +121,23 @@ def table_of(nights: dict[int, dict[str, Cost]]) -> str:
             f"{cost.wall_s:.1f} · {cost.cpu_s:.1f} · {cost.peak_bytes / MIB:,.0f}"
             for cost in costs
         ]
+        seconds = [nights[size][name].cpu_s for size in sizes]
+        if len(sizes) > 1:
+            known = min(seconds) > 0  # the kernel counts in hundredths
+            estimate = growth((*sizes,), (*seconds,), target) if known else None
+            cells.append("{:.2f} · {:.0f}".format(*estimate) if estimate else "–")
         rows.append(f"| {' | '.join([name, *cells])} |")
     return "\n".join(rows)
 
 
 def measure(n_depots: int, n_days: int) -> dict[str, Cost]:
     """The cost of each step of one night, and of all of it."""
-    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
-        home = Path(folder)
-        home.chmod(0o755)  # as root, the server's account must be able to enter
-        with embedded.running(home) as url:
-            fill(url, n_depots, n_days)
-            engine = sa.create_engine(url)
-            last: date = datetime.now(UTC).date() - timedelta(days=1)
-            _prepare(engine, home, last)
-            costs = _night(engine, home, last + timedelta(days=1))
-            engine.dispose()
+    with invented_fleet(n_depots, n_days) as (url, home):
+        engine = sa.create_engine(url)
+        last: date = datetime.now(UTC).date() - timedelta(days=1)
+        _prepare(engine, home, last)
+        costs = _night(engine, home, last + timedelta(days=1))
+        engine.dispose()
     return costs
 
 
@@ -129,7 +150,7 @@ def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("vacuum analyze"))
     model = invented_artefact(read_panel(engine, last), MEMORY_DAYS)
-    _record(engine, home, model, last, mape=10.0)
+    _record(engine, home, model, mape=10.0)
     with engine.begin() as connection:
         models.promote(connection, model.version, "the first")
     inbox = home / "inbox"
@@ -138,17 +159,9 @@ def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
     (inbox / "daily.csv").write_text("\n".join(["depot_id,date,orders", *rows]) + "\n")
 
 
-def _record(
-    engine: sa.Engine, home: Path, model: artefact.Artefact, through: date, mape: float
-) -> None:
-    path = artefact.save(model, home / "artefacts")
+def _record(engine: sa.Engine, home: Path, model: Artefact, mape: float) -> None:
     scores = {"models": {"gru": {"mape": mape}, "seasonal_naive": {"mape": 20.0}}}
-    with engine.begin() as connection:
-        models.add_model(
-            connection, version=model.version, trained_through=through, seed=0,
-            data_watermark="", filename=path.name, role="challenger", scores=scores,
-            sha256=artefact.file_sha256(path),
-        )  # fmt: skip
+    save_model(engine, model, home / "artefacts", role="challenger", scores=scores)
 
 
 def _night(engine: sa.Engine, home: Path, origin: date) -> dict[str, Cost]:
@@ -177,7 +190,7 @@ def _learn_nothing(home: Path) -> Callable[..., None]:
         run, read_panels = others[-2:]
         panel = training.training_panel(engine, read_panels(), through)
         model = invented_artefact(panel, MEMORY_DAYS)
-        _record(engine, home, model, through, mape=9.0)
+        _record(engine, home, model, mape=9.0)
         run.metrics["model"] = model.version
 
     return train

@@ -17,20 +17,18 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from tests.benchmarks import ratios
 from tests.benchmarks.invented import invented_artefact, invented_panel
-from tests.benchmarks.machine import (
-    PRODUCT_SIZE,
-    product_seconds,
-    recurrent_seconds,
-    stamp,
-)
+from tests.benchmarks.machine import stamp, timed
 
 REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS = 120, 548, 200
 SERVED_DEPOTS = (120, 10_000)
 SERVED_DAYS = (REFERENCE_DAYS, 1_000)
 """Days of history: those of the reference, and a little more than can matter."""
 READ_DAYS = 40
+PRODUCT_SIZE = 2048
 MOST_DEPOTS = 100_000
 IMPORTS = 5
 TRAINED_DEPOTS = (100, 1_000, 10_000)
@@ -135,7 +133,7 @@ def serving(n_depots: int, n_days: int, context_days: int = READ_DAYS) -> Result
     assert "jax" not in sys.modules, "serving must not import JAX"
     return {
         "seconds": round(min(taken), 4),
-        "of_recurrent_steps": round(min(taken) / recurrent_seconds(), 3),
+        "of_recurrent_steps": round(min(taken) / _recurrent_seconds(), 3),
         # Of all cores together; another's work on this machine hardly lengthens it.
         "processor_seconds": round(min(of_cores), 4),
         "panel_mib": round((panel.demand_dt.nbytes + panel.closed_dt.nbytes) / 2**20),
@@ -230,19 +228,39 @@ def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
 
 def _matmul_peak() -> float:
     """Operations a second of a large float32 product by NumPy on all cores."""
-    return 2.0 * PRODUCT_SIZE**3 / product_seconds()
+    return 2.0 * PRODUCT_SIZE**3 / _product_seconds()
 
 
-def _timed(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+def _product_seconds() -> float:
+    """Seconds of one large float32 matrix product by NumPy on all cores, now.
+
+    The unit in which seconds are kept, so that they mean the same on another machine.
+    """
+    left = np.random.default_rng(0).random((PRODUCT_SIZE, PRODUCT_SIZE), np.float32)
+    return min(timed(lambda: left @ left) for _ in range(5))
+
+
+def _recurrent_seconds() -> float:
+    """Seconds of 100 small products by NumPy, each with its tanh, now.
+
+    The unit of what serves a recurrent network: a processor may be as quick as another in a
+    large product and take three times as long for these.
+    """
+    rng = np.random.default_rng(0)
+    kernel = rng.random((4, 96, 33), np.float32)
+    state = rng.random((4, 33, 128), np.float32)
+
+    def work() -> None:
+        for _ in range(100):
+            np.tanh(kernel @ state)
+
+    return min(timed(work) for _ in range(20))
 
 
 def _timed_twice(work: Callable[[], Any]) -> tuple[float, float]:
     """Seconds of the clock, and of all cores together."""
     before = time.process_time()
-    return _timed(work), time.process_time() - before
+    return timed(work), time.process_time() - before
 
 
 def _ratio(costs: list[float]) -> float:

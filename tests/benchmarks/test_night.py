@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.nightly.steps import STEPS
 from tests.benchmarks import night
-from tests.benchmarks.night import WHOLE, Cost
+from tests.benchmarks.night import WHOLE, Cost, growth
 
 ROUNDED = 0.05 * (len(STEPS) + 1)
 """Most by which seconds printed to a tenth differ from their sum."""
@@ -46,5 +46,21 @@ def test_the_table_and_the_ratios_are_of_all_sizes():
             WHOLE: Cost(9.0, 36.0, 8 * night.MIB),
         },
     }
-    assert "| score | 1.0 · 2.0 · 3 | 5.0 · 6.0 · 7 |" in night.table_of(nights)
+    table = night.table_of(nights, 1_000)
+    assert "| score | 1.0 · 2.0 · 3 | 5.0 · 6.0 · 7 | 0.48 · 46 |" in table
     assert night.ratios_of(nights) == {"growth": 9.0, "peak_mib": 8.0}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "power", "at_target"),
+    [
+        pytest.param((1.0, 10.0), 1.0, 100.0, id="in step with the depots"),
+        pytest.param((1.0, 100.0), 2.0, 10_000.0, id="by their square"),
+        pytest.param((2.0, 1.0), -0.30103, 1.0, id="noise is no gain"),
+        # 1 s that does not grow, and 1 s for each 1,000 depots.
+        pytest.param((2.0, 11.0), 0.74036, 101.0, id="with a part that does not grow"),
+    ],
+)
+def test_a_cost_is_followed_to_another_size(seconds, power, at_target):
+    found = growth((1_000, 10_000), seconds, 100_000)
+    assert found == pytest.approx((power, at_target), abs=1e-4)

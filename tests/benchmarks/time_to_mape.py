@@ -19,8 +19,7 @@ from forecaster.model.cpu_devices import use_all_cores
 from forecaster.model.two_stage_fit import Recipe, train_model
 from pipelines.training.backtesting import as_forecaster
 from tests.benchmarks import ratios
-from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
-from tests.benchmarks.fleets import panel_of
+from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON, panel_of
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import with_actuals
 from tests.benchmarks.peers.neural import UNITS, Settings, neural_gru

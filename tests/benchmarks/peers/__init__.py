@@ -4,11 +4,13 @@ Every peer takes the same panel and the same split, and gives one forecast per o
 the split that it forecast from; the others are NaN and are scored by nobody.
 """
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from forecaster import backtest
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 
@@ -41,6 +43,20 @@ def nothing(split: HoldoutSplit, n_depots: int) -> Forecasts:
     """No forecast from any origin yet."""
     shape = (len(split.origins), n_depots, split.horizon)
     return Forecasts(*(np.full(shape, np.nan) for _ in range(3)))
+
+
+def naive_forecast(name: str) -> Peer:
+    """The naive forecast of that name, which `harbor backtest` prints as well, as a peer."""
+
+    def run(panel: Panel, split: HoldoutSplit) -> PeerRun:
+        started = time.perf_counter()
+        forecasters = {name: backtest.naive_forecaster(name, split.horizon)}
+        made = backtest.run(panel, split, forecasters)[name]
+        seconds = time.perf_counter() - started
+        forecasts = Forecasts(made.p10_odh, made.point_odh, made.p90_odh)
+        return PeerRun(forecasts, 0.0, seconds, "nothing to tune")
+
+    return run
 
 
 def local_origins(split: HoldoutSplit) -> range:
