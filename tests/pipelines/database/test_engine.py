@@ -95,13 +95,16 @@ def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
     assert sum(waited) == timeout_s
 
 
-def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
+def test_a_newer_schema_is_named_by_doctor_and_not_upgraded(engine, database_url):
     set_to = sa.text("update alembic_version set version_num = :revision")
     now = schema_version.status(engine).revision
     with engine.begin() as connection:
         connection.execute(set_to, {"revision": "9999"})
     try:
         (finding,) = doctor_findings._database(Settings(database_url=database_url))
+        with pytest.raises(DatabaseError, match=r"older program.*newer release"):
+            migrate.upgrade(engine)
+        assert schema_version.status(engine).revision == "9999"
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})
@@ -109,36 +112,17 @@ def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
     assert re.search("older program.*newer release", finding.message)
 
 
-def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
-    set_to = sa.text("update alembic_version set version_num = :revision")
-    now = schema_version.status(engine).revision
-    with engine.begin() as connection:
-        connection.execute(set_to, {"revision": "9999"})
-    try:
-        with pytest.raises(DatabaseError, match=r"older program.*newer release"):
-            migrate.upgrade(engine)
-        assert schema_version.status(engine).revision == "9999"
-    finally:
-        with engine.begin() as connection:
-            connection.execute(set_to, {"revision": now})
-
-
 @pytest.mark.parametrize(
-    "url", ["nonsense", "mysql://a:secret@b/c", "postgresql://a:secret@b:port/c"]
+    ("url", "message"),
+    [
+        ("nonsense", "no address of a Postgres"),
+        ("mysql://a:s3cret@b/c", "no address of a Postgres"),
+        ("postgresql://a:s3cret@b:port/c", "no address of a Postgres"),
+        ("postgresql://a:sec@s3cret@127.0.0.1:1/c", "Write it as %40"),
+        ("postgresql://a:s3cret@127.0.0.1:1/c?nosuch=1", 'option "nosuch"'),
+    ],
 )
-def test_an_address_of_no_postgres_is_refused_without_its_password(url):
-    with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
+def test_an_address_that_cannot_be_used_is_refused_without_its_password(url, message):
+    with pytest.raises(DatabaseError, match=message) as refused:
         connect(url, 60, never)
-    assert "secret" not in str(refused.value)
-
-
-def test_a_password_with_an_at_sign_is_not_shown():
-    with pytest.raises(DatabaseError, match="Write it as %40") as refused:
-        connect("postgresql://a:sec@ret@127.0.0.1:1/c", 60, never)
-    assert "ret" not in str(refused.value)
-
-
-def test_an_option_that_no_postgres_has_is_named_without_the_password():
-    with pytest.raises(DatabaseError, match='option "nosuch"') as refused:
-        connect("postgresql://a:secret@127.0.0.1:1/c?nosuch=1", 60, never)
-    assert "secret" not in str(refused.value)
+    assert "s3cret" not in str(refused.value)

@@ -1,6 +1,6 @@
 """The privileges of owner, writer and reader."""
 
-from typing import ClassVar
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from dashboard.queries import database
-from forecaster.errors import DatabaseError, HarborError
+from forecaster.errors import DatabaseError
 from pipelines.cli import dashboard as dashboard_command
 from pipelines.cli.context import CommandContext, open_context
 from pipelines.database import migrate, roles
@@ -25,8 +25,8 @@ FILLED = sorted(set(EVERY) - {"overrides", "city_settings"})
 
 
 @pytest.fixture(scope="module", autouse=True)
-def grants(engine):
-    return roles.ensure(engine)
+def _grants(engine):
+    roles.ensure(engine)
 
 
 @pytest.fixture
@@ -55,13 +55,6 @@ def refused(connection, statement):
 
 def test_the_dashboard_uses_the_same_reader():
     assert database.ROLE == READER
-
-
-def test_both_roles_have_exactly_their_privileges(grants):
-    assert [(each.role, each.is_complete) for each in grants] == [
-        (WRITER, True),
-        (READER, True),
-    ]
 
 
 def test_the_writer_changes_rows_of_every_table_of_the_pipelines(as_role):
@@ -291,65 +284,45 @@ def test_a_role_with_a_password_connects_and_no_log_has_it(engine, database_url)
                 link.execute(f"alter role {role} nologin password null")
 
 
-class Started:
-    """A child process that ends at once, and its environment."""
+@pytest.fixture
+def served(database_url, tmp_path, monkeypatch):
+    """Serves the dashboard with settings, and returns the environment of its process."""
 
-    environment: ClassVar[dict[str, str]] = {}
-    status = 0
+    def serve(**settings):
+        environment = {}
 
-    def __init__(self, _arguments, env, **_):
-        self.environment.update(env)
+        def start(_arguments, env, **_):
+            environment.update(env)
+            return Mock(wait=lambda: 0)
 
-    def wait(self):
-        return self.status
+        given = Settings(home=tmp_path, **settings)
+        context = CommandContext(given, sa.create_engine(database_url))
+        with monkeypatch.context() as patch:
+            patch.setattr(dashboard_command.subprocess, "Popen", start)
+            for name in ("DATABASE", "REPLICA"):
+                patch.setenv(f"HARBOR_{name}_URL_FILE", "/of-the-parent")
+            dashboard_command.serve(context, "127.0.0.1", 8501)
+        assert not [name for name in environment if name.endswith("_URL_FILE")]
+        return environment
 
-    def terminate(self):
-        pass
+    return serve
 
 
-@pytest.mark.parametrize(("named", "user"), [(None, READER), ("{}", "harbor")])
-def test_the_embedded_dashboard_connects_as_the_reader(
-    database_url, tmp_path, monkeypatch, named, user
-):
-    """Of a Postgres of the user's own, the user that they have named."""
-    settings = Settings(home=tmp_path, database_url=named and database_url)
-    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
-    monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", "/of-the-parent")
-    context = CommandContext(settings, sa.create_engine(database_url))
-    dashboard_command.serve(context, "127.0.0.1", 8501)
-    assert sa.make_url(Started.environment["HARBOR_DATABASE_URL"]).username == user
-    assert "HARBOR_DATABASE_URL_FILE" not in Started.environment
-    assert "HARBOR_REPLICA_URL" not in Started.environment
+def test_the_embedded_dashboard_connects_as_the_reader(served, database_url):
+    """To a Postgres of the user's own it connects as the user that they have named."""
+    for named, user in ((None, READER), (database_url, "harbor")):
+        environment = served(database_url=named)
+        assert sa.make_url(environment["HARBOR_DATABASE_URL"]).username == user
+        assert "HARBOR_REPLICA_URL" not in environment
 
 
 def test_the_dashboard_gets_the_replicas_address_with_its_password(
-    database_url, tmp_path, monkeypatch
+    served, database_url
 ):
-    settings = Settings(
-        home=tmp_path,
+    environment = served(
         database_url=database_url,
         database_password="s3cret",
         replica_url="postgres://reader@second/harbor",
     )
-    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
-    monkeypatch.setattr(Started, "environment", {})
-    monkeypatch.setenv("HARBOR_REPLICA_URL_FILE", "/of-the-parent")
-    context = CommandContext(settings, sa.create_engine(database_url))
-    dashboard_command.serve(context, "127.0.0.1", 8501)
-    passed = Started.environment["HARBOR_REPLICA_URL"]
+    passed = environment["HARBOR_REPLICA_URL"]
     assert passed == "postgresql+psycopg://reader:s3cret@second/harbor"
-    assert "HARBOR_REPLICA_URL_FILE" not in Started.environment
-
-
-@pytest.mark.parametrize(
-    ("status", "told"), [(-9, "ended, by signal SIGKILL"), (1, "ended, by status 1")]
-)
-def test_a_dashboard_whose_server_was_ended_ends_as_a_failure(
-    database_url, tmp_path, monkeypatch, status, told
-):
-    monkeypatch.setattr(Started, "status", status)
-    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
-    settings = Settings(home=tmp_path, database_url=database_url)
-    context = CommandContext(settings, sa.create_engine(database_url))
-    with pytest.raises(HarborError, match=told):
-        dashboard_command.serve(context, "127.0.0.1", 8501)

@@ -158,13 +158,6 @@ def test_a_run_without_a_lock_publishes_on_its_own_session_alone(fleet, publish)
     assert "lost the database session" in error
 
 
-def test_a_run_that_lost_its_session_does_not_end_as_done(fleet):
-    with pytest.raises(LostRunError), night_under_way(fleet):
-        kill_holder(fleet)
-    with fleet.connect() as connection:
-        assert set(connection.scalars(sa.select(runs.c.state))) == {"failed"}
-
-
 def test_what_was_not_committed_is_gone_before_the_lock_is_free(fleet):
     """Whoever gets the lock next sees all that its last holder stored."""
 
@@ -211,19 +204,6 @@ def test_a_session_may_be_idle_for_hours(database_url):
             timeout = connection.scalar(sa.text("show idle_session_timeout"))
     engine.dispose()
     assert timeout == "0"
-
-
-def test_another_holder_of_the_lock_does_not_help(fleet):
-    def work():
-        with night_under_way(fleet) as step:
-            kill_holder(fleet)
-            with try_lock(fleet, NIGHTLY_LOCK) as another:
-                assert another is not None
-                promote(step.engine)
-
-    with pytest.raises(LostRunError):
-        work()
-    assert published(fleet)[0] == "old"
 
 
 def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
