@@ -8,5 +8,5 @@ components  widgets and forms       queries     cached tables from the database,
 text        sentences               tables      display tables, HTML and files
 charts      Altair charts           inference   what-if on the CPU
 planning    vans and overrides      models      making a champion
-auth        login                   server      starts and serves all this
+auth        the logged-in user      server      serves all this
 """

@@ -1,4 +1,1 @@
-"""Login and access control of the pages.
-
-login    the access rule of login.toml      session  the logged-in user
-"""
+"""The logged-in user of a session; `pipelines.settings.login` says who may see the pages."""

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from dashboard import queries
-from dashboard.auth import login
+from pipelines.settings import login
 
 
 def require_login() -> None:

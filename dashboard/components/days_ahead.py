@@ -13,7 +13,7 @@ from dashboard import queries
 from dashboard.planning import city_settings, fleet_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
-from dashboard.text import brief, last_day, occasions, ranking, summaries
+from dashboard.text import brief, occasions, ranking, summaries
 from dashboard.text.summaries import Figures
 
 
@@ -42,7 +42,7 @@ def brief_html(freshness: Freshness, today: date) -> str:
     worst = "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0])
     return html_brief.brief(
         decisions,
-        last_day.sentence(scored, freshness.last_on, today),
+        summaries.last_day_sentence(scored, freshness.last_on, today),
         worst,
         estimated,
     )

@@ -13,13 +13,13 @@ from pydantic import SecretStr
 from sqlalchemy.exc import DBAPIError
 
 from dashboard import queries
-from dashboard.auth import login, session
+from dashboard.auth import session
 from dashboard.planning import overrides
 from dashboard.queries import database
-from dashboard.server import serve
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.database import roles
 from pipelines.database.engine import parsed_url
+from pipelines.settings import login
 from pipelines.training import manual_promotion
 
 SETTING = "HARBOR_PROMOTION_URL"
@@ -54,7 +54,7 @@ def obstacle() -> str | None:
 def _is_private() -> bool:
     """Whether the server answers names of this machine alone, as `harbor dashboard` sets it."""
     names = tuple(st.get_option("server.allowedHosts") or ())
-    return st.get_option("server.address") in names and names == serve.LOOPBACK
+    return st.get_option("server.address") in names and names == login.LOOPBACK
 
 
 def problems(version: str | None, reason: str, planner: str) -> list[str]:

@@ -16,7 +16,23 @@ from pipelines.cli.context import AsJson, CommandContext, Port, open_context
 from pipelines.monitoring import ports
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import sqlalchemy as sa
+
+# Partly repeated from `.streamlit/config.toml`: a flag outranks the user's own configuration.
+FLAGS = {
+    "server.headless": "true",
+    "server.fileWatcherType": "none",
+    "server.enableXsrfProtection": "true",
+    "server.enableAgentApi": "false",
+    "browser.gatherUsageStats": "false",
+    # Its greeting asks an outside address for this machine's own.
+    "logger.hideWelcomeMessage": "true",
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": "false",
+    "client.toolbarMode": "minimal",
+}
 
 
 def dashboard(
@@ -34,10 +50,9 @@ def dashboard(
 
     Example: `harbor dashboard --port 8501`
     """
-    from dashboard.server.serve import require_guard
-    from pipelines.settings import Settings
+    from pipelines.settings import Settings, login
 
-    require_guard(address, Settings.load().home, insecure=insecure)
+    login.require_guard(address, Settings.load().home, insecure=insecure)
     ports.require_free(address, port)
     with open_context() as context:
         if as_json:
@@ -55,13 +70,12 @@ def serve(
     Raises:
       HarborError: it ended with an error.
     """
-    from dashboard.auth import login
-    from dashboard.server.serve import is_private, streamlit_arguments
+    from pipelines.settings import login
 
     echo(f"Dashboard: {ports.url(address, port)}  (Ctrl-C stops everything)")
     home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
-    may_promote = is_private(address, home, insecure=insecure)
+    may_promote = login.is_private(address, home, insecure=insecure)
     may_promote = may_promote or login.read_promotion_rule(home) is not None
     environment = _environment(context, may_promote=may_promote)
     # What Streamlit prints is for people: stdout is kept for --json.
@@ -73,6 +87,27 @@ def serve(
     finally:
         child.terminate()
         child.wait()
+
+
+def streamlit_arguments(
+    address: str, port: int, home: Path, *, insecure: bool = False
+) -> list[str]:
+    """The server's command line.
+
+    Raises:
+      ConfigError: login.toml is incomplete, or lets nobody in.
+    """
+    from pipelines.settings import CHECKOUT, login
+
+    flags = {**FLAGS, "server.address": address, "server.port": str(port)}
+    if login.read_rule(home) is not None:
+        flags["secrets.files"] = str(home / login.FILE)
+    options = [f"--{name}={value}" for name, value in flags.items()]
+    if login.is_private(address, home, insecure=insecure):
+        # A page elsewhere may give its own name this machine's address (DNS rebinding).
+        options += [f"--server.allowedHosts={name}" for name in login.LOOPBACK]
+    app = CHECKOUT / "dashboard" / "server" / "asgi.py"
+    return [sys.executable, "-m", "streamlit", "run", str(app), *options]
 
 
 def _require_success(status: int) -> None:

@@ -35,9 +35,9 @@ def watch(
 
     Example: `harbor watch --port 9464`
     """
-    from dashboard.server.serve import LOOPBACK
     from pipelines.cli.logs import configure_logs
     from pipelines.settings import Settings
+    from pipelines.settings.login import LOOPBACK
 
     configure_logs(logging.INFO)
     settings = Settings.load()
@@ -58,7 +58,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
 
     from dashboard.sql import fleet
     from pipelines.database.engine import database_url
-    from pipelines.database.readonly_engine import create_readonly_engine
+    from pipelines.database.roles import create_readonly_engine
     from pipelines.monitoring.notifications import Notifier, channels_of
     from pipelines.monitoring.server import MonitorState, Snapshot, serving
     from pipelines.monitoring.watcher import INTERVAL_S, PageQueries, Watcher

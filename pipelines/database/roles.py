@@ -18,6 +18,7 @@ from psycopg.errors import InsufficientPrivilege
 from pydantic import SecretStr
 
 from forecaster.errors import DatabaseError
+from pipelines.database.engine import parsed_url
 from pipelines.schema import metadata
 from pipelines.settings import CHECKOUT, Settings
 
@@ -29,6 +30,13 @@ GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
 """Statements for the owner: create the roles, and grant exactly their privileges."""
 PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
 """Statements for a superuser: revoke public privileges that the pages could misuse."""
+
+CONNECT_SECONDS = 5
+STATEMENT_SECONDS = 10
+READ_ONLY = (
+    "-c default_transaction_read_only=on -c timezone=UTC -c lock_timeout=1s "
+    f"-c statement_timeout={STATEMENT_SECONDS}s"
+)
 
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
 # Since Postgres 16 a member may lack the right to SET ROLE. Roles belong to the cluster:
@@ -169,6 +177,23 @@ def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
     sa.event.listen(engine, "connect", on_connect)
     # Connections that are open already still have the owner's role.
     engine.dispose()
+
+
+def create_readonly_engine(url: str) -> sa.Engine:
+    """Returns a read-only engine, without connecting yet.
+
+    Raises:
+      DatabaseError: it is not the URL of a Postgres.
+    """
+    engine = sa.create_engine(
+        parsed_url(url),
+        pool_size=1,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
+    )
+    set_role_on_connect(engine, READER)
+    return engine
 
 
 def _driver(connection: sa.Connection) -> "psycopg.Connection[Any]":

@@ -4,14 +4,14 @@ Timestamps are seconds since 1970, so that an age is `time()` less the metric wh
 queried. An unknown value is absent, never 0.
 """
 
-from collections.abc import Iterable, Iterator
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 
 import sqlalchemy as sa
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
-from pipelines.monitoring.due_night import newest_due_night
 from pipelines.runs.locks import is_free
 from pipelines.scheduling.schedule import LEADER_LOCK
 from pipelines.settings import Settings
@@ -20,6 +20,10 @@ from pipelines.store import monitoring as store
 from pipelines.store.monitoring import Sample, sample
 
 COMPILE_CACHE_PERIOD = timedelta(days=30)
+READY_AFTER = timedelta(minutes=30)
+"""Time from the start of a night to its deadline, if HARBOR_READY_BY is not set."""
+MAX_DAYS_BACK = 2
+"""A deadline is at most a day after the start of its night, which is at most today's."""
 
 HELP = {
     "up": "Whether the database could be read.",
@@ -132,6 +136,38 @@ def current_samples(
     if ready_at is not None:
         margin = night.ready_by - ready_at
         yield sample("last_nightly_margin_seconds", margin.total_seconds())
+
+
+@dataclass(frozen=True)
+class DueNight:
+    """A nightly run that was due; its forecast may see no day after `origin_on`."""
+
+    origin_on: date
+    starts_at: datetime
+    ready_by: datetime
+
+
+def newest_due_night(
+    settings: Settings, zones: Mapping[str, int], now: datetime
+) -> DueNight:
+    """The newest night whose deadline has passed, by the active depots of each zone."""
+    today = now.astimezone(settings.zone).date()
+    days = (today - timedelta(days=n) for n in range(MAX_DAYS_BACK + 1))
+    nights = (_night_of(settings, zones, day) for day in days)
+    return next(night for night in nights if night.ready_by <= now)
+
+
+def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> DueNight:
+    """The night that begins on a day of the fleet's own zone."""
+    starts_at = settings.night_on(day)
+    origin_on = settings.origin_of(starts_at, zones)
+    if settings.ready_by is None:
+        return DueNight(origin_on, starts_at, starts_at + READY_AFTER)
+    clock = time.fromisoformat(settings.ready_by)
+    ready_by = datetime.combine(day, clock, settings.zone)
+    if ready_by <= starts_at:
+        ready_by = datetime.combine(day + timedelta(days=1), clock, settings.zone)
+    return DueNight(origin_on, starts_at, ready_by)
 
 
 def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:

@@ -9,6 +9,7 @@ night, and 'harbor backfill' those before. Only the count of attempts is its own
 """
 
 import logging
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,7 +26,6 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import feed_freshness
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.locks import LostRunError, is_held, try_lock
-from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import runs
@@ -35,6 +35,8 @@ log = structlog.get_logger()
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
 """Time after which a nightly run is ended; the next check starts it again."""
+GRACE_PERIOD_S = 60.0
+"""Between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
 LEADER_POLL_S = 5.0
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
@@ -191,3 +193,50 @@ def _still_holds(lock: sa.Engine) -> bool:
         log.warning("lead_lost", reason="the session that held the lock ended")
         return False
     return True
+
+
+class SubprocessRunner:
+    """Runs one command at a time, and ends it at its deadline."""
+
+    def __init__(self, deadline: timedelta) -> None:
+        """Creates a runner with a time limit for each command."""
+        self._deadline = deadline
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = Event()
+
+    def run(self, command: Sequence[str]) -> int | None:
+        """Runs a command until it ends or its deadline; returns its exit status.
+
+        None if `stop` was called before: the command is not started.
+        """
+        if self._stopped.is_set():
+            return None
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as self._process:  # noqa: S603 - our own program, no shell
+            if self._stopped.is_set():
+                terminate(self._process)
+            try:
+                return self._process.wait(self._deadline.total_seconds())
+            except subprocess.TimeoutExpired:
+                pid, deadline = self._process.pid, str(self._deadline)
+                log.warning(
+                    "subprocess_ended", pid=pid, reason=f"not done in {deadline}"
+                )
+                terminate(self._process)
+                return self._process.returncode
+
+    def stop(self) -> None:
+        """Ends the running command; no command is started after that."""
+        self._stopped.set()
+        process = self._process
+        if process is not None and process.poll() is None:
+            terminate(process)
+
+
+def terminate(process: subprocess.Popen[bytes]) -> None:
+    """Sends SIGTERM, and SIGKILL after the grace period."""
+    process.terminate()
+    try:
+        process.wait(GRACE_PERIOD_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

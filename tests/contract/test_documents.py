@@ -7,9 +7,9 @@ import textwrap
 import pytest
 import typer.main
 
-from dashboard.auth import login
 from forecaster.errors import ConfigError
 from pipelines.cli import app
+from pipelines.settings import login
 from tests.pages import ROOT, blocks, pages, words_of
 
 ROOT_COMMAND = typer.main.get_command(app)
@@ -101,16 +101,6 @@ def test_a_command_that_does_not_exist_is_seen(line, expected):
     (words,) = commands_in(f"`harbor {line}`")
     problem = problem_of(words)
     assert problem == expected or expected in problem
-
-
-def test_a_command_in_a_printed_sentence_ends_with_its_quote():
-    text = "```\nSee 'harbor quarantine list'. 'harbor forecast' writes.\n```"
-    assert list(commands_in(text)) == [["quarantine", "list"]]
-
-
-def test_prose_is_no_command():
-    text = "the harbor master\n```\nharbor: a sentence\n./harbor x\n```\n"
-    assert list(commands_in(text)) == []
 
 
 def options(group=ROOT_COMMAND, path="harbor"):

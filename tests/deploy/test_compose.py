@@ -4,8 +4,8 @@ import re
 
 import yaml
 
-from dashboard.server.serve import LOOPBACK
 from pipelines.settings import Settings
+from pipelines.settings.login import LOOPBACK
 from pipelines.settings.secret_files import secret_names
 from tests.deploy.tools import DEPLOY, compose, run
 

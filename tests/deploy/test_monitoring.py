@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from pipelines.database.readonly_engine import create_readonly_engine
+from pipelines.database.roles import create_readonly_engine
 from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import MonitorState, Probe, serving
 from pipelines.monitoring.watcher import Watcher

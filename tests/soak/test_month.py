@@ -8,6 +8,7 @@ run in this process.
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -52,8 +53,7 @@ class Month:
 @pytest.fixture(scope="module")
 def disturbed(engine, database_url, tmp_path_factory):
     home = tmp_path_factory.mktemp("disturbed")
-    settings, usage = Settings(home=home), ResourceUsage()
-    inbox, bad_version = Inbox(settings.inbox), None
+    settings = Settings(home=home)
 
     def run(night):
         if night not in SUBPROCESS_NIGHTS:
@@ -70,15 +70,7 @@ def disturbed(engine, database_url, tmp_path_factory):
             _, output = start(home, database_url, night).end()
             assert f"night of {origin_of(night)} is done" in output
 
-    for night in range(NIGHTS):
-        inbox.add_files_before(night)
-        run(night)
-        usage.measure(home)
-        if inbox.add_late_files(night):
-            run_here(engine, settings, night, LATER)
-        if night == BAD_MODEL_NIGHT:
-            bad_version = publish_a_worse_model(engine, settings, night)
-    yield month(engine, inbox, usage, bad_version)
+    yield live_through(engine, settings, run, BAD_MODEL_NIGHT)
     empty_tables(engine)
 
 
@@ -86,16 +78,23 @@ def disturbed(engine, database_url, tmp_path_factory):
 def undisturbed(engine, disturbed, tmp_path_factory):
     home = tmp_path_factory.mktemp("undisturbed")
     empty_tables(engine)
-    settings, usage = Settings(home=home), ResourceUsage()
-    inbox = Inbox(settings.inbox)
+    settings = Settings(home=home)
+    yield live_through(engine, settings, partial(run_here, engine, settings))
+    empty_tables(engine)
+
+
+def live_through(engine, settings, run, bad_model_night=None):
+    """Runs every night of a month with its files, and returns what is left at its end."""
+    inbox, usage, bad_version = Inbox(settings.inbox), ResourceUsage(), None
     for night in range(NIGHTS):
         inbox.add_files_before(night)
-        run_here(engine, settings, night)
-        usage.measure(home)
+        run(night)
+        usage.measure(settings.home)
         if inbox.add_late_files(night):
             run_here(engine, settings, night, LATER)
-    yield month(engine, inbox, usage)
-    empty_tables(engine)
+        if night == bad_model_night:
+            bad_version = publish_a_worse_model(engine, settings, night)
+    return month(engine, inbox, usage, bad_version)
 
 
 def publish_a_worse_model(engine, settings, night):

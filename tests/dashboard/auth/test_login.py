@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.auth import login
-from dashboard.server import serve
 from forecaster.errors import BadInputError, ConfigError
+from pipelines.cli.dashboard import streamlit_arguments
+from pipelines.settings import login
 from tests.dashboard.views.test_pages import assert_no_traceback, page_text
 from tests.dashboard.views.test_plan import change, city_page
 
@@ -185,20 +185,20 @@ def test_a_login_file_that_is_no_regular_file_is_an_error(tmp_path, kind):
 
 def test_with_a_login_other_machines_are_served_and_streamlit_reads_the_file(tmp_path):
     write(tmp_path, AUTH + ALLOW)
-    serve.require_guard("0.0.0.0", tmp_path, insecure=False)
-    arguments = serve.streamlit_arguments("0.0.0.0", 8501, tmp_path)
+    login.require_guard("0.0.0.0", tmp_path, insecure=False)
+    arguments = streamlit_arguments("0.0.0.0", 8501, tmp_path)
     assert f"--secrets.files={tmp_path / login.FILE}" in arguments
 
 
-@pytest.mark.parametrize("address", serve.LOOPBACK)
+@pytest.mark.parametrize("address", login.LOOPBACK)
 def test_this_machine_is_served_without_a_login(tmp_path, address):
-    serve.require_guard(address, tmp_path, insecure=False)
+    login.require_guard(address, tmp_path, insecure=False)
 
 
 def test_other_machines_need_a_login_or_the_option_insecure(tmp_path):
     with pytest.raises(BadInputError, match=r"0\.0\.0\.0.*no login is set.*--insecure"):
-        serve.require_guard("0.0.0.0", tmp_path, insecure=False)
-    serve.require_guard("0.0.0.0", tmp_path, insecure=True)
+        login.require_guard("0.0.0.0", tmp_path, insecure=False)
+    login.require_guard("0.0.0.0", tmp_path, insecure=True)
 
 
 @pytest.fixture

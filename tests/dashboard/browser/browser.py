@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright
 from playwright.sync_api import TimeoutError as TimeoutExpired
 
-from dashboard.server.serve import streamlit_arguments
+from pipelines.cli.dashboard import streamlit_arguments
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[3]

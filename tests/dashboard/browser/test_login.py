@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.auth import login
+from pipelines.settings import login
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.browser.provider import CLIENT_ID, CLIENT_SECRET, Person, providing

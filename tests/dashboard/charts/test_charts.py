@@ -90,6 +90,7 @@ def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
     assert band[0] == "area"
     assert history[0] == forecast[0] == "line"
     assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (None, None)]
+    assert [row["actual"] for row in history[1]] == [10.0, None, None, None]
     assert [row["day"] for row in events[1]] == [
         "Tue 18 Nov · Pay Day", "Thu 20 Nov · Closed",
     ]  # fmt: skip
@@ -102,11 +103,6 @@ def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
     _, history, forecast, *_ = marks(charts.fan(closed))
     assert [row["actual"] for row in history[1]] == [10.0, None, 5.0, None]
     assert [row["point"] for row in forecast[1]] == [30.0, None]
-
-
-def test_an_unknown_day_breaks_the_history_line(days):
-    _, (_, rows), *_ = marks(charts.fan(days))
-    assert [row["actual"] for row in rows] == [10.0, None, None, None]
 
 
 def test_past_forecasts_show_actuals_as_dots():
@@ -175,11 +171,13 @@ def test_names_of_lines_that_end_together_stand_apart():
     assert np.diff(places).min() >= charts.LABEL_GAP * 0.1
 
 
+def driven(**parts):
+    none = {"weekday": 0.0, "signals": np.nan, "holiday": 0.0, "events": 0.0}
+    return pd.DataFrame({name: [value] for name, value in (none | parts).items()})
+
+
 def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
-    day = pd.DataFrame(
-        {"level": [100.0], "weekday": [-20.4], "signals": [np.nan], "holiday": [0.0], "events": [50.0],
-         "forecast": [129.6]}
-    )  # fmt: skip
+    day = driven(level=100.0, weekday=-20.4, events=50.0, forecast=129.6)
     (bar, rows), (text, labels) = marks(charts.contributions(day))
     assert (bar, text) == ("bar", "text")
     drawn = charts.contributions(day).to_dict()["layer"][1]["encoding"]
@@ -192,32 +190,34 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
     ]  # fmt: skip
 
 
-def test_each_event_has_a_bar_of_its_own():
-    day = pd.DataFrame(
-        {"level": [100.0], "weekday": [0.0], "signals": [np.nan], "holiday": [0.0],
-         "events": [90.0], "forecast": [190.0], "event: black_friday": [60.0],
-         "event: fair": [0.2], "event: promotion": [29.8]}
-    )  # fmt: skip
-    (_, rows), _ = marks(charts.contributions(day))
-    assert [(row["contribution"], row["effect"]) for row in rows][2:] == [
-        ("Holiday", "0"), ("Black Friday", "+60"), ("Promotion", "+30"),
-        ("Forecast", "190"),
-    ]  # fmt: skip
-    quiet = day.assign(**{"event: black_friday": 0.0, "event: promotion": 0.1})
-    (_, rows), _ = marks(charts.contributions(quiet))
-    assert [row["contribution"] for row in rows][3:] == ["Events", "Forecast"]
+KINDS = {"event: black_friday": 60.0, "event: fair": 0.2, "event: promotion": 29.8}
 
 
-def test_signals_have_a_bar_of_their_own_where_the_model_uses_any():
-    day = pd.DataFrame(
-        {"level": [100.0], "weekday": [-20.0], "signals": [12.0], "holiday": [0.0],
-         "events": [0.0], "forecast": [92.0]}
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("day", "bars"),
+    [
+        pytest.param(
+            driven(level=100.0, events=90.0, forecast=190.0, **KINDS),
+            {"Weekday": "0", "Holiday": "0", "Black Friday": "+60", "Promotion": "+30"},
+            id="each event",
+        ),
+        pytest.param(
+            driven(
+                level=100.0, events=0.3, forecast=100.3, **dict.fromkeys(KINDS, 0.1)
+            ),
+            {"Weekday": "0", "Holiday": "0", "Events": "0"},
+            id="no event of weight",
+        ),
+        pytest.param(
+            driven(level=100.0, weekday=-20.0, signals=12.0, forecast=92.0),
+            {"Weekday": "−20", "Signals": "+12", "Holiday": "0", "Events": "0"},
+            id="signals, where the model uses any",
+        ),
+    ],
+)
+def test_each_driver_has_a_bar_of_its_own(day, bars):
     (_, rows), _ = marks(charts.contributions(day))
-    assert [(row["contribution"], row["effect"]) for row in rows][1:3] == [
-        ("Weekday", "−20"), ("Signals", "+12"),
-    ]  # fmt: skip
-    assert (rows[2]["low"], rows[2]["high"]) == (80.0, 92.0)
+    assert {row["contribution"]: row["effect"] for row in rows[1:-1]} == bars
 
 
 def test_what_if_has_labelled_bars_side_by_side():
@@ -260,19 +260,14 @@ def test_the_ruler_tells_actuals_of_past_days_and_the_forecast_of_those_ahead(da
     assert all("planned_text" in row for row in rows)
 
 
-def test_every_series_has_a_colour_in_both_themes_and_a_dash():
+def test_every_series_has_a_colour_in_both_themes_and_naive_ones_a_dash_of_their_own():
     config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"]
     for shade in ("light", "dark"):
         colours = theme[shade]["chartCategoricalColors"]
         assert len(set(colours)) == len(colours) == len(encodings.SERIES)
-    assert len(encodings.DASHES) == len(encodings.SERIES)
-
-
-def test_naive_forecasts_differ_without_colour():
     dash = dict(zip(encodings.SERIES, map(tuple, encodings.DASHES), strict=True))
-    shown = [dash[name] for name in ("forecast", "seasonal naive", "median of 4")]
-    assert len(set(shown)) == 3
+    assert len({dash[name] for name in charts.MAPES}) == 3
 
 
 def luminance(colour):
@@ -318,3 +313,13 @@ def test_text_and_marks_contrast_with_the_background(shade):
         assert contrast(colour, ground) >= least.get(series, 3.0), series
     boxed = contrast(theme["blueTextColor"], theme["blueBackgroundColor"])
     assert boxed >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("n_days", "labelled"), [(2, [18, 19]), (14, list(range(18, 32))), (15, [24, 31])]
+)
+def test_a_fortnight_has_every_day_labelled_and_more_have_mondays(n_days, labelled):
+    table = pd.DataFrame({"day_on": pd.date_range("2026-08-18", periods=n_days)})
+    twice = pd.concat([table, table])
+    values = encodings.time_axis(twice, "day_on").to_dict()["axis"]["values"]
+    assert [day["date"] for day in values] == labelled

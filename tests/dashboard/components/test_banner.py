@@ -45,51 +45,47 @@ def test_before_the_nightly_run_the_day_before_yesterday_is_current():
     assert banner(older, TODAY, DUE_ON, ZONE).warning is not None
 
 
-def test_late_orders_are_reported_with_their_day_and_age():
-    friday = date(2025, 11, 14)
-    late = replace(FRESH, last_on=friday, origin_on=friday)
-    warning = banner(late, TODAY, DUE_ON, ZONE).warning
-    assert warning is not None
-    assert "The newest orders are from Fri 14 Nov, 6 days ago" in warning
-    assert "harbor ingest" in warning
-
-
-def test_days_of_another_year_have_the_year():
-    day = date(2024, 3, 14)
-    warning = banner(
-        replace(FRESH, last_on=day, origin_on=day), TODAY, DUE_ON, ZONE
-    ).warning
-    assert warning is not None
-    assert "Thu 14 Mar 2024, 616 days ago" in warning
-
-
-def test_a_forecast_older_than_its_orders_names_the_command():
-    stale = replace(FRESH, origin_on=TODAY - timedelta(days=3))
-    warning = banner(stale, TODAY, DUE_ON, ZONE).warning
-    assert warning is not None
-    assert (
-        "starts from Mon 17 Nov, 3 days ago, although newer orders are loaded"
-        in warning
-    )
-    assert "harbor nightly" in warning
+def from_day(day):
+    return {"last_on": day, "origin_on": day}
 
 
 @pytest.mark.parametrize(
-    ("champion", "cause", "command"),
+    ("changes", "cause", "command"),
     [
-        (
-            "20251201-cd",
+        pytest.param(
+            from_day(date(2025, 11, 14)),
+            "The newest orders are from Fri 14 Nov, 6 days ago",
+            "harbor ingest",
+            id="late orders",
+        ),
+        pytest.param(
+            from_day(date(2024, 3, 14)),
+            "Thu 14 Mar 2024, 616 days ago",
+            "harbor ingest",
+            id="of another year",
+        ),
+        pytest.param(
+            {"origin_on": TODAY - timedelta(days=3)},
+            "starts from Mon 17 Nov, 3 days ago, although newer orders are loaded",
+            "harbor nightly",
+            id="an old forecast",
+        ),
+        pytest.param(
+            {"champion": "20251201-cd"},
             "not from the champion (model 20251201-cd)",
             "`harbor forecast`",
+            id="another champion",
         ),
-        (None, "No model is champion", "`harbor models promote VERSION`"),
+        pytest.param(
+            {"champion": None},
+            "No model is champion",
+            "`harbor models promote VERSION`",
+            id="no champion",
+        ),
     ],
 )
-def test_a_forecast_of_another_model_than_the_champion_names_the_command(
-    champion, cause, command
-):
-    warning = banner(replace(FRESH, champion=champion), TODAY, DUE_ON, ZONE).warning
-    assert warning is not None
+def test_a_warning_has_its_cause_and_the_command_that_helps(changes, cause, command):
+    warning = banner(replace(FRESH, **changes), TODAY, DUE_ON, ZONE).warning
     assert cause in warning
     assert command in warning
 

@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard.models import promotion
-from dashboard.server import serve
 from forecaster.data.panel_builder import build_panel
 from forecaster.errors import BadInputError
 from forecaster.inference import artefact
 from pipelines import schema
 from pipelines.database import roles
+from pipelines.settings import login
 from pipelines.store import models
 from tests.dashboard.auth.test_login import ALLOW, AUTH, VERIFIED, write
 from tests.dashboard.seed import CHAMPION, HORIZON, make_events, make_holidays
@@ -233,9 +233,9 @@ def test_without_a_login_only_this_machine_may(
 @pytest.mark.parametrize(
     ("address", "names", "is_private"),
     [
-        ("127.0.0.1", serve.LOOPBACK, True),
+        ("127.0.0.1", login.LOOPBACK, True),
         ("127.0.0.1", (), False),
-        ("0.0.0.0", serve.LOOPBACK, False),
+        ("0.0.0.0", login.LOOPBACK, False),
         ("127.0.0.1", ("harbor.example.com",), False),
         (None, (), False),
     ],

@@ -2,12 +2,15 @@
 
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from dashboard.server.serve import APP, FLAGS, streamlit_arguments
+from dashboard import server
+from pipelines.cli.dashboard import FLAGS, streamlit_arguments
 from tests.processes import run_python
 
+APP = Path(server.__file__).with_name("asgi.py")
 JAX = ["jax", "jaxlib", "flax", "optax", "orbax"]
 
 WALK = f"""

@@ -68,14 +68,10 @@ def test_a_calm_fleet_needs_no_decision():
 
 
 def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
-    black_friday = events(
-        (FRIDAY, "black_friday", False, "Helsinki", 1),
-        (FRIDAY, "black_friday", False, "London", 2),
-    )
     short = city_days(
         ("Helsinki", FRIDAY, 4), ("London", FRIDAY, 5), ("London", TODAY, 2)
     )
-    first, second = decide(short, special=black_friday)
+    first, second = decide(short, special=EVERYWHERE)
     assert first == brief.Decision(
         "Vans",
         "Fri 27 Nov, Black Friday: 9 vans short",
@@ -200,53 +196,56 @@ def test_an_event_of_one_depot_says_so_and_a_holiday_keeps_its_name():
     assert "Fri 27 Nov, Promotion in London (1 of 2 depots)" in texts
 
 
-def test_an_event_that_is_already_on_needs_no_decision():
-    running = events(
-        (YESTERDAY, "promotion", False, "London", 2),
-        (TODAY, "promotion", False, "London", 2),
-    )
-    assert decide(special=running) == []
+def promotion(city, *days, depots=2):
+    return [(day, "promotion", False, city, depots) for day in days]
 
 
-def test_an_event_of_a_short_day_is_told_once():
-    [decision] = decide(
-        city_days(("London", FRIDAY, 1)),
-        special=events((FRIDAY, "black_friday", False, "London", 2)),
-    )
-    assert "Black Friday in London" in decision.text
-
-
-def test_an_event_elsewhere_is_not_told_with_the_shortage_of_another_city():
-    shortage, promotion = decide(
-        city_days(("Helsinki", FRIDAY, 4)),
-        special=events((FRIDAY, "promotion", False, "London", 2)),
-    )
-    assert shortage.text == "Fri 27 Nov: 4 vans short"
-    assert promotion.text.startswith("Fri 27 Nov, Promotion in London: 200 orders")
-
-
-def test_an_event_of_the_fleet_is_told_of_the_cities_that_are_not_short():
-    shortage, event = decide(city_days(("London", FRIDAY, 4)), special=EVERYWHERE)
-    assert shortage.text == "Fri 27 Nov, Black Friday: 4 vans short"
-    assert event.text.startswith("Fri 27 Nov, Black Friday in Helsinki: 100 orders")
+@pytest.mark.parametrize(
+    ("special", "short", "expected"),
+    [
+        pytest.param(promotion("London", YESTERDAY, TODAY), [], [], id="on already"),
+        pytest.param(
+            promotion("Helsinki", YESTERDAY, TODAY, FRIDAY, depots=1), [],
+            ["Fri 27 Nov, Promotion"], id="on already, and again",
+        ),
+        pytest.param(
+            promotion("Helsinki", *(DAYS[n].date() for n in (1, 2, 5)), depots=1), [],
+            ["Mon 23 Nov – Tue 24 Nov, Promotion in Helsinki: 200 orders planned",
+             "Fri 27 Nov, Promotion in Helsinki: 100 orders"], id="twice in a week",
+        ),
+        pytest.param(
+            [*promotion("London", DAYS[1], depots=1), *promotion("London", *DAYS[2:4])], [],
+            ["Mon 23 Nov, Promotion in London (1 of 2 depots)",
+             "Tue 24 Nov – Wed 25 Nov, Promotion in London: 400 orders planned"],
+            id="of more depots on its second day",
+        ),
+        pytest.param(
+            [(FRIDAY, "black_friday", False, "London", 2)], [("London", FRIDAY, 1)],
+            ["Fri 27 Nov, Black Friday in London: 1 van short"], id="of a short day, once",
+        ),
+        pytest.param(
+            promotion("London", FRIDAY), [("Helsinki", FRIDAY, 4)],
+            ["Fri 27 Nov: 4 vans short", "Fri 27 Nov, Promotion in London: 200 orders"],
+            id="elsewhere than the shortage",
+        ),
+        pytest.param(
+            EVERYWHERE.to_numpy().tolist(), [("London", FRIDAY, 4)],
+            ["Fri 27 Nov, Black Friday: 4 vans short",
+             "Fri 27 Nov, Black Friday in Helsinki: 100 orders"],
+            id="of the fleet, where one city is short",
+        ),
+    ],
+)  # fmt: skip
+def test_an_event_is_told_once_by_its_days_and_its_cities(special, short, expected):
+    decisions = decide(city_days(*short), special=events(*special))
+    assert len(decisions) == len(expected)
+    for decision, start in zip(decisions, expected, strict=True):
+        assert decision.text.startswith(start)
 
 
 def test_an_event_of_several_cities_leads_to_its_day():
     [decision] = decide(special=EVERYWHERE)
     assert decision.link == "plan?day=2026-11-27"
-
-
-def test_an_event_that_reaches_more_depots_on_its_second_day_is_told_by_share():
-    growing = events(
-        (DAYS[1], "promotion", False, "London", 1),
-        (DAYS[2], "promotion", False, "London", 2),
-        (DAYS[3], "promotion", False, "London", 2),
-    )
-    first, second = decide(special=growing)
-    assert first.text == "Mon 23 Nov, Promotion in London (1 of 2 depots)"
-    assert second.text.startswith(
-        "Tue 24 Nov – Wed 25 Nov, Promotion in London: 400 orders planned"
-    )
 
 
 def test_a_large_change_overnight_leads_to_its_depot():
@@ -287,28 +286,6 @@ def test_beyond_three_changed_depots_the_rest_are_counted():
     assert [decision.text[:2] for decision in first] == ["D4", "D3", "D2"]
     assert last.text == "2 more depots changed by 15.0 % or more"
     assert last.link == "?first=Changed+overnight"
-
-
-def test_two_promotions_in_a_week_are_two_decisions():
-    special = events(
-        *((DAYS[n].date(), "promotion", False, "Helsinki", 1) for n in (1, 2, 5))
-    )
-    first, second = decide(special=special)
-    assert first.text.startswith(
-        "Mon 23 Nov – Tue 24 Nov, Promotion in Helsinki: 200 orders planned"
-    )
-    assert second.text.startswith("Fri 27 Nov, Promotion in Helsinki: 100 orders")
-
-
-def test_a_promotion_that_is_on_already_does_not_hide_the_next():
-    special = events(
-        *(
-            (day, "promotion", False, "Helsinki", 1)
-            for day in (YESTERDAY, TODAY, FRIDAY)
-        )
-    )
-    (decision,) = decide(special=special)
-    assert decision.text.startswith("Fri 27 Nov, Promotion")
 
 
 def test_urgency_is_vans_then_data_then_events_then_changes():

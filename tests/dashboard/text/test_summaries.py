@@ -1,6 +1,7 @@
 """Sentences and figures over literal tables, their numbers worked by hand."""
 
 import math
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -148,3 +149,65 @@ def test_a_scenario_is_summarised_as_a_difference():
 def test_the_calendar_says_how_many_depots_miss_days(n_depots, missing, expected):
     calendar = pd.DataFrame({"n_depots": n_depots, "missing": missing})
     assert summaries.missing_days_sentence(calendar) == expected
+
+
+TODAY = date(2026, 11, 22)  # a Sunday
+YESTERDAY = TODAY - timedelta(days=1)
+
+
+def scored_day(*rows):
+    columns = ["depot_id", "name", "city", "actual", "point"]
+    return pd.DataFrame(rows, columns=columns).assign(is_expected=True)
+
+
+def test_yesterday_is_compared_with_its_forecast_and_the_worst_depot_named():
+    rows = scored_day(
+        ("B", "Barking", "London", 138.0, 100.0),
+        ("P", "Poplar", "London", 200.0, 210.0),
+    )
+    assert summaries.last_day_sentence(rows, YESTERDAY, TODAY) == (
+        "Yesterday: 338 orders, forecast 310 (−8 %). Furthest off: Barking, 138 orders, "
+        "forecast 28 % too low."
+    )
+
+
+def test_both_errors_of_a_fleet_of_one_depot_are_the_same_number():
+    rows = scored_day(("B", "Barking", "London", 100.0, 80.0))
+    assert summaries.last_day_sentence(rows, YESTERDAY, TODAY) == (
+        "Yesterday: 100 orders, forecast 80 (−20 %). Furthest off: Barking, 100 orders, "
+        "forecast 20 % too low."
+    )
+
+
+def test_a_depot_without_an_order_has_no_percentage():
+    rows = scored_day(("B", "Barking", "London", 0.0, 80.0))
+    sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
+    assert sentence.endswith("Furthest off: Barking, 0 orders, forecast 80.")
+
+
+def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
+    rows = scored_day(
+        ("B", "Barking", "London", 110.0, 100.0),
+        ("K", "Kamppi", "Helsinki", float("nan"), float("nan")),
+        ("P", "Poplar", "London", float("nan"), float("nan")),
+        ("W", "Wapping", "London", 3.0, float("nan")),
+    )
+    closed = rows["depot_id"] == "W"
+    sentence = summaries.last_day_sentence(
+        rows.assign(is_expected=~closed), YESTERDAY, TODAY
+    )
+    assert sentence.startswith(
+        "Yesterday: 110 orders of 1 of 3 depots, forecast 100 (−9 %)."
+    )
+
+
+def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
+    rows = scored_day(("B", "Barking", "London", 138.0, float("nan")))
+    day = YESTERDAY - timedelta(days=2)
+    unforecast = rows.assign(is_expected=False)
+    assert summaries.last_day_sentence(unforecast, day, TODAY) == (
+        "Thu 19 Nov: 138 orders. No forecast was made the night before."
+    )
+    assert summaries.last_day_sentence(rows, day, TODAY) == (
+        "Thu 19 Nov: 138 orders. The forecast is not scored yet."
+    )

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.database.readonly_engine import create_readonly_engine
+from pipelines.database.roles import create_readonly_engine
 from pipelines.monitoring.server import MonitorState
 from pipelines.settings import Settings
 from tests.pipelines.monitoring.monitored import NOW

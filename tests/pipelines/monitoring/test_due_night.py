@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from pipelines.monitoring.due_night import newest_due_night
+from pipelines.monitoring.metrics import newest_due_night
 from pipelines.settings import Settings
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines import schema
-from pipelines.database.readonly_engine import create_readonly_engine
+from pipelines.database.roles import create_readonly_engine
 from pipelines.forecasting import live_accuracy
 from pipelines.monitoring.metrics import HELP
 from pipelines.monitoring.notifications import Notifier

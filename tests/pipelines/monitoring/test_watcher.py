@@ -12,7 +12,7 @@ import pytest
 
 from forecaster.errors import BadInputError
 from pipelines.cli import watch as command
-from pipelines.database.readonly_engine import create_readonly_engine
+from pipelines.database.roles import create_readonly_engine
 from pipelines.monitoring.server import serving
 from pipelines.monitoring.watcher import Watcher, take_snapshot
 from pipelines.runs.locks import try_lock

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.scheduling import subprocess_runner
-from pipelines.scheduling.subprocess_runner import SubprocessRunner
+from pipelines.scheduling import schedule
+from pipelines.scheduling.schedule import SubprocessRunner
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 LONG = timedelta(hours=1)
@@ -53,9 +53,9 @@ time.sleep(600)
 
 
 def test_one_that_does_not_listen_is_killed(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "GRACE_PERIOD_S", 0.1)
+    monkeypatch.setattr(schedule, "GRACE_PERIOD_S", 0.1)
     command = [sys.executable, "-c", DEAF]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as deaf:
         assert deaf.stdout.readline() == "deaf\n"
-        subprocess_runner.terminate(deaf)
+        schedule.terminate(deaf)
         assert deaf.returncode == -9

@@ -1,4 +1,4 @@
-"""The access rule for logged-in users, read from login.toml; no Streamlit.
+"""Who may see the pages: the access rule of login.toml, and addresses that need none.
 
 `login.toml` in HARBOR_HOME has three parts: `[auth]` as Streamlit's `st.login` takes it,
 `[allow]`, which lists the users that may see the pages, and perhaps `[promote]`, which
@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from forecaster.errors import ConfigError
+from forecaster.errors import BadInputError, ConfigError
 
 FILE = "login.toml"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Addresses that only this machine reaches."""
 REQUIRED_SETTINGS = ("redirect_uri", "cookie_secret", "client_id", "client_secret",
           "server_metadata_url")  # fmt: skip
 ALLOW_LISTS = ("emails", "domains", "values")
@@ -86,6 +88,28 @@ def read_promotion_rule(home: Path) -> Rule | None:
     """
     settings = _read(home / FILE)
     return None if settings is None else _promotion_rule(settings)
+
+
+def require_guard(address: str, home: Path, *, insecure: bool) -> None:
+    """Refuses to serve other machines without a login, unless --insecure was given.
+
+    Raises:
+      BadInputError: other machines reach the address, and nothing guards it.
+      ConfigError: login.toml is incomplete, or lets nobody in.
+    """
+    has_login = read_rule(home) is not None
+    if address in LOOPBACK or insecure or has_login:
+        return
+    raise BadInputError(
+        f"--address is {address}, which other machines reach, and no login is set. Set "
+        f"one in {FILE} in HARBOR_HOME, leave the address at 127.0.0.1, or add "
+        "--insecure if a proxy guards it."
+    )
+
+
+def is_private(address: str, home: Path, *, insecure: bool) -> bool:
+    """Whether only this machine reaches the pages, directly and without a login."""
+    return address in LOOPBACK and not insecure and read_rule(home) is None
 
 
 def _promotion_rule(settings: Mapping[str, Any]) -> Rule | None:
