@@ -17,7 +17,7 @@ def brief(
     worst_depot: str,
     estimated: Sequence[str],
 ) -> str:
-    """The decisions, how the last day went, and what the shortages rest on.
+    """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
 
     Args:
       decisions: Most urgent first; the first five are shown, the others unfold.

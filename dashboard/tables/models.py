@@ -114,7 +114,7 @@ def holdout_window(scores: Mapping[str, Any]) -> str | None:
 
 
 def held_out_days(model: Mapping[Any, Any]) -> str:
-    """'28 held-out days': those of the holdout test of an evaluated row of `queries.models`."""
+    """'28 held-out days', the length of the holdout of an evaluated row of `queries.models`."""
     first = pd.Timestamp(model["scores"]["first_origin"])
     days = (pd.Timestamp(model["trained_through"]) - first).days
     return formatting.count(days, "held-out day")

@@ -159,7 +159,7 @@ def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decisio
 def _missing_in(
     city: str, depots: pd.DataFrame, n_depots: int, today: date, newest: date
 ) -> Decision:
-    """The depots of a city with one kind of gap; of several gaps the longest is told."""
+    """Describes the depots of a city with one kind of gap, by the longest of their gaps."""
     if len(depots) == 1:
         depot_id, depot = depots.index[0], depots.iloc[0]
         text = f"{depot['name']} ({city}): {_gap(depot['last_on'], today, newest)}"

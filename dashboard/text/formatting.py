@@ -17,7 +17,7 @@ A_DAY = pd.Timedelta(days=1)
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 EVENT = "event: "
-"""Begins the columns of `what_if.contributions` that hold those of a kind of event."""
+"""Prefix of the columns of `what_if.contributions` with the contribution of one kind of event."""
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"
@@ -30,7 +30,7 @@ MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
 def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
-    """'Fri 21 Nov', with the year where it differs from that of `reference`."""
+    """'Fri 21 Nov', with the year if it is not the year of `reference`."""
     year = f" {value.year}" if reference and value.year != reference.year else ""
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 

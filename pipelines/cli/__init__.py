@@ -46,7 +46,6 @@ from pipelines.cli.stopping import INTERRUPTED
 app = CommandGroup(
     name="harbor",
     help="Forecasts how many orders each depot will receive, every night.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

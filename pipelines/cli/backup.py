@@ -9,11 +9,7 @@ from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, open_database
 
-app = CommandGroup(
-    name="backup",
-    help="Backups of the database and the models' artefacts.",
-    no_args_is_help=True,
-)
+app = CommandGroup("backup", "Backups of the database and the models' artefacts.")
 
 MIB = 1 << 20
 

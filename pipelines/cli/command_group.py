@@ -43,6 +43,10 @@ def _require_storable(parameters: Mapping[str, object]) -> None:
 class CommandGroup(typer.Typer):
     """A group whose commands set up logging and NumPy before they run."""
 
+    def __init__(self, name: str, help: str, **options: Any) -> None:  # noqa: A002 - Typer's name
+        """Creates a group that shows its help when it is called without a command."""
+        super().__init__(name=name, help=help, **{"no_args_is_help": True} | options)
+
     def command(  # type: ignore[override] # `cls` is ours
         self, name: str | None = None, **options: Any
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

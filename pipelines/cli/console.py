@@ -49,7 +49,7 @@ def visible(text: str) -> str:
 
 
 def plain(text: str) -> Text:
-    """Text for Rich that is printed as it is, line ends apart from what they separate."""
+    """Returns Rich text without markup, whose control characters are visible but line ends."""
     return Text("\n".join(map(visible, text.split("\n"))))
 
 

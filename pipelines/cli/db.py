@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MIB = 2**20
 
-app = CommandGroup(name="db", help="The database and its tables.", no_args_is_help=True)
+app = CommandGroup("db", "The database and its tables.")
 
 
 @app.command("upgrade")

@@ -15,7 +15,7 @@ from pipelines.cli.context import AsJson, open_context
 if TYPE_CHECKING:
     from pipelines.store.depots import KnownDepot
 
-app = CommandGroup(name="depots", help="The depots of the fleet.", no_args_is_help=True)
+app = CommandGroup("depots", "The depots of the fleet.")
 COLUMNS = ("depot", "name", "city", "timezone", "country", "vans", "last day", "flags")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

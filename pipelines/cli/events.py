@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
     from pipelines.store.events import Event
 
-app = CommandGroup(
-    name="events",
-    help="Events known in advance: list them, withdraw one.",
-    no_args_is_help=True,
-)
+app = CommandGroup("events", "Events known in advance: list them, withdraw one.")
 
 
 @app.command("list")

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from pipelines.ingest.withdrawal import Withdrawal
     from pipelines.store.files import LoadedFile
 
-app = CommandGroup(
-    name="files", help="Loaded files, and withdrawing them.", no_args_is_help=True
-)
+app = CommandGroup("files", "Loaded files, and withdrawing them.")
 
 
 @app.command("list")

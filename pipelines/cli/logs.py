@@ -1,4 +1,4 @@
-"""Log lines on stderr, as text or JSON, one event each; those of runs are stored, too."""
+"""Log lines on stderr, as text or JSON, one event each; lines of runs are also stored."""
 
 import logging
 import sys

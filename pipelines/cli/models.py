@@ -16,9 +16,7 @@ from pipelines.cli.train import coverage_percent, show_scores
 if TYPE_CHECKING:
     from pipelines.store.models import Model
 
-app = CommandGroup(
-    name="models", help="Which model is served, and why.", no_args_is_help=True
-)
+app = CommandGroup("models", "Which model is served, and why.")
 
 
 @app.command("list")

@@ -8,9 +8,8 @@ from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson
 
 app = CommandGroup(
-    name="notifications",
-    help="Notifications about nightly runs, by Slack, Teams, mail or webhook.",
-    no_args_is_help=True,
+    "notifications",
+    "Notifications about nightly runs, by Slack, Teams, mail or webhook.",
 )
 
 

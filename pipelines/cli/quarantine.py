@@ -16,11 +16,7 @@ from pipelines.cli.ingest import Columns, DateFormat, Decimal, file_options
 if TYPE_CHECKING:
     from pipelines.store.quarantine import QuarantinedRow
 
-app = CommandGroup(
-    name="quarantine",
-    help="Rejected rows, and why they were rejected.",
-    no_args_is_help=True,
-)
+app = CommandGroup("quarantine", "Rejected rows, and why they were rejected.")
 
 
 @app.command("list")

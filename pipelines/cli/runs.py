@@ -11,9 +11,7 @@ from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, as_date, open_context
 
-app = CommandGroup(
-    name="runs", help="What ran, and how it ended.", no_args_is_help=True
-)
+app = CommandGroup("runs", "What ran, and how it ended.")
 STATES = ("running", "done", "failed", "skipped")
 
 

@@ -11,9 +11,7 @@ from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, CommandContext, open_context
 
-app = CommandGroup(
-    name="schedule", help="When the nightly run starts.", no_args_is_help=True
-)
+app = CommandGroup("schedule", "When the nightly run starts.")
 
 
 @app.command("run")

@@ -11,9 +11,7 @@ from pipelines.cli.context import AsJson, open_context
 if TYPE_CHECKING:
     from pipelines.store.signal_summaries import SignalSummary
 
-app = CommandGroup(
-    name="signals", help="Numbers known in advance.", no_args_is_help=True
-)
+app = CommandGroup("signals", "Numbers known in advance.")
 
 
 @app.command("list")

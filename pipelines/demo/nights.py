@@ -33,7 +33,7 @@ SKIPPED_STEPS = ("train", "promote")
 REPEATED_AFTER, PLANNED_AFTER = timedelta(hours=3), timedelta(hours=4)
 TRAINED_BEFORE = timedelta(hours=16)
 NOTICE_DAYS = 3
-"""Days ahead on which planners enter what they know."""
+"""Days before its target at which an override is saved."""
 ROUNDED_TO = 5
 
 
@@ -134,7 +134,7 @@ def _missing_model(demo: DemoContext) -> Iterator[None]:
 
 
 def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
-    """Enters what the planners know of a day ahead, where this user may write as they do."""
+    """Saves the planners' overrides of a day ahead, if this user may save overrides."""
     with demo.engine.begin() as connection:
         if not (events and store.may_plan(connection)):
             return

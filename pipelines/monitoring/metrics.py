@@ -150,7 +150,7 @@ class DueNight:
 def newest_due_night(
     settings: Settings, zones: Mapping[str, int], now: datetime
 ) -> DueNight:
-    """The newest night whose deadline has passed, by the active depots of each zone."""
+    """Returns the newest night whose deadline has passed, by the active depots of each zone."""
     today = now.astimezone(settings.zone).date()
     days = (today - timedelta(days=n) for n in range(MAX_DAYS_BACK + 1))
     nights = (_night_of(settings, zones, day) for day in days)
@@ -158,7 +158,7 @@ def newest_due_night(
 
 
 def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> DueNight:
-    """The night that begins on a day of the fleet's own zone."""
+    """Returns the night that begins on a day of the fleet's own zone."""
     starts_at = settings.night_on(day)
     origin_on = settings.origin_of(starts_at, zones)
     if settings.ready_by is None:

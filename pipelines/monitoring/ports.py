@@ -6,13 +6,13 @@ from forecaster.errors import BadInputError
 
 
 def url(address: str, port: int) -> str:
-    """The URL of a server; an address of IPv6 stands in brackets."""
+    """Returns the URL of a server, with an IPv6 address in brackets."""
     host = f"[{address}]" if ":" in address else address
     return f"http://{host}:{port}"
 
 
 def is_free(address: str, port: int) -> bool:
-    """Whether this process could listen on the port now."""
+    """Returns whether this process could listen on the port now."""
     try:
         family, kind, protocol, _, socket_address = socket.getaddrinfo(
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

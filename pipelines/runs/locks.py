@@ -37,7 +37,7 @@ select not exists (
       and classid = 0 and objid = :key and objsubid = 1
 )
 """
-# Only settings that the server knows, and none that a socket has no use for fails.
+# Settings unknown to the server are skipped; on a Unix socket keepalives have no effect.
 SESSION_SETTINGS = """
 select set_config(name, value, false)
 from (values ('idle_session_timeout', '0'), ('tcp_keepalives_idle', '60'),

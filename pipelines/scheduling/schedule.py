@@ -109,7 +109,10 @@ class NightlyJobs:
         self._attempts: Counter[date] = Counter()
 
     def start_night(self) -> None:
-        """Runs the night; called at its time. A second run without news does nothing."""
+        """Runs the night, at its hour.
+
+        Does nothing if the night is done and no data has arrived since.
+        """
         self._attempts.clear()
         hour = self._settings.last_night(self._now())
         self._run_night(origin_at(self._engine, self._settings, hour))

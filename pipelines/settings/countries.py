@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 @cache
 def known_zones() -> set[str]:
     """Names of the IANA time zones; cached because listing them reads many folders."""
-    # A file of the system beside those of the zones, which Postgres does not know.
+    # The system keeps a file of this name in the folder of zones; Postgres does not know it.
     return available_timezones() - {"localtime"}
 
 
