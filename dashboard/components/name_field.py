@@ -9,6 +9,12 @@ from dashboard.planning import overrides
 NAME = "planner's name"
 
 
+def known_name() -> str:
+    """The name that `planner_name` gave last; '' for none."""
+    name = session.planner_name()
+    return st.session_state.get(NAME, "") if name is None else name
+
+
 def planner_name(form: str) -> str:
     """The logged-in user's name, else a field of a form; the browser keeps what is typed there."""
     name = session.planner_name()

@@ -10,26 +10,13 @@ from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import edits, overrides
-from dashboard.planning.edits import Entry
-from dashboard.planning.overrides import (
-    LOCK,
-    SET,
-    UNLOCK,
-    WITHDRAW,
-    Batch,
-    Cell,
-    Change,
-)
+from dashboard.planning.edits import SET, WITHDRAW, Entry
+from dashboard.planning.overrides import Batch, Cell, Change
 from dashboard.planning.planning import Settings
 from dashboard.tables import html_tables, tables
 from dashboard.text import change_summaries, entry_problems, formatting
 
-ACTIONS = {
-    SET: "Set orders",
-    WITHDRAW: "Back to the model",
-    LOCK: "Lock",
-    UNLOCK: "Unlock",
-}
+ACTIONS = {SET: "Set orders", WITHDRAW: "Back to the model"}
 REASONS = (
     "Promotion", "Event nearby", "Weather", "Customer announced it", "Strike or staff",
     "Roads or access", "Model looks wrong",
@@ -79,7 +66,7 @@ def change_form(
             is_begun = bool(entry.number) or entry.action != SET
             if is_begun:
                 _warn(entry_problems.before_saving(entry, made))
-            saved_change.message(is_begun, entry.planner)
+            saved_change.message(is_begun, str(week["city"].iloc[0]))
 
 
 def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entry:
@@ -109,8 +96,8 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
     if not chosen.empty:
         now = change_summaries.now_sentence(chosen)
         st.caption(formatting.escape_markdown(now))
-    number, lock, unlock = "", False, False
-    _keep_while_hidden(f"number {form}", f"locking {form}")
+    number = ""
+    _keep_while_hidden(f"number {form}")
     if action == SET:
         label = (
             "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
@@ -119,18 +106,11 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
             f"{label}: a number, or a change in %", placeholder="420 or +10 %",
             max_chars=20, key=f"number {form}", width=320,
         )  # fmt: skip
-        lock = st.checkbox(
-            "Lock, so that it is not changed by mistake", key=f"locking {form}"
-        )
-    elif action == WITHDRAW and chosen["is_locked"].any():
-        unlock = st.checkbox(entry_problems.UNLOCK_TOO, key=f"unlocking {form}")
     reason = st.selectbox(
         "Reason", REASONS, index=None, accept_new_options=True, width=320,
         placeholder="Choose or write one", key=f"reason {form}",
     )  # fmt: skip
-    return Entry(
-        action, chosen, number, lock, unlock, reason or "", planner_name("change")
-    )
+    return Entry(action, chosen, number, reason or "", planner_name("change"))
 
 
 def _last_day(days: list[date], form: str) -> date:
@@ -149,19 +129,18 @@ def _last_day(days: list[date], form: str) -> date:
     return last
 
 
-def _keep_while_hidden(*keys: str) -> None:
-    """Keeps what was entered in fields that another action does not show.
+def _keep_while_hidden(key: str) -> None:
+    """Keeps what was entered in a field that another action does not show.
 
     Streamlit forgets a field that a run leaves out, unless its value is set by the run.
     """
-    for key in keys:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
+    if key in st.session_state:
+        st.session_state[key] = st.session_state[key]
 
 
 def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) -> None:
     sentence = change_summaries.preview_sentence(preview, made)
-    left_out = n_chosen - len({change.cell for change in made})
+    left_out = n_chosen - len(made)
     if left_out:
         days = formatting.count(left_out, "depot-day")
         sentence += f" {days} left out: closed, or nothing to change."

@@ -1,45 +1,23 @@
-"""What the forms of the page Plan keep: the last change with its Undo, what was shown first."""
+"""What the forms of the page Plan keep: the last change, what was shown first. Undo."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import NoReturn
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.planning import overrides, undo
+from dashboard.planning import overrides
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Batch, Cell
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
-FORMS = "forms of the page Plan"
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A saved change to confirm on the page.
-
-    Attributes:
-      sentence: What was saved.
-      undo: The batch that takes it back; None for an undo.
-      is_new: Whether it has not been shown yet.
-      is_earlier: Whether it was saved before the page was loaded.
-    """
-
-    sentence: str
-    undo: Batch | None
-    is_new: bool = True
-    is_earlier: bool = False
-
-    def is_of_other(self, planner: str) -> bool:
-        """Whether it was looked up for another planner than the one named in the form now."""
-        return (
-            self.is_earlier and self.undo is not None and self.undo.planner != planner
-        )
+FORMS, UNDO_KEY = "forms of the page Plan", "undo"
 
 
 @dataclass(frozen=True)
@@ -60,7 +38,10 @@ class Forms:
 
     Attributes:
       n_saved: Changes saved; part of the keys of the fields, so that they are empty after it.
-      confirmation: The last saved change.
+      confirmation: What was saved, until another change is begun.
+      planner: Who saved it.
+      is_new: Whether that has not been shown yet.
+      offered: What Undo takes back, as it was shown.
       refusal: Why the last change was not saved, until it is told.
       shown: The chosen days as the form first showed them, by depot and day.
       last_day: The last of several days, where one was chosen.
@@ -71,7 +52,10 @@ class Forms:
     """
 
     n_saved: int = 0
-    confirmation: Saved | None = None
+    confirmation: str = ""
+    planner: str = ""
+    is_new: bool = False
+    offered: pd.DataFrame = field(default_factory=pd.DataFrame)
     refusal: Refusal | None = None
     shown: dict[tuple[str, date], Cell] = field(default_factory=dict)
     last_day: date | None = None
@@ -79,6 +63,11 @@ class Forms:
     settings_saved: str = ""
     settings_refusal: str = ""
     settings_shown: CitySettings | None = None
+
+    def confirm(self, sentence: str, planner: str) -> None:
+        """Notes what was saved, and by whom."""
+        self.confirmation, self.planner, self.is_new = sentence, planner, True
+        self.offered, self.shown = pd.DataFrame(), {}
 
 
 def of_session() -> Forms:
@@ -105,12 +94,11 @@ def save(batch: Batch, sentence: str) -> NoReturn:
     """Saves a batch, and loads the page again, with an empty form and a confirmation."""
     forms = of_session()
     try:
-        ids = overrides.add(batch)
+        overrides.add(batch)
     except BadInputError as error:
         refuse(NOT_SAVED, str(error))
-    forms.confirmation = Saved(sentence, undo.inverse(batch, ids))
     forms.n_saved += 1
-    forms.shown = {}
+    forms.confirm(sentence, batch.planner)
     st.rerun()
 
 
@@ -123,11 +111,10 @@ def refuse(consequence: str, reason: str) -> NoReturn:
     st.rerun()
 
 
-def message(is_begun: bool, planner: str) -> None:
+def message(is_begun: bool, city: str) -> None:
     """The refusal of the run before, or the last saved change with its Undo.
 
-    Once another change is begun, only the button is left. What the planner saved before the
-    page was loaded is looked up in the database.
+    Once another change is begun, it is confirmed no longer.
     """
     forms = of_session()
     refusal = forms.refusal
@@ -135,48 +122,54 @@ def message(is_begun: bool, planner: str) -> None:
         widgets.refusal(refusal.consequence, [refusal.reason])
         forms.refusal = None
         return
-    if forms.confirmation is None or forms.confirmation.is_of_other(planner):
-        forms.confirmation = _saved_earlier(planner) if planner else None
-    saved = forms.confirmation
-    if saved is None:
+    if is_begun:
+        forms.confirmation = ""
+    if not forms.confirmation:
         return
-    sentence = formatting.escape_markdown(saved.sentence)
-    if saved.is_new:
+    sentence = formatting.escape_markdown(forms.confirmation)
+    if forms.is_new:
         st.toast(sentence, icon=":material/check:")
-        forms.confirmation = replace(saved, is_new=False)
-    if saved.is_earlier and not is_begun:
-        st.caption(sentence)
-    elif not is_begun:
-        st.success(sentence, icon=":material/check:")
-    label = "Undo the last change" if is_begun else "Undo"
-    if saved.undo is not None and st.button(label, icon=":material/undo:", key="undo"):
-        _undo(saved.undo)
+        forms.is_new = False
+    st.success(sentence, icon=":material/check:")
+    _undo_button(_offered(forms.planner, city), forms.planner)
 
 
-def _saved_earlier(planner: str) -> Saved | None:
-    """What a planner saved last; None where nothing can be undone."""
-    saved = queries.last_change(planner, queries.freshness())
-    changes = undo.last_changes(saved)
-    if not changes:
-        return None
-    names = dict(zip(saved["depot_id"], saved["name"], strict=True))
-    made_at = formatting.timestamp(saved["made_at"].iloc[0], queries.zone())
-    sentence = change_summaries.last_change_sentence(changes, names, made_at)
-    batch = Batch(tuple(changes), str(saved["reason"].iloc[0]), planner)
-    taken_back = undo.inverse(batch, saved["saved_id"].tolist())
-    return Saved(sentence, taken_back, is_new=False, is_earlier=True)
+def newest_change(planner: str, city: str) -> None:
+    """What a planner changed last in a city, with its Undo; nothing while the form confirms it."""
+    if of_session().confirmation:
+        return
+    newest = _offered(planner, city)
+    if newest.empty:
+        return
+    made_at = formatting.timestamp(newest["made_at"].iloc[0], queries.zone())
+    sentence = change_summaries.newest_change_sentence(newest, made_at)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(formatting.escape_markdown(sentence), width="content")
+        _undo_button(newest, planner)
 
 
-def _undo(batch: Batch) -> NoReturn:
+def _offered(planner: str, city: str) -> pd.DataFrame:
+    """What Undo takes back. A click is on what was shown, whatever was saved meanwhile."""
+    forms = of_session()
+    if not st.session_state.get(UNDO_KEY):
+        forms.offered = queries.newest_change(planner, city, queries.freshness())
+    return forms.offered
+
+
+def _undo_button(newest: pd.DataFrame, planner: str) -> None:
+    if newest.empty:
+        return
+    is_undone = overrides.is_undo(newest)
+    label, icon = ("Set this again", "redo") if is_undone else ("Undo", "undo")
+    if not st.button(label, icon=f":material/{icon}:", key=UNDO_KEY):
+        return
     forms = of_session()
     try:
-        overrides.add(batch)
+        overrides.undo(newest, planner)
     except BadInputError as error:
-        # What somebody did since keeps the change from being undone for good.
-        forms.confirmation = None
+        forms.confirmation = ""
         refuse(NOT_UNDONE, str(error))
-    days = {change.cell.key for change in batch.changes}
-    what = formatting.count(len(days), "number")
-    forms.confirmation = Saved(f"Undone: {what} as before.", None)
-    forms.shown = {}
+    what = formatting.count(len(newest), "number")
+    done = f"Set again: {what}." if is_undone else f"Undone: {what} as before."
+    forms.confirm(done, planner)
     st.rerun()

@@ -8,6 +8,5 @@ transfers      vans that move between depots
 city_settings  vans, capacity and service level of each city; saves them
 adjustments    a number or a change in percent, as typed
 edits          what a planner entered → changes
-overrides      saves changes of planned numbers, whole or not at all
-undo           the changes that take saved ones back
+overrides      saves changes of planned numbers, and takes back the newest, whole or not at all
 """

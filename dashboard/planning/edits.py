@@ -7,9 +7,11 @@ import pandas as pd
 
 from dashboard.planning import adjustments, planning
 from dashboard.planning.adjustments import Adjustment
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
+from dashboard.planning.overrides import Cell, Change
 from dashboard.planning.planning import Settings
 
+SET, WITHDRAW = "set", "withdraw"
+"""Actions of the form: a new number, and back to the model."""
 MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
 """Ratio to the model's number, and difference in orders: beyond both, a number is confirmed."""
 
@@ -21,8 +23,6 @@ class Entry:
     action: str
     chosen: pd.DataFrame
     number: str
-    lock: bool
-    unlock: bool
     reason: str
     planner: str
 
@@ -39,7 +39,6 @@ def cells(week: pd.DataFrame) -> list[Cell]:
             if pd.isna(row["override_id"])
             else int(row["override_id"]),
             is_set=bool(row["is_set"]),
-            is_locked=bool(row["is_locked"]),
             is_closed=row["basis"] == "closed",
         )
         for row in week.to_dict("records")
@@ -51,64 +50,32 @@ def changes_of_entry(entry: Entry, chosen: Sequence[Cell]) -> list[Change]:
     adjustment = adjustments.parse(entry.number)
     if entry.action == SET and adjustment is None:
         return []
-    return changes(chosen, entry.action, adjustment, entry.lock, entry.unlock)
+    return changes(chosen, adjustment if entry.action == SET else None)
 
 
-def changes(
-    chosen: Sequence[Cell],
-    action: str,
-    adjustment: Adjustment | None,
-    lock: bool,
-    unlock: bool = False,
-) -> list[Change]:
-    """The changes that an action makes; a cell that would stay as it is has none.
+def changes(chosen: Sequence[Cell], adjustment: Adjustment | None) -> list[Change]:
+    """The changes to a new number, or back to the model's (None).
 
-    'set' and 'lock' of several cells leave out those of closed days. A cell that is chosen
-    alone is set or locked on a closed day, too.
-
-    Args:
-      chosen: The cells of the depots and days that were chosen.
-      action: 'set', 'lock', 'unlock' or 'withdraw'.
-      adjustment: The new number of 'set'; None for the other actions.
-      lock: Whether 'set' also locks.
-      unlock: Whether 'withdraw' unlocks locked days first.
+    A cell that would stay as it is has none. Of several cells, those of closed days are not
+    set; a cell that is chosen alone is, also on a closed day.
     """
-    proposed = [_propose(cell, action, adjustment, lock) for cell in chosen]
-    if action == WITHDRAW and unlock:
-        unlocked = [Change(cell, UNLOCK) for cell in chosen if cell.is_locked]
-        proposed = [*unlocked, *proposed]
-    leaves_out_closed = action in (SET, LOCK) and len(chosen) > 1
+    if adjustment is None:
+        return [Change(cell, None) for cell in chosen if cell.is_set]
+    proposed = [Change(cell, adjustment.apply(cell.orders)) for cell in chosen]
     return [
         change
         for change in proposed
-        if _has_effect(change) and not (leaves_out_closed and change.cell.is_closed)
+        if _has_effect(change) and not (len(chosen) > 1 and change.cell.is_closed)
     ]
 
 
-def _propose(
-    cell: Cell, action: str, adjustment: Adjustment | None, lock: bool
-) -> Change:
-    if action != SET:
-        return Change(cell, action)
-    assert adjustment is not None, "a number was parsed"
-    return Change(cell, LOCK if lock else SET, adjustment.apply(cell.orders))
-
-
 def _has_effect(change: Change) -> bool:
-    """Whether a change alters the number, who it is from, or the lock.
+    """Whether a new number alters the number, or who it is from.
 
     A planner's number that equals the model's of today has an effect: it stays when the
     model's changes.
     """
-    cell = change.cell
-    if change.action == WITHDRAW:
-        return cell.is_set
-    if change.action == UNLOCK:
-        return cell.is_locked
-    is_same_number = change.orders is None or (
-        cell.is_set and change.orders == cell.orders
-    )
-    return not is_same_number or (change.action == LOCK and not cell.is_locked)
+    return not change.cell.is_set or change.orders != change.cell.orders
 
 
 def far_from_model(changes: Sequence[Change]) -> list[Change]:
@@ -126,20 +93,11 @@ def _is_far(change: Change) -> bool:
 def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
     """The planned number after each change, by depot and day."""
     return {
-        (change.cell.depot, pd.Timestamp(change.cell.day_on)): _orders_after(change)
+        (change.cell.depot, pd.Timestamp(change.cell.day_on)): change.cell.model_orders
+        if change.orders is None
+        else change.orders
         for change in changes
     }
-
-
-def _orders_after(change: Change) -> float:
-    if change.orders is not None:
-        return change.orders
-    cell = change.cell
-    # A lock on a day that nobody had set held the model's number of then.
-    is_models_again = change.action == UNLOCK and not cell.is_set
-    if change.action == WITHDRAW or is_models_again:
-        return cell.model_orders
-    return cell.orders
 
 
 def preview(

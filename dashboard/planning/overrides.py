@@ -1,18 +1,17 @@
 """Planners' overrides: a batch of changes, saved whole or not at all."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
+
+import pandas as pd
 
 from dashboard import queries
 from dashboard.queries import database
 from forecaster.errors import BadInputError
 
-SET, LOCK, UNLOCK, WITHDRAW = "set", "lock", "unlock", "withdraw"
-DONE = {SET: "set", WITHDRAW: "back to the model", LOCK: "locked", UNLOCK: "unlocked"}
-UNDONE, UNDO = "undone", "Undo: "
-"""An undone change in the history, and the beginning of its reason."""
 NOTHING = "Nothing would change. Choose other days or depots."
 ADD = "select add_overrides(cast(:changes as jsonb), :reason, :planner)"
 MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
@@ -29,7 +28,6 @@ class Cell:
       model_orders: The model's number.
       override_id: Number of the day's newest override; None without one.
       is_set: Whether the planned number is a planner's.
-      is_locked: Whether the day is locked.
       is_closed: Whether the depot is closed that day.
     """
 
@@ -39,7 +37,6 @@ class Cell:
     model_orders: float
     override_id: int | None = None
     is_set: bool = False
-    is_locked: bool = False
     is_closed: bool = False
 
     @property
@@ -54,15 +51,11 @@ class Change:
 
     Attributes:
       cell: The day before the change.
-      action: 'set', 'lock', 'unlock' or 'withdraw' (back to the model).
-      orders: New number of orders; of 'set', and of 'lock' where it changes the number, too.
-      restores: Number of the earlier override that this brings back; None for none.
+      orders: New number of orders; None: back to the model.
     """
 
     cell: Cell
-    action: str
-    orders: float | None = None
-    restores: int | None = None
+    orders: float | None
 
 
 @dataclass(frozen=True)
@@ -118,38 +111,59 @@ def _text_problem(label: str, text: str, max_length: int) -> list[str]:
     return []
 
 
-def add(batch: Batch) -> list[int]:
+def add(batch: Batch) -> None:
     """Stores a batch in one transaction, and clears the cached freshness.
 
-    Returns:
-      The number of each new override, in the order of the changes.
-
     Raises:
-      BadInputError: a day is locked, not forecast, was changed by somebody else meanwhile,
-        or has nothing to undo or unlock; with a sentence for each day.
+      BadInputError: a day is not forecast, was changed by somebody else meanwhile, or has no
+        override to take back; with a sentence for each day.
       DatabaseError: as `database.snapshot`.
     """
-    ids = database.call(
-        ADD,
-        changes=json.dumps([_as_json(change) for change in batch.changes]),
-        reason=batch.reason,
-        planner=batch.planner,
-    )
+    changes = [
+        _as_json(change.cell.depot, change.cell.day_on, change.cell.override_id)
+        | {"orders": change.orders}
+        for change in batch.changes
+    ]
+    _call(changes, batch.reason, batch.planner)
+
+
+def undo(newest: pd.DataFrame, planner: str) -> None:
+    """Takes back the newest override of some days, with one more for each.
+
+    The numbers before it count again, with their reasons. Where it was an undo itself, those
+    that it had taken back are set again.
+
+    Args:
+      newest: Rows of `queries.newest_change`.
+      planner: The name under which the numbers count from now on.
+
+    Raises:
+      BadInputError, DatabaseError: as `add`.
+    """
+    changes = [
+        _as_json(row["depot_id"], row["target_on"].date(), row["override_id"])
+        | {"is_undo": True}
+        for row in newest.to_dict("records")
+    ]
+    _call(changes, "", planner)
+
+
+def _as_json(depot: str, day_on: date, seen: int | None) -> dict[str, object]:
+    return {"depot_id": depot, "target_on": day_on.isoformat(), "seen": seen}
+
+
+def _call(changes: Sequence[dict[str, object]], reason: str, planner: str) -> None:
+    database.call(ADD, changes=json.dumps(changes), reason=reason, planner=planner)
     queries.freshness.clear()
-    return list(ids)
 
 
-def description(action: str, reason: str) -> str:
-    """What a stored override did, in the words of the form."""
-    return UNDONE if reason.startswith(UNDO) else DONE[action]
+def is_undo(newest: pd.DataFrame) -> bool:
+    """Whether the rows of `queries.newest_change` are an undo."""
+    return bool(newest["undoes"].notna().any())
 
 
-def _as_json(change: Change) -> dict[str, object]:
-    return {
-        "depot_id": change.cell.depot,
-        "target_on": change.cell.day_on.isoformat(),
-        "action": change.action,
-        "orders": change.orders,
-        "seen": change.cell.override_id,
-        "restores": change.restores,
-    }
+def description(row: Mapping[Any, Any]) -> str:
+    """What an override of the history did: 'set', 'back to the model' or 'undone'."""
+    if not pd.isna(row["undoes"]):
+        return "undone"
+    return "back to the model" if pd.isna(row["orders"]) else "set"

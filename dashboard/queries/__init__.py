@@ -37,7 +37,7 @@ from dashboard.queries.freshness import freshness, zone
 from dashboard.queries.overrides import (
     busy_day_orders,
     city_settings,
-    last_change,
+    newest_change,
     override_history,
 )
 from dashboard.queries.pipeline import (

@@ -93,7 +93,7 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
       number where there is one, the band moved with it, else the model's; NaN for days
       past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
       (names, a list), point_before (previous forecast of the day); of a day's newest
-      override: override_id (NaN without one), is_set, is_locked, override_reason and
+      override: override_id (NaN without one), is_set, override_reason and
       made_by (None unless its number counts), overruled_by (who made the number over which
       a later closure wins, else None).
     """

@@ -50,7 +50,7 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
       by which the depot's planned days differ from those), point_before (previous forecast of
       the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
       an order a day); of a day's newest override: override_id (NaN without one), is_set,
-      is_locked, override_reason and made_by (None unless its number counts), overruled_by
+      override_reason and made_by (None unless its number counts), overruled_by
       (who made the number over which a later closure wins, else None).
     """
     return read(

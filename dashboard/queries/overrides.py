@@ -45,12 +45,13 @@ def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
     """The newest 50 overrides of a city, or of all (''), newest first.
 
     Returns:
-      override_id, depot_id, name, target_on, action, orders (the planner's number), point
-      (the model's forecast when it was saved), reason, made_by, made_at.
+      override_id, depot_id, name, target_on, orders (the planner's number; NaN: the model's
+      again), undoes (the override that it took back; NaN for none), point (the model's
+      forecast when it was saved), reason, made_by, made_at.
     """
     return read(
         sql.OVERRIDE_HISTORY,
-        numbers=["orders", "point"],
+        numbers=["orders", "undoes", "point"],
         days=["target_on"],
         city=city,
         row_limit=MAX_OVERRIDES,
@@ -58,20 +59,18 @@ def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def last_change(planner: str, freshness: Freshness) -> pd.DataFrame:
-    """What a planner saved last, as long as it can be undone; requires a forecast.
+def newest_change(planner: str, city: str, freshness: Freshness) -> pd.DataFrame:
+    """What a planner changed last in a city, together, of the days ahead; requires a forecast.
 
     Returns:
-      A row for each override: saved_id, action, saved_orders (NaN where withdrawn), saved_point
-      (the model's number of then), reason, made_at, name (of the depot); of its day before:
-      depot_id, target_on, point, model_point, override_id (NaN without one), is_set,
-      is_locked, basis. Empty where the forecast has changed since, or somebody a day.
+      A row for each override: override_id, depot_id, name, target_on, orders, undoes and
+      made_at as in `override_history`. None of days that somebody changed since.
     """
     return read(
-        sql.LAST_CHANGE,
-        numbers=["saved_orders", "saved_point", "point", "model_point", "override_id"],
+        sql.NEWEST_CHANGE,
+        numbers=["orders", "undoes"],
         days=["target_on"],
         planner=planner.strip(),
+        city=city,
         origin=freshness.origin,
-        model=freshness.model,
     )

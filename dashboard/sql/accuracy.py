@@ -1,7 +1,6 @@
 """SQL of forecast scores."""
 
 from dashboard.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
-from pipelines.schema.planned_orders import OVERRIDES
 from pipelines.schema.published_scores import (
     MEASURES,
     PUBLISHED_BY_CITY,
@@ -156,7 +155,7 @@ join depots d using (depot_id)
 join names using (depot_id)
 left join forecasts f using (depot_id, origin_on, target_on, model_version)
 left join lateral (
-    select orders, reason, made_by from ({OVERRIDES}) newest
+    select orders, reason, made_by from overrides
     where depot_id = w.depot_id and target_on = w.target_on
     order by override_id desc limit 1
 ) o on o.orders is not null
@@ -164,11 +163,10 @@ order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 """  # noqa: S608 - of our own words
 
 # The last override of each day that was scored, beside the forecast and the seasonal naive
-# of its time, all of the same days. Locking the forecast's own number changes nothing and is
-# left out.
-OVERRIDE_ACCURACY = f"""
+# of its time, all of the same days. The forecast's own number changes nothing and is left out.
+OVERRIDE_ACCURACY = """
 with final as (
-    select distinct on (depot_id, target_on) * from ({OVERRIDES}) every_override
+    select distinct on (depot_id, target_on) * from overrides
     order by depot_id, target_on, override_id desc
 ), known as (
     select o.reason, o.orders, o.point, s.seasonal_naive, s.actual
@@ -188,4 +186,4 @@ group by grouping sets ((), (reason))
 having count(*) > 0
 order by grouping(reason) desc, counted desc, reason
 limit :row_limit
-"""  # noqa: S608 - of our own words
+"""

@@ -38,7 +38,7 @@ DEPOT_DAYS = f"""
 with closures as ({CLOSURES}), days as ({DAYS}), before as ({PREVIOUS_FORECAST})
 select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis,
        f.model_point, p.point as point_before, f.override_id,
-       coalesce(f.is_set, false) as is_set, coalesce(f.is_locked, false) as is_locked,
+       coalesce(f.is_set, false) as is_set,
        f.override_reason, f.made_by, f.overruled_by,
        coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
        {SPECIAL_OF.format(day="g.day_on")}

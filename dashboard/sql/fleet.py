@@ -11,7 +11,7 @@ from dashboard.sql.shared import (
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.planned_orders import OVERRIDES, PLANNED_FORECASTS
+from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 # `shown` is the newest origin's forecast: the champion's, else a live one, else the newest.
@@ -157,7 +157,7 @@ with closures as ({CLOSURES}), before as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
            f.model_p90, f.model_point, f.override_id,
-           f.is_set, f.is_locked, f.override_reason, f.made_by, f.overruled_by,
+           f.is_set, f.override_reason, f.made_by, f.overruled_by,
            case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
                 then b.orders end as week_before,
            previous.point as point_before, (select origin_on from before) as before_on
@@ -218,7 +218,7 @@ from days group by city order by city
 
 OVERRIDE_HISTORY = f"""
 with names as ({DEPOT_NAMES})
-select o.override_id, o.depot_id, n.name, o.target_on, o.action, o.orders, o.point,
+select o.override_id, o.depot_id, n.name, o.target_on, o.orders, o.undoes, o.point,
        o.reason, o.made_by, o.made_at
 from overrides o join names n using (depot_id)
 where :city = '' or n.city = :city
@@ -226,28 +226,20 @@ order by o.override_id desc
 limit :row_limit
 """
 
-EARLIER_OVERRIDES = (
-    f"{OVERRIDES} where o.override_id < (select min(override_id) from batch)"
-)
-BEFORE_BATCH = PLANNED_FORECASTS.replace(OVERRIDES, EARLIER_OVERRIDES)
-
-# The overrides that a planner saved last, together, beside their days as they were before.
-# None where the forecast is another one now, or somebody changed one of the days since.
-LAST_CHANGE = f"""
-with batch as (
-    select * from overrides where (made_by, made_at) = (
-        select made_by, made_at from overrides where made_by = :planner
-        order by override_id desc limit 1)
-), names as ({DEPOT_NAMES}), before as (
-    {BEFORE_BATCH}
-      and (f.depot_id, f.target_on) in (select depot_id, target_on from batch)
-)
-select b.override_id as saved_id, b.action, b.orders as saved_orders,
-       b.point as saved_point, b.reason, b.made_at, n.name, f.depot_id, f.target_on,
-       f.point, f.model_point, f.override_id, f.is_set, f.is_locked, f.basis
-from batch b join names n using (depot_id) join before f using (depot_id, target_on)
-where b.origin_on = :origin and b.model_version = :model and not exists (
-    select from overrides later join batch changed using (depot_id, target_on)
-    where later.override_id > (select max(override_id) from batch))
-order by b.override_id
+# What a planner changed last in a city, together, of the days ahead; none of days that somebody
+# changed since.
+NEWEST_CHANGE = f"""
+with names as ({DEPOT_NAMES})
+select o.override_id, o.depot_id, n.name, o.target_on, o.orders, o.undoes, o.made_at
+from overrides o join names n using (depot_id)
+where (o.made_by, o.made_at) = (
+    select made_by, made_at from overrides join names using (depot_id)
+    where made_by = :planner and city = :city
+    order by override_id desc limit 1)
+  and n.city = :city and o.target_on > :origin
+  and not exists (
+    select from overrides later
+    where (later.depot_id, later.target_on) = (o.depot_id, o.target_on)
+      and later.override_id > o.override_id)
+order by o.override_id
 """

@@ -218,30 +218,21 @@ def _closed_note(row: Row) -> str:
 
 
 def badge(row: Row) -> str:
-    """The mark of a number that a planner set or locked, with the model's number."""
-    mark = _mark(row)
-    if not mark:
+    """The mark of a number that a planner set, with the model's number."""
+    if not row["is_set"]:
         return ""
     planned, model = (formatting.orders(row[key]) for key in ("point", "model_point"))
     other = "" if planned == model else f"<small>model {model}</small>"
-    return f'<small class="mark">{mark}</small>{other}'
+    return f'<small class="mark">set</small>{other}'
 
 
 def override_note(row: Row) -> str:
     """'; 420 (model 341), set by Anna: a strike'; '' where nobody changed the day."""
-    mark = _mark(row)
-    if not mark:
+    if not row["is_set"]:
         return ""
     closed = "; the calendar says closed" if row["basis"] == "closed" else ""
     number = formatting.planned(row["point"], row["model_point"])
-    return f"; {number}, {mark} by {row['made_by']}: {row['override_reason']}{closed}"
-
-
-def _mark(row: Row) -> str:
-    """'set' or 'locked' by a planner; '' where nobody changed the day."""
-    if row["is_locked"]:
-        return "locked"
-    return "set" if row["is_set"] else ""
+    return f"; {number}, set by {row['made_by']}: {row['override_reason']}{closed}"
 
 
 def _day_row(row: Row, notes: list[str], busiest: float) -> str:
@@ -266,11 +257,10 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
 
 def _override_line(row: Row) -> str:
     """'Set by Anna: “a strike”' on a line of its own, apart from the events; else ''."""
-    mark = _mark(row)
-    if not mark or not pd.isna(row["overruled_by"]):
+    if not row["is_set"]:
         return ""
     reason = formatting.quoted(row["override_reason"])
-    line = f"{mark.capitalize()} by {row['made_by']}: {reason}"
+    line = f"Set by {row['made_by']}: {reason}"
     return f"<small>{escape(line)}</small>"
 
 

@@ -218,15 +218,10 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 def plan(plan: pd.DataFrame) -> pd.DataFrame:
     """Display table of `planning.make_plan`."""
-    is_planners = plan["is_set"] | plan["is_locked"]
     return display(
-        plan.assign(
-            Locked=plan["is_locked"].map({True: "yes", False: ""}),
-            override_reason=plan["override_reason"].where(is_planners),
-            made_by=plan["made_by"].where(is_planners),
-        ),
+        plan,
         "city", "name", "depot_id", "target_on", "point", "model_point", "vans", "allocated",
-        "needed", "drivers", "undelivered", "delivery_probability", "Locked", "override_reason",
+        "needed", "drivers", "undelivered", "delivery_probability", "override_reason",
         "made_by", point="Planned", vans="Own vans", allocated="Vans assigned",
     )  # fmt: skip
 
@@ -254,12 +249,7 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     return display(
         result.assign(
             When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            Action=[
-                overrides.description(action, reason)
-                for action, reason in zip(
-                    result["action"], result["reason"], strict=True
-                )
-            ],
+            Action=[overrides.description(row) for row in result.to_dict("records")],
         ),
         "When", "name", "target_on", "Action", "orders", "point", "reason", "made_by",
         point="Forecast at override",

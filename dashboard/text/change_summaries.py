@@ -1,12 +1,13 @@
 """Sentences on changes of a plan: before they are saved, once they are, and of a what-if; no I/O."""
 
 from collections.abc import Sequence
+from datetime import date
 
 import pandas as pd
 
-from dashboard.planning import edits
+from dashboard.planning import overrides
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Change
+from dashboard.planning.overrides import Change
 from dashboard.text import formatting
 
 
@@ -23,16 +24,15 @@ def now_sentence(chosen: pd.DataFrame) -> str:
     noun = "order" if number == "1" else "orders"
     sentence = f"Now {' '.join(filter(None, [number, noun, compared]))}, {vans} needed."
     first = chosen.iloc[0]
-    if len(chosen) > 1 or not (first["is_set"] or first["is_locked"]):
+    if len(chosen) > 1 or not first["is_set"]:
         return sentence
-    done = "Locked" if first["is_locked"] else "Set"
     reason = formatting.quoted(first["override_reason"])
-    return f"{sentence} {done} by {first['made_by']}: {reason}."
+    return f"{sentence} Set by {first['made_by']}: {reason}."
 
 
 def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
     """Describes the effect of changes before they are saved, from `edits.preview`."""
-    cells = formatting.count(len({each.cell for each in changes}), "number")
+    cells = formatting.count(len(changes), "number")
     orders, vans = _sums(preview)
     short = int(preview["short_before"].sum()), int(preview["short_after"].sum())
     shortage = ""
@@ -114,30 +114,28 @@ def saved_sentence(
     return f"Saved: {_describe_changes(changes, names)}{orders} orders, {vans} vans."
 
 
-def last_change_sentence(
-    changes: Sequence[Change], names: dict[str, str], made_at: str
-) -> str:
-    """What was saved before the page was loaded; `made_at` is in words."""
-    after = sum(edits.new_orders(changes).values())
-    before = sum({each.cell.key: each.cell.orders for each in changes}.values())
-    orders = formatting.orders(before), formatting.orders(after)
-    arrow = " → ".join(dict.fromkeys(orders))
-    return f"Your last change, {made_at}: {_describe_changes(changes, names)}{arrow} orders."
+def newest_change_sentence(newest: pd.DataFrame, made_at: str) -> str:
+    """What a planner saved last, from `queries.newest_change`; `made_at` is in words."""
+    depots = newest.drop_duplicates("depot_id")["name"].tolist()
+    days = newest["target_on"]
+    place = _place(depots, days.min(), days.max())
+    done = {overrides.description(row) for row in newest.to_dict("records")}
+    what = ", ".join(sorted(done - {"set"}))
+    if done == {"set"}:
+        what = f"{formatting.orders(newest['orders'].sum())} orders"
+    return f"Your last change, {made_at}: {place}: {what}."
 
 
 def _describe_changes(changes: Sequence[Change], names: dict[str, str]) -> str:
-    """'Barking, Fri 27 Nov: ', or 'Barking, Fri 27 Nov: locked, '."""
+    """'Barking, Fri 27 Nov: ', or 'Barking, Fri 27 Nov: back to the model, '."""
     depots = list(dict.fromkeys(change.cell.depot for change in changes))
     days = [change.cell.day_on for change in changes]
-    who = (
-        names[depots[0]] if len(depots) == 1 else formatting.count(len(depots), "depot")
-    )
-    actions = {change.action for change in changes}
-    action = WITHDRAW if WITHDRAW in actions else changes[0].action
-    done = {
-        SET: "",
-        LOCK: "locked, ",
-        UNLOCK: "unlocked, ",
-        WITHDRAW: "back to the model, ",
-    }
-    return f"{who}, {formatting.day_range(min(days), max(days))}: {done[action]}"
+    place = _place([names[each] for each in depots], min(days), max(days))
+    is_withdrawal = changes[0].orders is None
+    return f"{place}: {'back to the model, ' if is_withdrawal else ''}"
+
+
+def _place(depots: Sequence[str], first: date, last: date) -> str:
+    """'Barking, Fri 27 Nov', or '3 depots, Fri 27 – Sun 29 Nov'."""
+    who = depots[0] if len(depots) == 1 else formatting.count(len(depots), "depot")
+    return f"{who}, {formatting.day_range(first, last)}"

@@ -6,11 +6,10 @@ from typing import Any
 import pandas as pd
 
 from dashboard.planning import adjustments, overrides
-from dashboard.planning.edits import Entry
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
+from dashboard.planning.edits import SET, Entry
+from dashboard.planning.overrides import Cell, Change
 from dashboard.text import formatting
 
-UNLOCK_TOO = "Unlock and go back to the model"
 MAX_DAYS = 5
 """Days that a message names."""
 
@@ -29,42 +28,9 @@ def all_problems(entry: Entry, made: Sequence[Change], unsure: str) -> list[str]
 
 
 def before_saving(entry: Entry, made: Sequence[Change]) -> list[str]:
-    """A sentence for a number that is not understood or out of range, and for locked days."""
+    """A sentence for a number that is not understood or out of range."""
     wrong = [adjustments.problem(entry.number)] if entry.action == SET else []
-    wrong += overrides.range_problems(made)
-    is_barred = entry.action != UNLOCK and not entry.unlock
-    return [each for each in wrong if each] + (
-        _locked_days(entry, made) if is_barred else []
-    )
-
-
-def _locked_days(entry: Entry, made: Sequence[Change]) -> list[str]:
-    """A sentence for each locked day that the changes would alter.
-
-    Of 'withdraw' it is every locked day: each goes back to the model once it is unlocked.
-    """
-    remedy = "Unlock it first."
-    changed = {change.cell.key for change in made}
-    locked = entry.chosen[entry.chosen["is_locked"]].to_dict("records")
-    rows = [
-        row for row in locked if (row["depot_id"], row["target_on"].date()) in changed
-    ]
-    if entry.action == WITHDRAW:
-        rows, remedy = locked, f"Tick “{UNLOCK_TOO}”, or choose another day."
-    return _first_days(
-        [
-            f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
-            f"{_locked_by(row)}. {remedy}"
-            for row in rows
-        ],
-        "more locked day",
-    )
-
-
-def _locked_by(row: Mapping[Hashable, Any]) -> str:
-    """Who locked a day; the number of one that was closed later counts no longer."""
-    is_overruled = pd.isna(row["made_by"])
-    return str(row["overruled_by"] if is_overruled else row["made_by"])
+    return [each for each in wrong if each] + overrides.range_problems(made)
 
 
 def changed_since(
@@ -122,7 +88,6 @@ def _done(override: Mapping[Hashable, Any] | None) -> str:
     """'was set to 420 by Mara', as the database says it; the history is not endless."""
     if override is None:
         return "was changed by somebody else"
-    if override["action"] == SET:
-        return f"was set to {override['orders']:.0f} by {override['made_by']}"
-    done = {LOCK: "locked", UNLOCK: "unlocked", WITHDRAW: "given back to the model"}
-    return f"was {done[override['action']]} by {override['made_by']}"
+    orders = override["orders"]
+    done = "given back to the model" if pd.isna(orders) else f"set to {orders:.0f}"
+    return f"was {done} by {override['made_by']}"

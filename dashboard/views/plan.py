@@ -3,7 +3,14 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import plan_forms, plan_parts, settings_form, widgets
+from dashboard.components import (
+    name_field,
+    plan_forms,
+    plan_parts,
+    saved_change,
+    settings_form,
+    widgets,
+)
 from dashboard.planning import city_settings, fleet_plan
 from dashboard.tables import plan_grids, tables
 from dashboard.text import formatting, plan_summaries, summaries
@@ -54,7 +61,7 @@ if shortage:
     st.caption(shortage)
 st.caption(
     "Large: vans assigned; underlined: vans "
-    "short. Small: planned orders, with “set” or “locked” where a planner changed them. Totals "
+    "short. Small: planned orders, with “set” where a planner changed them. Totals "
     "add the exact numbers, so they can differ by a few from the sum of the rounded ones."
 )
 with st.container(key="screen-only"):
@@ -79,6 +86,7 @@ with st.container(key="plan-history"):
     if history.empty:
         st.caption("No overrides in this city yet.")
     else:
+        saved_change.newest_change(name_field.known_name(), city)
         widgets.small_table(
             tables.override_history(history, queries.zone()),
             f"overrides-{city}",

@@ -3,33 +3,26 @@
 -- owner. What they refuse is raised as HF001, with sentences for people.
 
 -- Appends overrides, all or none.
---   changes: a list of objects: depot_id, target_on, action ('set', 'lock', 'unlock',
---     'withdraw'), orders (of 'set', and of 'lock' where the number changes, too), seen (the
---     newest override_id of that day that the planner has seen; null for none), restores (the
---     earlier override whose number this brings back; ignored unless it is of that day and has
---     that number).
---   Returns the new override_ids, in the order of the changes.
-create function add_overrides(changes jsonb, why text, planner text) returns bigint[]
+--   changes: a list of objects, of different days: depot_id, target_on, orders (null: those of
+--     the model again), seen (the newest override_id of that day that the planner has seen; null
+--     for none), is_undo (whether the number and the reason before `seen` count again, instead of
+--     `orders` and `why`).
+create function add_overrides(changes jsonb, why text, planner text) returns void
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
     change record;
     shown forecasts%rowtype;
     newest overrides%rowtype;
-    standing double precision;
-    number double precision;
-    locked_by text;
+    before overrides%rowtype;
     place text;
     refusal text;
     refusals text[] := '{}';
-    ids bigint[] := '{}';
-    added bigint;
 begin
     -- Two planners at once: the second sees what the first has done.
     perform pg_advisory_xact_lock(x'48415251'::int);
     for change in
         select * from jsonb_to_recordset(changes)
-            as c(depot_id text, target_on date, action text, orders float8, seen bigint,
-                 restores bigint)
+            as c(depot_id text, target_on date, orders float8, seen bigint, is_undo boolean)
     loop
         place := to_char(change.target_on, 'Dy FMDD Mon') || ' at ' || coalesce(
             (select d.name from depots d where d.depot_id = change.depot_id),
@@ -42,46 +35,40 @@ begin
         where f.depot_id = change.depot_id and f.target_on = change.target_on
           and f.origin_on = (select max(origin_on) from forecasts)
         order by m.version is not null desc, f.is_live desc, f.made_at desc limit 1;
-        -- A day that was closed after it was set is closed.
-        locked_by := coalesce((select r.made_by from overrides r
-                               where r.override_id = newest.restores), newest.made_by);
-        standing := case when shown.basis = 'closed' and newest.point > 0 then null
-                         else newest.orders end;
         refusal := case
             when shown.depot_id is null then
                 ' is not among the days ahead that are forecast. Choose another day.'
-            when newest.action = 'lock' and change.action <> 'unlock' then
-                format(' is locked by %s. Unlock it first.', locked_by)
-            when newest.override_id is distinct from change.seen
-                 and newest.override_id <> all(ids) then
+            when newest.override_id is distinct from change.seen then
                 format(' was %s by %s after you had opened it. Look at it again, then '
-                       'save.', case newest.action
-                           when 'set' then 'set to ' || round(newest.orders)
-                           when 'unlock' then 'unlocked'
-                           else 'given back to the model' end, newest.made_by)
-            when change.action = 'unlock' and newest.action is distinct from 'lock' then
-                ' is not locked. Load the page again.'
-            when change.action = 'withdraw' and newest.orders is null then
-                ' has no override, so there is nothing to undo. Load the page again.'
+                       'save.', coalesce('set to ' || round(newest.orders),
+                                         'given back to the model'), newest.made_by)
+            when change.orders is null and newest.orders is null
+                 and (change.is_undo is not true or newest.override_id is null) then
+                ' has no override, so there is nothing to take back. Load the page again.'
         end;
         if refusal is not null then
             refusals := refusals || (place || refusal);
             continue;
         end if;
-        number := case change.action
-            when 'set' then change.orders
-            when 'lock' then coalesce(change.orders, standing, shown.point)
-            -- A day that nobody had set is the model's again.
-            when 'unlock' then nullif(newest.orders, newest.point) end;
-        insert into overrides (depot_id, target_on, action, orders, point, origin_on,
-                               model_version, reason, made_by, restores)
-        values (change.depot_id, change.target_on, change.action, number, shown.point,
-                shown.origin_on, shown.model_version, btrim(why), btrim(planner),
-                (select coalesce(r.restores, r.override_id) from overrides r
-                 where r.override_id = change.restores and r.depot_id = change.depot_id
-                   and r.target_on = change.target_on and r.orders = number))
-        returning override_id into added;
-        ids := ids || added;
+        before := null;
+        if change.is_undo then
+            select o.* into before from overrides o
+            where o.depot_id = change.depot_id and o.target_on = change.target_on
+              and o.override_id < newest.override_id
+            order by override_id desc limit 1;
+            -- A day that was closed after it was set is closed.
+            change.orders := case when shown.basis = 'closed' and before.point > 0 then null
+                                  else before.orders end;
+        end if;
+        insert into overrides (depot_id, target_on, orders, point, origin_on, model_version,
+                               reason, made_by, undoes)
+        values (change.depot_id, change.target_on, change.orders, shown.point,
+                shown.origin_on, shown.model_version,
+                case when change.is_undo then coalesce(before.reason, newest.reason)
+                     else btrim(why) end, btrim(planner),
+                -- To undo an undo is to set the number again.
+                case when change.is_undo and newest.undoes is null
+                     then newest.override_id end);
     end loop;
     if cardinality(refusals) > 0 then
         raise exception using errcode = 'HF001', message =
@@ -90,7 +77,6 @@ begin
                     then format(' So are %s more days.', cardinality(refusals) - 5)
                     else '' end;
     end if;
-    return ids;
 end $$;
 
 -- Appends the settings of a city.

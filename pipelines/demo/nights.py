@@ -153,7 +153,6 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
                 change = {
                     "depot_id": event.depot_id,
                     "target_on": str(target_on),
-                    "action": "set",
                     "orders": ROUNDED_TO * round(expected / ROUNDED_TO),
                 }
                 store.add_overrides(connection, [change], event.reason, event.planner)

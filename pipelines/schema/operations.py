@@ -12,7 +12,6 @@ overrides = sa.Table(
     sa.Column("override_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), nullable=False),
     sa.Column("target_on", sa.Date, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
     # Orders planned from now on; null: those of the forecast again.
     sa.Column("orders", sa.Double),
     # The point published at that time, and its origin and model.
@@ -22,15 +21,9 @@ overrides = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
-    # The earlier override whose number an undo brought back; its planner and reason apply.
-    sa.Column("restores", sa.BigInteger),
-    sa.CheckConstraint("action in ('set','lock','unlock','withdraw')", name="action"),
-    sa.CheckConstraint(
-        "case action when 'withdraw' then orders is null "
-        "when 'unlock' then orders is null or (orders >= 0 and orders < 1e7) "
-        "else coalesce(orders >= 0 and orders < 1e7, false) end",
-        name="orders",
-    ),
+    # The override that this one takes back: the number and the reason before it count again.
+    sa.Column("undoes", sa.BigInteger),
+    sa.CheckConstraint("orders >= 0 and orders < 1e7", name="orders"),
     sa.CheckConstraint("length(btrim(reason)) between 1 and 500", name="reason"),
     sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),
 )

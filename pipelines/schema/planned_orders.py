@@ -1,18 +1,9 @@
 """The planned number of a depot's day: the planner's where there is one, else the point."""
 
-OVERRIDES = """
-    select o.override_id, o.depot_id, o.target_on, o.action, o.orders, o.point, o.origin_on,
-           o.model_version, coalesce(r.reason, o.reason) as reason,
-           coalesce(r.made_by, o.made_by) as made_by
-    from overrides o left join overrides r on r.override_id = o.restores
-"""
-"""Overrides with the planner and the reason of their numbers. After an undo: those of the override
-that it restored."""
-
-# An override that was made before the day was closed counts no longer: closed wins. A lock
-# of a day that nobody had set holds the model's number. Who changed a day, and why, is told
-# only while the number counts; `overruled_by` made the number over which closed wins.
-PLANNED_FORECASTS = f"""
+# An override that was made before the day was closed counts no longer: closed wins. Who
+# changed a day, and why, is told only while the number counts; `overruled_by` made the number
+# over which closed wins.
+PLANNED_FORECASTS = """
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.basis,
            case when coalesce(o.number, f.point) = f.point then f.p10
                 when f.p50 > 0 then f.p10 * o.number / f.p50 else o.number end as p10,
@@ -23,18 +14,16 @@ PLANNED_FORECASTS = f"""
            coalesce(o.number, f.point) as point,
            f.p10 as model_p10, f.p50 as model_p50, f.p90 as model_p90,
            f.point as model_point, o.override_id,
-           o.number is not null and (o.action <> 'lock' or o.number <> o.model_then)
-               as is_set,
-           coalesce(o.action = 'lock', false) as is_locked,
+           o.number is not null as is_set,
            case when o.number is not null then o.reason end as override_reason,
            case when o.number is not null then o.made_by end as made_by,
            case when o.number is null and o.orders is not null then o.made_by end
                as overruled_by
     from forecasts f
     left join lateral (
-        select override_id, action, orders, reason, made_by, point as model_then,
+        select override_id, orders, reason, made_by,
                case when f.basis = 'closed' and point > 0 then null else orders end as number
-        from ({OVERRIDES}) newest
+        from overrides
         where depot_id = f.depot_id and target_on = f.target_on
         order by override_id desc limit 1
     ) o on true

@@ -6,7 +6,6 @@ import pandas as pd
 NO_OVERRIDE = {
     "override_id": np.nan,
     "is_set": False,
-    "is_locked": False,
     "override_reason": None,
     "made_by": None,
     "overruled_by": None,

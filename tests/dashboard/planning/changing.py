@@ -1,8 +1,8 @@
 """Saves one change of one depot's day, as the form does."""
 
 from dashboard import queries
-from dashboard.planning import edits, overrides, undo
-from dashboard.planning.overrides import LOCK, SET, Batch, Change
+from dashboard.planning import edits, overrides
+from dashboard.planning.overrides import Batch, Change
 
 
 def cell(depot, day):
@@ -13,14 +13,16 @@ def cell(depot, day):
     return found
 
 
-def batch(action, orders, seen, by="Anna", reason="A strike"):
-    numbered = orders if action in (SET, LOCK) else None
-    return Batch((Change(seen, action, numbered),), reason, by)
+def batch(orders, seen, by="Anna", reason="A strike"):
+    return Batch((Change(seen, orders),), reason, by)
 
 
-def change(
-    action=SET, orders=None, depot="LON-01", day=None, by="Anna", reason="A strike"
-):
-    """Saves the change, and returns the batch that undoes it."""
-    made = batch(action, orders, cell(depot, day), by, reason)
-    return undo.inverse(made, overrides.add(made))
+def change(orders, depot="LON-01", day=None, by="Anna", reason="A strike"):
+    """Saves a number of orders, or None: back to the model."""
+    overrides.add(batch(orders, cell(depot, day), by, reason))
+
+
+def undo(by="Anna", city="London"):
+    """Takes back what a planner changed last, as the button does."""
+    newest = queries.newest_change(by, city, queries.freshness())
+    overrides.undo(newest, by)

@@ -8,16 +8,13 @@ import pytest
 from dashboard.planning import edits
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.edits import Adjustment
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
+from dashboard.planning.overrides import Cell, Change
 from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet
 
 FRIDAY = date(2025, 11, 21)
 OPEN = Cell("A", FRIDAY, 341.0, 341.0)
 SET_ALREADY = Cell("B", FRIDAY, 420.0, 341.0, 7, is_set=True)
-LOCKED = Cell("C", FRIDAY, 100.0, 130.0, 8, is_locked=True)
-SET_AND_LOCKED = Cell("E", FRIDAY, 420.0, 341.0, 9, is_set=True, is_locked=True)
 CLOSED = Cell("D", FRIDAY, 0.0, 0.0, is_closed=True)
-ALL = [OPEN, SET_ALREADY, LOCKED, CLOSED]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +34,7 @@ ALL = [OPEN, SET_ALREADY, LOCKED, CLOSED]
     ],
 )
 def test_a_number_far_from_the_models_is_to_be_confirmed(orders, model, is_far):
-    change = Change(Cell("A", FRIDAY, 900.0, model), LOCK, orders)
+    change = Change(Cell("A", FRIDAY, 900.0, model), orders)
     assert edits.far_from_model([change]) == ([change] if is_far else [])
 
 
@@ -45,55 +42,29 @@ def test_a_percentage_is_of_the_planned_number_in_whole_orders():
     assert Adjustment(factor=1.1).apply(341) == 375
 
 
-@pytest.mark.parametrize(
-    ("action", "expected"),
-    [(LOCK, "AB"), (UNLOCK, "C"), (WITHDRAW, "B")],
-)
-def test_an_action_leaves_out_the_days_it_cannot_change(action, expected):
-    made = edits.changes(ALL, action, None, lock=False)
-    assert "".join(each.cell.depot for each in made) == expected
+def test_only_a_planners_number_goes_back_to_the_model():
+    [made] = edits.changes([OPEN, SET_ALREADY, CLOSED], None)
+    assert (made.cell, made.orders) == (SET_ALREADY, None)
+    assert list(edits.new_orders([made]).values()) == [341]
 
 
 def test_closed_wins_over_a_number_for_several_depots_but_not_for_one():
     new = Adjustment(orders=50)
-    made = edits.changes([OPEN, CLOSED], SET, new, lock=False)
+    made = edits.changes([OPEN, CLOSED], new)
     assert [each.cell for each in made] == [OPEN]
-    [made] = edits.changes([CLOSED], SET, new, lock=True)
-    assert (made.action, made.orders) == (LOCK, 50)
-
-
-def test_one_closed_day_alone_is_locked():
-    [made] = edits.changes([CLOSED], LOCK, None, lock=False)
-    assert (made.action, made.orders) == (LOCK, None)
+    [made] = edits.changes([CLOSED], new)
+    assert made.orders == 50
 
 
 @pytest.mark.parametrize(
-    ("cell", "orders", "lock", "expected"),
+    ("cell", "orders", "n_changes"),
     [
-        pytest.param(SET_ALREADY, 420, False, [], id="a planner's number"),
-        pytest.param(SET_ALREADY, 420, True, [LOCK], id="a planner's number, locked"),
-        pytest.param(OPEN, 341, False, [SET], id="the model's number of today"),
+        pytest.param(SET_ALREADY, 420, 0, id="a planner's number"),
+        pytest.param(OPEN, 341, 1, id="the model's number of today"),
     ],
 )
-def test_the_same_number_again_changes_only_what_was_not_fixed(
-    cell, orders, lock, expected
-):
-    made = edits.changes([cell], SET, Adjustment(orders=orders), lock)
-    assert [each.action for each in made] == expected
-
-
-@pytest.mark.parametrize(
-    ("cell", "action", "expected"),
-    [
-        (SET_ALREADY, WITHDRAW, 341),
-        (SET_ALREADY, LOCK, 420),
-        (LOCKED, UNLOCK, 130),
-        (SET_AND_LOCKED, UNLOCK, 420),
-    ],
-)
-def test_the_number_after_an_action(cell, action, expected):
-    made = edits.changes([cell], action, None, lock=False)
-    assert list(edits.new_orders(made).values()) == [expected]
+def test_the_same_number_again_changes_only_who_it_is_from(cell, orders, n_changes):
+    assert len(edits.changes([cell], Adjustment(orders=orders))) == n_changes
 
 
 def test_the_preview_has_orders_and_vans_before_and_after():
@@ -124,12 +95,8 @@ def test_the_preview_counts_the_vans_that_are_left():
 
 
 def test_the_rows_of_the_week_become_cells():
-    week = fleet(("A", "Poplar", DAYS[0], 100.0, "closed")).assign(
-        override_id=[7.0], is_locked=True
-    )
-    assert edits.cells(week) == [
-        Cell("A", FRIDAY, 100.0, 100.0, 7, is_locked=True, is_closed=True)
-    ]
+    week = fleet(("A", "Poplar", DAYS[0], 100.0, "closed")).assign(override_id=[7.0])
+    assert edits.cells(week) == [Cell("A", FRIDAY, 100.0, 100.0, 7, is_closed=True)]
     assert edits.cells(week.assign(override_id=float("nan")))[0].override_id is None
 
 

@@ -198,12 +198,9 @@ def gate(write, seeded, depot):
 def test_overrides_are_beside_the_forecast(freshness, seeded, write):
     row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "point": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
-    for action, orders in (("set", 900.0), ("lock", 950.0)):
-        write(
-            sa.insert(schema.overrides).values(
-                **row, action=action, orders=orders, reason="A strike"
-            )
-        )
+    for orders in (900.0, 950.0):
+        values = {**row, "orders": orders, "reason": "A strike"}
+        write(sa.insert(schema.overrides).values(**values))
     days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["made_by"])
     assert days[["point", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
     [row] = days.to_dict("records")

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.planning import fleet_plan
-from dashboard.planning.overrides import LOCK, UNLOCK, WITHDRAW
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.dashboard.planning.changing import cell, change
@@ -132,16 +131,6 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
     assert (days["point"], days["is_set"], days["basis"]) == (50, True, "closed")
 
 
-def test_a_locked_day_of_the_model_keeps_its_quantiles(seeded, tomorrow):
-    """Vans are planned as if nobody had touched it."""
-    before = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
-    change(LOCK, day=tomorrow)
-    after = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
-    assert before["point"] == after["point"] < after["p50"]
-    for name in ("p10", "p50", "p90"):
-        assert after[name] == pytest.approx(before[name])
-
-
 def test_the_band_of_a_total_holds_its_number(seeded, banded, write, tomorrow):
     point = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)["point"]
     for low, high in ((1.1, 1.2), (0.8, 0.9)):
@@ -155,7 +144,7 @@ def test_the_band_of_a_total_holds_its_number(seeded, banded, write, tomorrow):
 
 def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow):
     change(orders=4200, day=tomorrow)
-    change(WITHDRAW, day=tomorrow)
+    change(None, day=tomorrow)
     now = queries.freshness()
     for row in (
         row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT),
@@ -163,22 +152,3 @@ def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow
     ):
         names = ("override_reason", "made_by", "overruled_by")
         assert [row[name] for name in names] == [None, None, None]
-
-
-def test_a_locked_day_keeps_its_number_when_the_model_has_a_new_one(
-    seeded, write, tomorrow
-):
-    before = cell(DEPOT, tomorrow).orders
-    change(LOCK, day=tomorrow)
-    here = (schema.forecasts.c.depot_id == DEPOT) & (
-        schema.forecasts.c.target_on == tomorrow
-    )
-    write(
-        sa.update(schema.forecasts)
-        .where(here)
-        .values(p10=6.0, p50=7.0, p90=8.0, point=7.0)
-    )
-    found = cell(DEPOT, tomorrow)
-    assert (found.orders, found.is_locked, found.is_set) == (before, True, False)
-    change(UNLOCK, day=tomorrow)
-    assert cell(DEPOT, tomorrow).orders == 7.0

@@ -9,7 +9,6 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.planning import overrides
-from dashboard.planning.overrides import SET
 from dashboard.queries import database
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.cli.replica_finding import check_replica
@@ -79,7 +78,7 @@ def test_a_planners_change_is_seen_at_once_while_the_replica_is_behind(
 ):
     """The main database answers until the replica has the change, and not longer."""
     with paused(replica_url):
-        change(SET, 900, day=tomorrow)
+        change(900, day=tomorrow)
         assert cell(DEPOT, tomorrow).orders == 900
         assert not queries.freshness().is_replica
     catch_up(database_url, replica_url)
@@ -93,13 +92,13 @@ def test_a_change_refused_for_another_planners_is_shown_that_one(
 ):
     seen = cell(DEPOT, tomorrow)
     with paused(replica_url):
-        change(SET, 900, day=tomorrow, by="Anna")
+        change(900, day=tomorrow, by="Anna")
         # As a dashboard beside this one, which did not write that change.
         st.cache_resource.clear()
         st.cache_data.clear()
         assert cell(DEPOT, tomorrow) == seen
         with pytest.raises(BadInputError, match="Anna"):
-            overrides.add(batch(SET, 700, seen, by="Ben"))
+            overrides.add(batch(700, seen, by="Ben"))
         queries.freshness.clear()
         assert cell(DEPOT, tomorrow).orders == 900
     catch_up(database_url, replica_url)

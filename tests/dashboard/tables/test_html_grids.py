@@ -253,11 +253,6 @@ SET_BY_ANNA = {
             id="closed after it was set",
         ),
         pytest.param(
-            days_of("closed", override_id=7.0, is_locked=True, overruled_by="Anna"),
-            ["closed", "", "Closed, so Anna's number is not used"],
-            id="closed after it was locked",
-        ),
-        pytest.param(
             days_of("closed", override_id=7.0), ["closed", "", ""], id="withdrawn"
         ),
         pytest.param(

@@ -23,9 +23,8 @@ def week():
     ).assign(
         model_point=[100.0, 200.0, 0.0, 149.0],
         is_set=[True, False, False, False],
-        is_locked=[False, False, False, True],
-        made_by=["Anna", None, None, "Ben"],
-        override_reason=["<i>strike", None, None, "Roster"],
+        made_by=["Anna", None, None, None],
+        override_reason=["<i>strike", None, None, None],
     )
 
 
@@ -40,7 +39,7 @@ def test_depots_have_vans_shortages_orders_and_marks(planned):
     assert rows[:4] == [
         ["Depot", "Fri 21 Nov", "Sat 22 Nov"],
         ["Poplar 3 own vans", "3 150 set model 100", "3 −1 200"],
-        ["<b>Wapping 3 own vans", "closed", "2 −1 149 locked"],
+        ["<b>Wapping 3 own vans", "closed", "2 −1 149"],
         ["Planned orders", "150", "349"],
     ]
     assert [row[0] for row in rows[4:]] == [

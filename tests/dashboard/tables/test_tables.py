@@ -301,22 +301,20 @@ def test_a_csv_has_days_as_iso_dates():
 
 
 @pytest.mark.parametrize(
-    ("action", "reason", "expected"),
+    ("orders", "undoes", "expected"),
     [
-        ("set", "Weather", "set"),
-        ("withdraw", "Weather", "back to the model"),
-        ("lock", "Weather", "locked"),
-        ("unlock", "Weather", "unlocked"),
-        ("withdraw", "Undo: Weather", "undone"),
-        ("set", "Undo: Weather", "undone"),
+        (420.0, np.nan, "set"),
+        (np.nan, np.nan, "back to the model"),
+        (420.0, 7.0, "undone"),
+        (np.nan, 7.0, "undone"),
     ],
 )
 def test_the_history_speaks_of_overrides_in_the_words_of_the_form(
-    action, reason, expected
+    orders, undoes, expected
 ):
     made_at = datetime(2025, 11, 21, 6, 31, tzinfo=UTC)
-    row = {"name": "Poplar", "target_on": pd.Timestamp("2025-11-27"), "action": action}
-    row |= {"orders": 420.0, "point": 341.0, "reason": reason, "made_by": "Anna"}
+    row = {"name": "Poplar", "target_on": pd.Timestamp("2025-11-27"), "undoes": undoes}
+    row |= {"orders": orders, "point": 341.0, "reason": "Weather", "made_by": "Anna"}
     history = pd.DataFrame([{**row, "made_at": made_at}])
     shown = tables.override_history(history, ZoneInfo("Europe/London"))
     assert shown["Action"].tolist() == [expected]

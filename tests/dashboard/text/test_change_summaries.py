@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Change
+from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries
 
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
@@ -22,7 +22,7 @@ def preview(orders, vans, short=(0, 0)):
 def test_a_preview_says_what_a_change_does():
     cell = Cell("A", date(2025, 11, 27), 341.0, 341.0)
     text = change_summaries.preview_sentence(
-        preview((341, 420), (7, 9), (0, 2)), [Change(cell, SET, 420)]
+        preview((341, 420), (7, 9), (0, 2)), [Change(cell, 420)]
     )
     assert text == "1 number: 341 → 420 orders, 7 → 9 vans, van-days short 0 → 2."
 
@@ -54,22 +54,22 @@ def test_a_scenario_of_several_days_names_them_and_sums_the_shortage():
 
 
 @pytest.mark.parametrize(
-    ("action", "days", "depots", "expected"),
+    ("orders", "days", "depots", "expected"),
     [
-        (SET, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders, 7 → 9 vans."),
+        (420, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders, 7 → 9 vans."),
         (
-            LOCK, [27, 28], "A",
-            "Saved: Barking, Thu 27 Nov – Fri 28 Nov: locked, 341 → 420 orders, 7 → 9 vans.",
+            420, [27, 28], "A",
+            "Saved: Barking, Thu 27 Nov – Fri 28 Nov: 341 → 420 orders, 7 → 9 vans.",
         ),
         (
-            WITHDRAW, [27], "AB",
+            None, [27], "AB",
             "Saved: 2 depots, Thu 27 Nov: back to the model, 341 → 420 orders, 7 → 9 vans.",
         ),
     ],
 )  # fmt: skip
-def test_what_was_saved_is_confirmed_in_a_sentence(action, days, depots, expected):
+def test_what_was_saved_is_confirmed_in_a_sentence(orders, days, depots, expected):
     changes = [
-        Change(Cell(depot, date(2025, 11, day), 341.0, 341.0), action)
+        Change(Cell(depot, date(2025, 11, day), 341.0, 341.0), orders)
         for depot in depots
         for day in days
     ]
@@ -81,7 +81,7 @@ def test_what_was_saved_is_confirmed_in_a_sentence(action, days, depots, expecte
 def chosen_day(point=341.0, **others):
     day = {
         "target_on": pd.Timestamp(2025, 11, 27), "point": point, "model_point": 341.0, "needed": 7, "is_set": False,
-        "is_locked": False, "override_reason": None, "made_by": None,
+        "override_reason": None, "made_by": None,
     }  # fmt: skip
     return day | others
 
@@ -96,11 +96,6 @@ def chosen_day(point=341.0, **others):
             [chosen_day(420.0, is_set=True, made_by="Mara", override_reason="A fair")],
             "Now 420 orders (model 341), 7 vans needed. Set by Mara: “A fair”.",
             id="a planner's",
-        ),
-        pytest.param(
-            [chosen_day(is_locked=True, made_by="Mara", override_reason="A fair")],
-            "Now 341 orders, 7 vans needed. Locked by Mara: “A fair”.",
-            id="locked",
         ),
         pytest.param(
             [chosen_day(), chosen_day(1420.0, is_set=True, made_by="Mara")],
@@ -124,32 +119,19 @@ def test_the_form_says_what_the_chosen_days_are_planned_with(days, expected):
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected"),
+    ("rows", "expected"),
     [
-        pytest.param(
-            [Change(Cell("A", date(2025, 11, 27), 341, 341), SET, 1420)],
-            "Barking, Thu 27 Nov: 341 → 1,420 orders.",
-            id="a number",
-        ),
-        pytest.param(
-            [Change(Cell("A", date(2025, 11, 27), 341, 341), LOCK)],
-            "Barking, Thu 27 Nov: locked, 341 orders.",
-            id="a lock",
-        ),
-        pytest.param(
-            [
-                Change(Cell("A", date(2025, 11, 27), 400, 341, 7, True, True), UNLOCK),
-                Change(
-                    Cell("A", date(2025, 11, 27), 400, 341, 7, True, True), WITHDRAW
-                ),
-            ],
-            "Barking, Thu 27 Nov: back to the model, 400 → 341 orders.",
-            id="unlocked and given back",
+        ([("Barking", 1420, None)], "Barking, Thu 27 Nov: 1,420 orders."),
+        ([("Barking", None, None)], "Barking, Thu 27 Nov: back to the model."),
+        ([("Barking", 341, 7)], "Barking, Thu 27 Nov: undone."),
+        (
+            [("Barking", 400, None), ("Poplar", 20, None)],
+            "2 depots, Thu 27 Nov: 420 orders.",
         ),
     ],
 )
-def test_the_last_change_is_told_after_a_reload(changes, expected):
-    text = change_summaries.last_change_sentence(
-        changes, {"A": "Barking"}, "Thu 27 Nov, 06:31"
-    )
+def test_what_a_planner_changed_last_is_told(rows, expected):
+    newest = pd.DataFrame(rows, columns=["name", "orders", "undoes"])
+    newest = newest.assign(depot_id=newest["name"], target_on=DAYS[0])
+    text = change_summaries.newest_change_sentence(newest, "Thu 27 Nov, 06:31")
     assert text == f"Your last change, Thu 27 Nov, 06:31: {expected}"

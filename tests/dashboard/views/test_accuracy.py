@@ -273,12 +273,12 @@ def test_a_large_error_has_the_override_that_counted_last(freshness, seeded, wri
     ].to_numpy()[:2]
     base = {"origin_on": seeded.through, "model_version": CHAMPION, "point": 9.0}
     made = [
-        (*worst, "set", 50.0, "A guess", "Anna"),
-        (*worst, "set", 60.0, "Bridge closed", "Mara"),
-        (*second, "set", 70.0, "A mistake", "Anna"),
-        (*second, "withdraw", None, "Undo", "Anna"),
+        (*worst, 50.0, "A guess", "Anna"),
+        (*worst, 60.0, "Bridge closed", "Mara"),
+        (*second, 70.0, "A mistake", "Anna"),
+        (*second, None, "A mistake", "Anna"),
     ]
-    names = ("depot_id", "target_on", "action", "orders", "reason", "made_by")
+    names = ("depot_id", "target_on", "orders", "reason", "made_by")
     for row in made:
         values = base | dict(zip(names, row, strict=True))
         write(sa.insert(schema.overrides).values(**values))
@@ -292,19 +292,19 @@ def test_a_large_error_has_the_override_that_counted_last(freshness, seeded, wri
 def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
     """One day changed twice; of the others none can be compared.
 
-    One was locked as forecast, one taken back, one is not known, one was closed although
+    One was set as forecast, one taken back, one is not known, one was closed although
     orders came, and one has no earlier same weekday.
     """
     day, origin = seeded.through - A_DAY, seeded.through - 2 * A_DAY
     base = {"origin_on": origin, "model_version": CHAMPION, "made_by": "Anna"}
     made = [
-        ("LON-01", day, "set", 900.0, 1000.0, "A guess"),
-        ("LON-01", day, "set", 1200.0, 1000.0, "A strike"),
-        ("LON-02", day, "lock", 300.0, 300.0, "Roster"),
-        ("RTM-01", day, "withdraw", None, 400.0, "A mistake"),
-        ("RTM-03", seeded.through + A_DAY, "set", 10.0, 150.0, "Ahead"),
-        ("RTM-02", day, "set", 10.0, 150.0, "Closed after all"),
-        ("LON-03", day, "set", 10.0, 150.0, "A new depot"),
+        ("LON-01", day, 900.0, 1000.0, "A guess"),
+        ("LON-01", day, 1200.0, 1000.0, "A strike"),
+        ("LON-02", day, 300.0, 300.0, "Roster"),
+        ("RTM-01", day, None, 400.0, "A mistake"),
+        ("RTM-03", seeded.through + A_DAY, 10.0, 150.0, "Ahead"),
+        ("RTM-02", day, 10.0, 150.0, "Closed after all"),
+        ("LON-03", day, 10.0, 150.0, "A new depot"),
     ]
     scores = schema.scores.c
     of = {depot: scores.depot_id == depot for depot in ("RTM-02", "LON-03")}
@@ -314,7 +314,7 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
         .where(of["LON-03"])
         .values(seasonal_naive=None, median4=None)
     )
-    names = ("depot_id", "target_on", "action", "orders", "point", "reason")
+    names = ("depot_id", "target_on", "orders", "point", "reason")
     for row in made:
         values = base | dict(zip(names, row, strict=True))
         write(sa.insert(schema.overrides).values(**values))

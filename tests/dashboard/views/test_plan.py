@@ -11,7 +11,7 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from dashboard import queries
 from dashboard.components import plan_parts
 from dashboard.planning import adjustments, city_settings, overrides
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW
+from dashboard.planning.edits import SET, WITHDRAW
 from dashboard.tables import tables
 from pipelines import schema
 from tests.dashboard.planning.changing import cell
@@ -56,6 +56,11 @@ def field(app, name):
     """The field of the form of changes with a key that begins so."""
     [found] = [box for box in every_field(app) if str(box.key).startswith(name)]
     return found
+
+
+def labels(app):
+    """What the buttons say."""
+    return {button.label for button in app.button}
 
 
 def press(app, label):
@@ -267,14 +272,35 @@ def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
     app = press(change(city_page(open_page, "London"), "1234"), "Undo")
     assert "Undone: 1 number as before" in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
-    assert "Undo" not in [button.label for button in app.button]
-
-
-def test_an_undone_change_is_called_so_in_the_history(seeded, open_page):
-    press(change(city_page(open_page, "London"), "1234"), "Undo")
+    app = press(app, "Set this again")
+    assert "Set again: 1 number." in told(app.success)
+    assert cell("LON-01", tomorrow).orders == 1234
     history = queries.override_history("", queries.freshness())
     shown = tables.override_history(history, queries.zone())
-    assert shown["Action"].tolist() == ["undone", "set"]
+    assert shown["Action"].tolist() == ["set", "undone", "set"]
+
+
+def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, open_page):
+    """After a reload, and once another change is begun."""
+    before = cell("LON-01", tomorrow).orders
+    app = change(city_page(open_page, "London"), "1340")
+    assert "Your last change" not in page_text(app)
+    app = enter(app, "1350", reason=None)
+    assert "Your last change" in page_text(app)
+    app = city_page(open_page, "London")
+    assert "Undo" not in labels(app), "nobody's"
+    field(app, "name in change").set_value("Anna ")
+    app = rerun(app)
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert f"Greenwich, {day}: 1,340 orders." in page_text(app).replace("\\", "")
+    assert "Undo" not in labels(rerun(app, "Rotterdam"))
+    app = press(rerun(app), "Undo")
+    assert "Undone: 1 number as before" in told(app.success)
+    assert cell("LON-01", tomorrow).orders == before
+    change(city_page(open_page, "London"), "1350", name="Mara")
+    app = city_page(open_page, "London")
+    field(app, "name in change").set_value("Anna")
+    assert not {"Undo", "Set this again"} & labels(rerun(app)), "hers is newer"
 
 
 @pytest.mark.parametrize(("typed", "hers"), [("+10 %", "+10 %"), ("1380", "1340")])
@@ -342,43 +368,6 @@ def test_a_refusal_gives_way_to_the_confirmation_which_is_a_toast_too(
     assert told(app.success) == told(app.toast)
     assert "Saved: Greenwich" in told(app.toast)
     assert not rerun(app).toast, "once"
-
-
-def test_another_change_begun_leaves_only_the_undo_of_the_last(
-    seeded, tomorrow, open_page
-):
-    before = cell("LON-01", tomorrow).orders
-    app = enter(change(city_page(open_page, "London"), "1340"), "1350", reason=None)
-    assert not app.success
-    app = press(app, "Undo the last change")
-    assert cell("LON-01", tomorrow).orders == before
-    assert not app.error
-
-
-def test_the_last_change_is_undone_after_a_reload(seeded, tomorrow, open_page):
-    before = cell("LON-01", tomorrow).orders
-    change(city_page(open_page, "London"), "1340")
-    app = city_page(open_page, "Rotterdam")
-    assert "Your last change" not in page_text(app)
-    field(app, "name in change").set_value("Anna ")
-    app = rerun(app, "Rotterdam")
-    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
-    told_before = f"Greenwich, {day}: {before:,.0f} → 1,340 orders."
-    assert told_before in page_text(app).replace("\\", "")
-    app = press(app, "Undo")
-    assert "Undone: 1 number as before" in told(app.success)
-    assert cell("LON-01", tomorrow).orders == before
-
-
-def test_a_change_that_a_colleague_replaced_is_not_offered_after_a_reload(
-    seeded, open_page
-):
-    change(city_page(open_page, "London"), "1340")
-    change(city_page(open_page, "London"), "1350", name="Mara")
-    app = city_page(open_page, "London")
-    field(app, "name in change").set_value("Anna")
-    app = rerun(app)
-    assert "Undo" not in [button.label for button in app.button]
 
 
 def test_what_a_colleague_changed_since_is_not_undone(seeded, tomorrow, open_page):
@@ -450,21 +439,6 @@ def test_a_number_out_of_reach_is_refused(seeded, open_page, typed):
     assert queries.override_history("", queries.freshness()).empty
 
 
-def test_a_locked_day_is_refused_with_its_depot_and_planner(
-    seeded, tomorrow, open_page
-):
-    app = enter(city_page(open_page, "London"), "900")
-    field(app, "locking ").check()
-    app = press(app, "Save")
-    assert "locked, " in told(app.success)
-    app = change(app, "950", name="Ben")
-    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
-    assert f"{day} at Greenwich is locked by Anna. Unlock it first." in (
-        told(app.error)
-    )
-    assert cell("LON-01", tomorrow).orders == 900
-
-
 def preview_notes(app):
     """What is told at the preview, before anything is saved."""
     return "\n".join(each.value for each in app.warning).replace("\\", "")
@@ -489,34 +463,6 @@ def test_a_bad_number_is_told_before_it_is_saved(seeded, open_page, typed, expec
     assert not app.error
 
 
-def test_the_preview_of_a_locked_day_says_so(seeded, tomorrow, open_page):
-    app = city_page(open_page, "London")
-    assert not app.warning
-    override(LOCK, day=tomorrow)
-    app = enter(app, "1340")
-    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
-    told_before = f"{day} at Greenwich is locked by Anna. Unlock it first."
-    assert told_before in preview_notes(app)
-    app = press(app, "Save")
-    assert f"{day} at Greenwich was locked by Anna after you had" in told(app.error)
-    app = press(app, "Save")
-    assert told_before in told(app.error)
-
-
-def test_what_a_colleague_locked_is_unlocked_by_the_second_save(
-    seeded, tomorrow, open_page
-):
-    """The preview showed what the day became, and Save once took it as it had been."""
-    app = enter(city_page(open_page, "London"), None)
-    override(LOCK, 340, day=tomorrow, by="Mara")
-    app = press(choose_action(app, UNLOCK), "Save")
-    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
-    assert f"{day} at Greenwich was locked by Mara after you had" in told(app.error)
-    app = press(app, "Save")
-    assert "unlocked, " in told(app.success)
-    assert not cell("LON-01", tomorrow).is_locked
-
-
 def test_a_change_of_many_days_is_refused_where_a_colleague_changed_any(
     seeded, tomorrow, open_page
 ):
@@ -524,7 +470,7 @@ def test_a_change_of_many_days_is_refused_where_a_colleague_changed_any(
     app = city_page(open_page, "London")
     field(app, "last day ").set_value(last)
     app = enter(rerun(app), "+10 %")
-    override(SET, 1340, day=last, by="Mara")
+    override(1340, day=last, by="Mara")
     app = press(app, "Save")
     day = f"{last:%a} {last.day} {last:%b}"
     assert f"{day} at Greenwich was set to 1340 by Mara after you had" in told(
@@ -534,18 +480,6 @@ def test_a_change_of_many_days_is_refused_where_a_colleague_changed_any(
     app = press(app, "Save")
     assert not app.error
     assert cell("LON-01", last).orders == 1474
-
-
-def test_a_range_with_a_locked_day_is_locked(seeded, tomorrow, open_page):
-    override(LOCK, 340, day=tomorrow)
-    app = city_page(open_page, "London")
-    field(app, "last day ").set_value(tomorrow + timedelta(days=1))
-    app = choose_action(enter(rerun(app), None), LOCK)
-    assert "1 depot-day left out" in page_text(app)
-    assert not app.warning
-    app = press(app, "Save")
-    assert not app.error
-    assert cell("LON-01", tomorrow + timedelta(days=1)).is_locked
 
 
 def test_a_last_day_that_was_chosen_stays_when_the_first_is_corrected(
@@ -568,10 +502,18 @@ def test_a_last_day_that_was_chosen_stays_when_the_first_is_corrected(
 
 def test_a_number_is_kept_while_another_action_is_looked_at(seeded, open_page):
     app = enter(city_page(open_page, "London"), "1340")
-    field(app, "locking ").check()
-    app = choose_action(choose_action(rerun(app), LOCK), SET)
+    app = choose_action(choose_action(app, WITHDRAW), SET)
     assert field(app, "number").value == "1340"
-    assert field(app, "locking ").value
+
+
+def test_a_day_goes_back_to_the_model(seeded, tomorrow, open_page):
+    override(340, day=tomorrow)
+    app = city_page(open_page, "London")
+    field(app, "reason").set_value("Weather")
+    field(app, "name in change").set_value("Anna")
+    app = press(choose_action(app, WITHDRAW), "Save")
+    assert "back to the model, 340 → " in told(app.success)
+    assert not cell("LON-01", tomorrow).is_set
 
 
 def click_again_while(monkeypatch, app, label, module, name):
@@ -605,7 +547,7 @@ def test_a_second_click_on_save_finds_the_change_saved(
     assert "Saved: Greenwich" in told(app.success)
     assert field(app, "number").value == ""
     assert cell("LON-01", tomorrow).orders == round(1.1 * before)
-    app = click_again_while(monkeypatch, app, "Undo", overrides, "add")
+    app = click_again_while(monkeypatch, app, "Undo", overrides, "undo")
     assert not app.error
     assert "Undone: 1 number as before" in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
@@ -646,30 +588,6 @@ def test_a_tick_is_for_the_number_that_it_names(seeded, tomorrow, open_page):
     assert not field(app, "sure ").value
     app = press(app, "Save")
     assert f"Yes, {11 * model:,.0f} is right" in told(app.error)
-
-
-def test_a_locked_day_is_unlocked_and_the_models_again_by_one_save(
-    seeded, tomorrow, open_page
-):
-    override(LOCK, 340, day=tomorrow)
-    was = cell("LON-01", tomorrow)
-    app = city_page(open_page, "London")
-    field(app, "reason").set_value("Weather")
-    field(app, "name in change").set_value("Anna")
-    app = press(choose_action(app, WITHDRAW), "Save")
-    assert "Tick “Unlock and go back to the model”" in told(app.error)
-    field(app, "unlocking").check()
-    app = rerun(app)
-    assert f"1 number: 340 → {was.model_orders:,.0f}" in page_text(app).replace(
-        "\\", ""
-    )
-    app = press(app, "Save")
-    assert "back to the model, 340 → " in told(app.success)
-    now = cell("LON-01", tomorrow)
-    assert (now.orders, now.is_set, now.is_locked) == (was.model_orders, False, False)
-    app = press(app, "Undo")
-    assert "Undone: 1 number as before" in told(app.success)
-    assert replace(cell("LON-01", tomorrow), override_id=was.override_id) == was
 
 
 def test_the_address_of_a_cell_opens_its_form(seeded, tomorrow, open_page):

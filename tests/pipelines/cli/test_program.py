@@ -85,12 +85,7 @@ def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     assert first["planned"] == first["point"] <= first["p50"]
     override = {name: first[name] for name in ("depot_id", "origin_on", "target_on")}
     override |= {"model_version": first["model_version"], "point": first["point"]}
-    override |= {
-        "action": "set",
-        "orders": 9990.0,
-        "reason": "A fair",
-        "made_by": "Ann",
-    }
+    override |= {"orders": 9990.0, "reason": "A fair", "made_by": "Ann"}
     with clean_engine.begin() as connection:
         connection.execute(sa.insert(schema.overrides).values(override))
     planned, *rest = json.loads(harbor("forecast", "--json"))
