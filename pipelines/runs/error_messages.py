@@ -7,7 +7,7 @@ import psycopg
 from psycopg.errors import DiskFull
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
-from forecaster.errors import HarborError
+from forecaster.errors import DatabaseError, HarborError
 
 UNEXPECTED = (
     "This is unexpected. Try again; if it fails again, report it with what 'harbor "
@@ -35,10 +35,10 @@ UNUSABLE_PATH_ERRNOS = frozenset(
 def describe_error(error: BaseException) -> str:
     """Returns the message for an error, as stored with the run.
 
-    Where a full disk is behind it, as when the database ended for lack of room, that is
-    told.
+    Of a database that was lost for lack of room, the lack of room is told.
     """
-    error = _full_disk_behind(error) or error
+    if isinstance(error, DatabaseError) or _is_lost_database(error):
+        error = _full_disk_behind(error) or error
     if isinstance(error, HarborError):
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
