@@ -13,6 +13,7 @@ from pipelines.cli.replica_finding import check_replica
 from pipelines.database import roles, schema_version
 from pipelines.database.engine import open_engine, snapshot
 from pipelines.forecasting import forecast
+from pipelines.ingest.options import problems_of_sources
 from pipelines.monitoring import ports
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -31,12 +32,13 @@ CLOSED_DAYS = 28
 
 
 def find_all(settings: Settings) -> list[Finding]:
-    """Checks libraries, accelerators, disk, inbox, port and database, in this order."""
+    """Checks libraries, accelerators, disk, inbox, sources, port and database, in this order."""
     return [
         *_libraries(),
         *_accelerators(),
         _disk(settings),
         _inbox(settings),
+        *source_findings(settings),
         _port(),
         *_database(settings),
     ]
@@ -113,6 +115,15 @@ def _inbox(settings: Settings) -> Finding:
     files = "1 file" if n_files == 1 else f"{n_files} files"
     content = f"holds {files}" if n_files else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
+
+
+def source_findings(settings: Settings) -> list[Finding]:
+    """Checks `[sources.NAME]` of harbor.toml; an invalid one keeps its own files out."""
+    problems = problems_of_sources(settings.sources)
+    if not problems:
+        return [Finding("sources", True, "are valid")] if settings.sources else []
+    message = f"{' '.join(problems)} Files of such a source are refused"
+    return [Finding("sources", False, message)]
 
 
 def _port() -> Finding:

@@ -23,7 +23,8 @@ def rebuild(
 ) -> DemandChange:
     """Recounts demand; safe to repeat, as only differences become versions.
 
-    It also updates public holidays, so that reading a panel never writes.
+    Then it updates public holidays, so that reading a panel never writes; in a transaction of
+    their own, as counts do not need them.
 
     Args:
       engine: Database the pipelines own.
@@ -34,6 +35,7 @@ def rebuild(
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
         change = store.recount(connection, today, now, look_back_days)
+    with engine.begin() as connection:
         public_holidays.update(connection, now.date())
     return change
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from forecaster.errors import BadInputError, ConfigError, RefusedFileError
+from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest.file_schemas import SCHEMAS, column_names
 from pipelines.ingest.parsing import THOUSANDS_SEPARATOR
 from pipelines.ingest.sources import Source
-from pipelines.settings.ingest import SourceSettings
+from pipelines.settings.ingest import InvalidSource, SourceSettings
 
 UTF_8 = "utf-8"
 DEFAULT_SOURCE = "default"
@@ -109,17 +109,15 @@ def _is_whole_date(date_format: str) -> bool:
     return back.date() == sample.date()
 
 
-def require_readable(sources: Sources) -> None:
-    """Validates every source before any file is read.
-
-    Raises:
-      ConfigError: one of them names a column, a format or an encoding that does not exist.
-    """
+def problems_of_sources(sources: Sources) -> list[str]:
+    """What is wrong with sources, a sentence for each that names what does not exist."""
+    problems = []
     for name in sources:
         try:
             options_of_source(name, FileOptions(), sources)
         except BadInputError as error:
-            raise ConfigError(f"[sources.{name}] in harbor.toml: {error}") from None
+            problems.append(str(error))
+    return problems
 
 
 def options_of_file(
@@ -128,8 +126,8 @@ def options_of_file(
     """Returns the options of a file, from the given source or the one whose pattern matches.
 
     Raises:
-      BadInputError: the given source is not in harbor.toml.
-      RefusedFileError: the file matches the patterns of several sources.
+      RefusedFileError: the file matches the patterns of several sources; or its source is
+        invalid or not in harbor.toml, or may be an invalid one whose pattern is not known.
     """
     path = PurePosixPath(file.path)
     matches = [
@@ -142,8 +140,16 @@ def options_of_file(
             f"{file.name} fits the patterns of {' and '.join(matches)} in harbor.toml, but can be "
             "of one source only. Make the patterns differ, or pass --source."
         )
-    source = overrides.source or next(iter(matches), DEFAULT_SOURCE)
-    return options_of_source(source, overrides, sources)
+    without_pattern = [
+        name
+        for name, defaults in sources.items()
+        if isinstance(defaults, InvalidSource) and not defaults.pattern
+    ]
+    names = [overrides.source] if overrides.source else [*matches, *without_pattern]
+    try:
+        return options_of_source(next(iter(names), DEFAULT_SOURCE), overrides, sources)
+    except BadInputError as error:
+        raise RefusedFileError(str(error)) from None
 
 
 def options_of_source(
@@ -161,15 +167,22 @@ def options_of_source(
             "it, or name another."
         )
     defaults = sources.get(name, SourceSettings())
+    if isinstance(defaults, InvalidSource):
+        raise BadInputError(f"{defaults.problem}. Correct it in harbor.toml.")
     own = "" if name == DEFAULT_SOURCE else name
-    return FileOptions(
-        kind=overrides.kind or defaults.kind,
-        columns={**defaults.columns, **overrides.columns},
-        date_format=overrides.date_format or defaults.date_format,
-        encoding=overrides.encoding or defaults.encoding,
-        decimal=overrides.decimal or defaults.decimal,
-        separator=overrides.separator or defaults.separator,
-        source=name,
-        id_namespace=own if defaults.id_namespace is None else defaults.id_namespace,
-        force=overrides.force or defaults.force,
-    )
+    try:
+        return FileOptions(
+            kind=overrides.kind or defaults.kind,
+            columns={**defaults.columns, **overrides.columns},
+            date_format=overrides.date_format or defaults.date_format,
+            encoding=overrides.encoding or defaults.encoding,
+            decimal=overrides.decimal or defaults.decimal,
+            separator=overrides.separator or defaults.separator,
+            source=name,
+            id_namespace=own
+            if defaults.id_namespace is None
+            else defaults.id_namespace,
+            force=overrides.force or defaults.force,
+        )
+    except BadInputError as error:
+        raise BadInputError(f"[sources.{name}] in harbor.toml: {error}") from None

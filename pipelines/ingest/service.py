@@ -18,7 +18,6 @@ from pipelines.ingest.options import (
     FileOptions,
     options_of_file,
     options_of_source,
-    require_readable,
 )
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.refusals import refusal
@@ -98,10 +97,9 @@ def ingest(
       is_invented: Whether the files are those of 'harbor demo'.
 
     Raises:
-      BadInputError: a source is not in harbor.toml or is invalid there, or the database
-        holds the demo's fleet.
+      BadInputError: the source of `options` is not in harbor.toml or is invalid there, or the
+        database holds the demo's fleet.
     """
-    require_readable(settings.sources)
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()

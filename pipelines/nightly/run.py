@@ -5,10 +5,10 @@ from typing import Any, TypedDict
 
 import sqlalchemy as sa
 
-from forecaster.errors import HarborError, NothingToDoError
+from forecaster.errors import HarborError, NoDataError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.nightly import steps
-from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyContext, Step
+from pipelines.nightly.steps import NightlyContext, Step
 from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
 from pipelines.runs.locks import LostRunError, try_lock
@@ -41,7 +41,7 @@ class NightlyError(HarborError):
 def run_nightly(
     context: NightlyContext, chosen_steps: Mapping[str, Step] | None = None
 ) -> NightlyResult:
-    """Runs every step, each recorded beneath the nightly run.
+    """Runs every step, each recorded beneath the nightly run, whatever became of the others.
 
     After an interruption it is run again in the same way: finished work is not repeated.
 
@@ -54,7 +54,7 @@ def run_nightly(
         or another nightly run is in progress.
       LostRunError: the run lost its lock; what it had published before is kept.
       NightlyError: steps failed; the message begins with the one that prevented the
-        forecast.
+        forecast, or says how it was made without them.
     """
     with try_lock(context.engine, NIGHTLY_LOCK) as lock:
         if lock is None:
@@ -81,19 +81,22 @@ def _run_steps(
                 raise
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
                 failures[name] = error
-                if name not in OPTIONAL_STEPS:
-                    break
             if name == "demand":
-                _set_origin(context, parent)
-        else:
-            parent.metrics |= {"origin": context.day.isoformat()} | {
-                name: metrics[step_name][name]
-                for step_name, names in REPORTED_METRICS.items()
-                for name in names
-                if metrics.get(step_name, {}).get(name)
-            }
+                try:
+                    _set_origin(context, parent)
+                except (NothingToDoError, NoDataError) as error:
+                    if not failures:
+                        raise
+                    message = f"{_failure_message(context, failures, {})} {error}"
+                    raise NightlyError(message) from next(iter(failures.values()))
+        parent.metrics |= {"origin": context.day.isoformat()} | {
+            name: metrics[step_name][name]
+            for step_name, names in REPORTED_METRICS.items()
+            for name in names
+            if metrics.get(step_name, {}).get(name)
+        }
         if failures:
-            message = _failure_message(context, failures)
+            message = _failure_message(context, failures, chosen_steps)
             raise NightlyError(message) from next(iter(failures.values()))
     return {
         "origin": context.day.isoformat(),
@@ -102,22 +105,35 @@ def _run_steps(
     }
 
 
-def _failure_message(context: NightlyContext, failures: Mapping[str, Exception]) -> str:
-    blocking = next((step for step in failures if step not in OPTIONAL_STEPS), None)
+def _failure_message(
+    context: NightlyContext,
+    failures: Mapping[str, Exception],
+    steps_done: Mapping[str, Step],
+) -> str:
+    """Says what failed, the step that costs the forecast first, and how it was made without.
+
+    `steps_done` is empty where the night ended before its forecast.
+    """
+    ways = {name: steps_done[name].forecast_without for name in failures if steps_done}
+    blocking = next((name for name, way in ways.items() if way is None), None)
     first = blocking or next(iter(failures))
     option = f" --origin {context.origin}" if context.origin else ""
-    message = (
+    failure = (
         f"{describe_error(failures[first])} That was the step '{first}'; 'harbor "
         f"nightly{option}' goes on from there."
     )
+    sentences = [failure]
     if blocking:
-        message = f"There is no new forecast. {message}"
-    others = (
-        f"The step '{step}' failed, too: {describe_error(error)}"
-        for step, error in failures.items()
-        if step != first
-    )
-    return " ".join([message, *others])
+        sentences.insert(0, "There is no new forecast.")
+    elif ways:
+        how = ", ".join(dict.fromkeys(way for way in ways.values() if way))
+        sentences.append(f"The forecast was made all the same, {how}.")
+    sentences += [
+        f"The step '{name}' failed, too: {describe_error(error)}"
+        for name, error in failures.items()
+        if name != first
+    ]
+    return " ".join(sentences)
 
 
 def _set_origin(context: NightlyContext, parent: Run) -> None:

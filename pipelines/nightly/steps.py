@@ -156,20 +156,32 @@ def forecast(context: NightlyContext, run: Run) -> None:
     )
 
 
-Step = Callable[[NightlyContext, Run], None]
-"""Does its work on the run's session, and leaves its numbers in the run's metrics."""
+@dataclass(frozen=True)
+class Step:
+    """A step of the night, and what the forecast needs of it.
+
+    Attributes:
+      work: Does the work on the run's session, and leaves its numbers in the run's metrics.
+      forecast_without: How the forecast is made where the step fails, as the end of a
+        sentence; None where there is none without it.
+    """
+
+    work: Callable[[NightlyContext, Run], None]
+    forecast_without: str | None
+
+    def __call__(self, context: NightlyContext, run: Run) -> None:
+        """Does the work."""
+        self.work(context, run)
+
 
 STEPS: dict[str, Step] = {
-    "ingest": ingest_inbox,
-    "demand": count_demand,
-    "score": score,
-    "prune": prune,
-    "accuracy": monitor_accuracy,
-    "train": train,
-    "promote": promote,
-    "forecast": forecast,
+    "ingest": Step(ingest_inbox, "without what waits in the inbox"),
+    "demand": Step(count_demand, "from the last counts"),
+    "score": Step(score, "with the fallback depots of the last scores"),
+    "prune": Step(prune, "with nothing deleted"),
+    "accuracy": Step(monitor_accuracy, "without a check of its accuracy"),
+    "train": Step(train, "by the champion"),
+    "promote": Step(promote, "by the champion"),
+    "forecast": Step(forecast, None),
 }
 """The steps in execution order."""
-
-OPTIONAL_STEPS = {"prune", "accuracy", "train", "promote"}
-"""Steps whose failure does not prevent the forecast, which the champion makes."""

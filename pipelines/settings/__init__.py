@@ -26,7 +26,8 @@ from pydantic_settings import (
 )
 
 from forecaster.errors import ConfigError
-from pipelines.settings.ingest import IngestSettings, SourceSettings
+from pipelines.settings.field_types import MAX_DAYS
+from pipelines.settings.ingest import IngestSettings
 from pipelines.settings.monitoring import WatchSettings
 from pipelines.settings.names import PREFIX, mistyped, nearest
 from pipelines.settings.nightly import NightSettings
@@ -114,19 +115,20 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     keep_orders_days: int | None = Field(
         default=None,
         ge=35,
+        le=MAX_DAYS,
         description="Days that orders are kept; demand is always. All of them without.",
     )
     keep_forecasts_days: int | None = Field(
         default=None,
         ge=365,
-        le=36_500,
+        le=MAX_DAYS,
         description="Days that forecasts and scores are kept; older months are exported to "
         "files. All of them without.",
     )
     keep_artefacts_days: int = Field(
         default=90,
         ge=7,
-        le=36_500,
+        le=MAX_DAYS,
         description="Days that the artefact of a model is kept which is not shown any more.",
     )
 
@@ -191,12 +193,8 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         except ValidationError as error:
             secret = secret_names(cls)
             messages = [_message(detail, secret) for detail in error.errors()]
-            of_source = all(
-                detail["loc"][:1] == ("sources",) for detail in error.errors()
-            )
-            where = "" if of_source else "in the environment or "
             raise ConfigError(
-                f"{'; '.join(messages)}. Correct it {where}in harbor.toml."
+                f"{'; '.join(messages)}. Correct it in the environment or in harbor.toml."
             ) from None
 
     @classmethod
@@ -266,12 +264,4 @@ def _message(error: ErrorDetails, secret: Collection[str]) -> str:
     if not name:  # about several settings
         return rule
     value = "***" if name in secret else repr(error.get("input"))
-    if error["loc"][0] == "sources" and len(error["loc"]) > 2:
-        source, key, *_ = error["loc"][1:]
-        if error["type"] == "extra_forbidden":
-            keys = ", ".join(SourceSettings.model_fields)
-            rule = f"its keys are {keys}"
-        return f"[sources.{source}] has {key} = {value}: {rule}"
-    if error["loc"][0] == "sources" and len(error["loc"]) == 2:
-        return f"sources has {error['loc'][1]} = {value}, but must have a table of keys"
     return f"HARBOR_{name.upper()} is {value}: {rule}"

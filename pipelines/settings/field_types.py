@@ -15,5 +15,11 @@ def _hour_and_minute(clock: str) -> str:
 WallClock = Annotated[str, AfterValidator(_hour_and_minute)]
 """Such as 04:30, in the fleet's own zone."""
 
+MAX_MIB = 1 << 20
+"""A TiB."""
+
+MAX_DAYS = 36_500
+"""A hundred years."""
+
 Share = Annotated[float, Field(ge=0, le=1)]
 """A fraction of a whole."""

@@ -1,12 +1,13 @@
 """Settings of ingest: limits, rejection, and the file formats of each source."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings
 
-from pipelines.settings.field_types import Share
+from pipelines.settings.field_types import MAX_MIB, Share
 
 
 class SourceSettings(BaseModel):
@@ -39,6 +40,15 @@ class SourceSettings(BaseModel):
     )
 
 
+class InvalidSource(SourceSettings):
+    """A source whose table in harbor.toml breaks a rule; files are not read as its own.
+
+    Only they are refused: no other file, and no other command, needs it.
+    """
+
+    problem: str = Field(description="What is wrong, with the rule.")
+
+
 class IngestSettings(BaseSettings):
     """A part of `Settings`, which reads the environment."""
 
@@ -49,6 +59,7 @@ class IngestSettings(BaseSettings):
     settle_seconds: float = Field(
         default=10,
         ge=0,
+        le=3600,
         description="A file in the inbox that changed within this time is waited for, and left "
         "if it still changes.",
     )
@@ -59,10 +70,39 @@ class IngestSettings(BaseSettings):
     parser_memory_mib: int = Field(
         default=2048,
         ge=0,
+        le=MAX_MIB,
         description="Memory of the process that parses files; 0: no process of its own.",
     )
     max_file_mib: int = Field(
         default=512,
         ge=1,
+        le=MAX_MIB,
         description="Size, once unpacked and decoded, above which a file is refused whole.",
     )
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _each_alone(cls, sources: Any) -> Any:
+        if not isinstance(sources, Mapping):
+            return sources
+        return {name: _source(name, table) for name, table in sources.items()}
+
+
+def _source(name: str, table: Any) -> SourceSettings:
+    try:
+        return SourceSettings.model_validate(table)
+    except ValidationError as error:
+        problem = "; ".join(_problem(name, table, each) for each in error.errors())
+    pattern = table.get("pattern") if isinstance(table, Mapping) else None
+    known = pattern if isinstance(pattern, str) and pattern else None
+    return InvalidSource(pattern=known, problem=problem)
+
+
+def _problem(name: str, table: Any, error: ErrorDetails) -> str:
+    if not error["loc"]:
+        return f"sources has {name} = {table!r}, but must have a table of keys"
+    rule = error["msg"]
+    if error["type"] == "extra_forbidden":
+        rule = f"its keys are {', '.join(SourceSettings.model_fields)}"
+    key = ".".join(map(str, error["loc"]))
+    return f"[sources.{name}] has {key} = {error['input']!r}: {rule}"

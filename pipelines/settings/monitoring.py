@@ -17,7 +17,9 @@ class WatchSettings(BaseSettings):
     alert_days_worse_than_naive: int = Field(
         default=7,
         ge=1,
-        description="Consecutive days worse than the seasonal naive until the night alerts.",
+        le=28,
+        description="Consecutive days worse than the seasonal naive until the night alerts; "
+        "it looks at four weeks.",
     )
     alert_coverage_low: Share = Field(
         default=0.70,

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings
 
 from pipelines.settings.countries import known_countries, known_zones
 from pipelines.settings.days import newest_complete_day
-from pipelines.settings.field_types import WallClock
+from pipelines.settings.field_types import MAX_DAYS, WallClock
 
 # Time that a night is given before its data is called late.
 NIGHT_ALLOWANCE = timedelta(hours=1)
@@ -42,6 +42,7 @@ class NightSettings(BaseSettings):
     look_back_days: int = Field(
         default=400,
         ge=0,
+        le=MAX_DAYS,
         description="How far before the newest day a night redoes corrected counts.",
     )
 

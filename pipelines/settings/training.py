@@ -3,23 +3,25 @@
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from forecaster.config import DEFAULT_POINT, PointFor
+from forecaster.config import DEFAULT_POINT, MAX_HORIZON, PointFor
+from pipelines.settings.field_types import MAX_MIB
 
 
 class TrainingSettings(BaseSettings):
     """A part of `Settings`, which reads the environment."""
 
-    horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
+    horizon: int = Field(default=7, ge=1, le=MAX_HORIZON, description="Days forecast.")
     point: PointFor = Field(
         default=DEFAULT_POINT,
         description="What the number that is shown and scored is made for: the median is as "
         "likely too high as too low, mape has the lowest percentage errors, balanced lies "
         "between.",
     )
-    seed: int = Field(default=0, ge=0, description="Seed of training.")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="Seed of training.")
     compile_cache_mib: int = Field(
         default=512,
         ge=0,
+        le=MAX_MIB,
         description="Disk for what JAX has compiled on a kind of processor; 0: none kept.",
     )
     coordinator: str | None = Field(
@@ -29,10 +31,11 @@ class TrainingSettings(BaseSettings):
         "process 0. Each runs `harbor train`, on the same database.",
     )
     processes: int = Field(
-        default=1, ge=1, description="Processes that train together."
+        default=1, ge=1, le=4096, description="Processes that train together."
     )
     process: int = Field(
         default=0,
         ge=0,
+        le=4095,
         description="Which of them this is; 0 alone writes checkpoints, models and runs.",
     )

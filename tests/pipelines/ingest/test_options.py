@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
-from forecaster.errors import BadInputError, ConfigError
+from forecaster.errors import BadInputError
+from pipelines.cli.doctor_findings import source_findings
 from pipelines.ingest import FileOptions, ingest
 from pipelines.nightly.steps import NightlyContext, ingest_inbox
 from pipelines.settings import Settings
@@ -114,12 +115,6 @@ def test_an_unknown_source_is_told_with_those_there_are(engine):
         load(engine, sources={"north": NORTH}, source="sud")
 
 
-def test_a_source_that_says_what_cannot_be_is_told_before_any_file(engine):
-    wrong = SourceSettings(pattern="x", columns={"depot": "Depot"})
-    with pytest.raises(ConfigError, match=r"\[sources.bad\].*depot, which no kind"):
-        load(engine, sources={"bad": wrong})
-
-
 def test_sources_are_read_from_harbor_toml(monkeypatch, tmp_path):
     text = '[sources.north]\npattern = "north-*.csv"\ncolumns = { date = "Dag" }\n'
     (tmp_path / "harbor.toml").write_text(text)
@@ -128,31 +123,62 @@ def test_sources_are_read_from_harbor_toml(monkeypatch, tmp_path):
     assert (north.pattern, north.columns) == ("north-*.csv", {"date": "Dag"})
 
 
+@pytest.mark.db
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("table", "problem"),
     [
         pytest.param(
-            '[sources.north]\npatern = "n"',
-            r"\[sources.north\] has patern = 'n': its keys are pattern, kind,",
+            "pattern = 'n-*'\npatern = 'n'",
+            "[sources.north] has patern = 'n': its keys are pattern, kind,",
             id="mistyped key",
         ),
         pytest.param(
-            "[sources]\nnorth = 3",
-            "sources has north = 3, but must have a table of keys",
-            id="no table",
+            "pattern = 'n-*'\ndecimal = ';'",
+            "[sources.north] has decimal = ';': Input should be '.' or ','.",
+            id="no decimal mark",
+        ),
+        pytest.param(
+            "pattern = 'n-*'\ncolumns = { depot = 'D' }",
+            "[sources.north] in harbor.toml: --column names depot, which no kind of file",
+            id="no column",
         ),
     ],
 )
-def test_a_wrong_source_is_named(monkeypatch, tmp_path, text, message):
-    (tmp_path / "harbor.toml").write_text(f"{text}\n")
+def test_a_wrong_source_keeps_its_own_files_out_and_no_other(
+    clean_engine, monkeypatch, tmp_path, table, problem
+):
+    """The settings are read, the other files are loaded, and the doctor says it."""
+    (tmp_path / "harbor.toml").write_text(f"[sources.north]\n{table}\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=message):
-        Settings.load()
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HARBOR_SETTLE_SECONDS", "0")
+    settings = Settings.load()
+    settings.inbox.mkdir(parents=True)
+    for name, depot in (("n-1", "A"), ("south", "B")):
+        text = f"depot_id,date,orders\n{depot},2024-01-01,1\n"
+        write(settings.inbox / f"{name}.csv", text)
+    report = ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings)
+    north, south = report.files
+    assert (north.state, south.state) == ("refused", "loaded")
+    assert problem in north.error
+    (finding,) = source_findings(settings)
+    assert not finding.ok
+    assert problem in finding.message
+    with pytest.raises(BadInputError, match=r"\[sources\.north\]"):
+        ingest(clean_engine, [], FileOptions(source="north"), settings)
 
 
-def test_a_wrong_source_is_corrected_in_harbor_toml_alone(monkeypatch, tmp_path):
-    (tmp_path / "harbor.toml").write_text("[sources.north]\ndecimal = ';'\n")
+@pytest.mark.parametrize(
+    "toml", ["[sources.north]\npatern = 'n'", "[sources]\nnorth = 3"]
+)
+def test_a_file_of_no_source_waits_for_a_wrong_one_without_a_pattern(
+    engine, monkeypatch, tmp_path, toml
+):
+    """It may be of that source, and would be read otherwise."""
+    (tmp_path / "harbor.toml").write_text(f"{toml}\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError) as refused:
-        Settings.load()
-    assert str(refused.value).endswith(" Correct it in harbor.toml.")
+    path = write(tmp_path / "south.csv", "depot_id,date,orders\nA,2024-01-01,1\n")
+    (file,) = load(engine, path, sources=Settings.load().sources)
+    assert file.state == "refused"
+    assert "north" in file.error
+    assert file.error.endswith(" Correct it in harbor.toml.")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import date, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -61,6 +62,33 @@ def test_a_wrong_setting_is_named_with_its_rule(monkeypatch, name, value, messag
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=message):
         Settings.load()
+
+
+NUMBERS = {
+    name: field
+    for name, field in Settings.model_fields.items()
+    if {field.annotation, *get_args(field.annotation)} & {int, float}
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_has_a_least_and_a_greatest_value(monkeypatch, name):
+    """Else what is absurd is accepted, and fails a step of the night."""
+    bounds = {
+        bound: getattr(each, bound)
+        for each in NUMBERS[name].metadata
+        for bound in ("ge", "le")
+        if hasattr(each, bound)
+    }
+    assert bounds.keys() == {"ge", "le"}
+    variable = f"HARBOR_{name.upper()}"
+    for value in (bounds["ge"] - 1, bounds["le"] + 1, 99_999_999_999, "nan"):
+        monkeypatch.setenv(variable, str(value))
+        with pytest.raises(ConfigError, match=f"{variable} is"):
+            Settings.load()
+    for value in bounds.values():
+        monkeypatch.setenv(variable, str(value))
+        assert getattr(Settings.load(), name) == value
 
 
 @pytest.mark.parametrize(

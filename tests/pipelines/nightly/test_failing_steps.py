@@ -1,0 +1,156 @@
+"""A fleet with a champion and a good day of data has its forecast, whatever step fails."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting, public_holidays
+from pipelines.demand.panels import read_panel
+from pipelines.nightly import steps
+from pipelines.nightly.run import NightlyError, run_nightly
+from pipelines.nightly.steps import STEPS, NightlyContext
+from pipelines.schema import daily_counts, forecasts, runs
+from pipelines.settings import Settings
+from tests.pipelines.faults.victim import invent_training
+from tests.pipelines.make import START, add_champion, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+NEEDED = {"forecast"}
+OTHERS = [name for name in STEPS if name not in NEEDED]
+
+
+@pytest.fixture
+def fleet(clean_engine, tmp_path):
+    """Counts through `LAST`, which is news to the champion."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    counting.rebuild(clean_engine, NOW)
+    panel = read_panel(clean_engine, LAST - timedelta(days=1))
+    add_champion(clean_engine, panel, tmp_path / "artefacts")
+    return clean_engine
+
+
+@pytest.fixture
+def night(fleet, tmp_path, monkeypatch):
+    invent_training(monkeypatch.setattr)
+    settings = Settings(home=tmp_path, settle_seconds=0)
+    return lambda: NightlyContext(fleet, settings, NOW, None, lambda _: lambda *_: 0)
+
+
+@pytest.fixture
+def fail(monkeypatch):
+    """Makes steps fail after their work, with a statement that the database refuses."""
+
+    def work_then_fail(step):
+        def work(context, run):
+            step.work(context, run)
+            with run.engine.begin() as connection:
+                connection.execute(sa.text("select 1 / 0"))
+
+        return work
+
+    def broken(*names):
+        for name in names:
+            step = replace(STEPS[name], work=work_then_fail(STEPS[name]))
+            monkeypatch.setitem(steps.STEPS, name, step)
+
+    return broken
+
+
+def states(engine):
+    with engine.connect() as connection:
+        rows = connection.execute(sa.select(runs.c.step, runs.c.state))
+        return {row.step: row.state for row in rows}
+
+
+def live_rows(engine):
+    with engine.connect() as connection:
+        query = sa.select(sa.func.count()).where(
+            forecasts.c.origin_on == LAST, forecasts.c.is_live
+        )
+        return connection.scalar(query)
+
+
+def test_the_forecast_needs_no_step_but_itself():
+    assert {name for name in STEPS if STEPS[name].forecast_without is None} == NEEDED
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_night_goes_on_without_a_step_and_says_so(fleet, night, fail, name):
+    fail(name)
+    with pytest.raises(NightlyError, match=rf"That was the step '{name}'") as told:
+        run_nightly(night())
+    assert told.value.exit_code == 1
+    others = dict.fromkeys(STEPS, "done")
+    assert states(fleet) == others | {"nightly": "failed", name: "failed"}
+    assert live_rows(fleet) == 2 * 7
+    way = STEPS[name].forecast_without
+    if name in NEEDED:
+        assert str(told.value).startswith("There is no new forecast. ")
+    else:
+        assert f"The forecast was made all the same, {way}." in str(told.value)
+    assert "failed, too" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_step_that_cannot_begin_does_not_cost_the_forecast(
+    fleet, night, monkeypatch, name
+):
+    def work(*_):
+        raise MemoryError("no room")
+
+    monkeypatch.setitem(steps.STEPS, name, replace(STEPS[name], work=work))
+    with pytest.raises(NightlyError, match="no room"):
+        run_nightly(night())
+    assert live_rows(fleet) == 2 * 7
+
+
+def test_the_forecast_is_made_without_any_other_step(fleet, night, monkeypatch):
+    def work(*_):
+        raise OSError("broken")
+
+    for name in OTHERS:
+        monkeypatch.setitem(steps.STEPS, name, replace(STEPS[name], work=work))
+    with pytest.raises(NightlyError) as told:
+        run_nightly(night())
+    assert live_rows(fleet) == 2 * 7
+    assert str(told.value).count("failed, too") == len(OTHERS) - 1
+    assert str(told.value).count("by the champion") == 1
+
+
+def test_a_failure_is_told_also_where_there_is_nothing_to_do(fleet, night, fail):
+    done = run_nightly(night())
+    fail("ingest")
+    with pytest.raises(
+        NightlyError, match=r"step 'ingest'.*night of .* is done"
+    ) as told:
+        run_nightly(night())
+    assert f"(run {done['run_id']})" in str(told.value)
+    assert "There is no new forecast" not in str(told.value)
+
+
+def test_holidays_that_cannot_be_looked_up_do_not_cost_the_counts(
+    fleet, night, monkeypatch
+):
+    def broken(*_, **__):
+        raise KeyError("a calendar")
+
+    monkeypatch.setattr(public_holidays, "holidays_of", broken)
+    with fleet.begin() as connection:
+        row = {"depot_id": "A0", "service_on": LAST, "orders": 9_999, "file_id": 1}
+        connection.execute(
+            sa.delete(daily_counts).where(
+                daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST
+            )
+        )
+        connection.execute(sa.insert(daily_counts), row)
+    with pytest.raises(NightlyError, match="a calendar"):
+        run_nightly(night())
+    assert read_panel(fleet, LAST).demand_dt[0, -1] == 9_999
+    assert live_rows(fleet) == 2 * 7
