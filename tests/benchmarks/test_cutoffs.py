@@ -10,8 +10,6 @@ from tests.benchmarks.cutoffs import (
     LENGTHS,
     Cell,
     ModelForecasts,
-    boosted,
-    cells,
     cut,
     of_rows,
     report,
@@ -40,16 +38,6 @@ def test_a_cell_has_its_days_before_the_cutoff_and_four_weeks_after(shops):
     ]
 
 
-def test_cutoffs_lie_apart_and_the_first_is_the_newest(shops):
-    ends = [
-        cut(shops, Cell("chain", 7, 60, number, CUTOFFS))[0].origin
-        for number in range(CUTOFFS)
-    ]
-    assert ends[0] == shops.origin
-    assert ends == sorted(ends, reverse=True)
-    assert (ends[0] - ends[-1]).days == 364
-
-
 def test_a_history_shorter_than_asked_is_no_cell(shops):
     assert cut(shops.last(300), Cell("chain", 7, 285, 0, CUTOFFS)) is None
     whole, _ = cut(shops.last(300), Cell("chain", 7, LENGTHS[-1], 0, CUTOFFS))
@@ -75,18 +63,6 @@ def test_some_depots_keep_their_demand_calendar_and_closures(shops):
     np.testing.assert_array_equal(
         earlier.closed_dt, shops.as_of(shops.day(400)).closed_dt[rows]
     )
-
-
-def test_light_gbm_is_left_out_where_it_has_less_than_a_year_to_learn_from(shops):
-    panel, split = cut(shops, Cell("chain", 7, 60, 0, CUTOFFS))
-    assert boosted(panel, split) == {}
-
-
-def test_every_combination_is_a_cell_and_the_short_ones_come_first():
-    every = cells(["a", "b"], (60, 28), (7, 20), 3)
-    assert len(every) == 2 * 2 * 2 * 3
-    assert [each.length for each in every] == sorted(each.length for each in every)
-    assert {each.cutoff for each in every} == {0, 2, 4}
 
 
 def test_the_share_of_totals_in_their_intervals_is_counted():

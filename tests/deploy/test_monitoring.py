@@ -168,21 +168,6 @@ def test_every_panel_says_what_it_shows_and_in_what(board):
         assert panel["targets"]
 
 
-@pytest.mark.parametrize("board", BOARDS)
-def test_no_panel_lies_on_another(board):
-    taken = set()
-    for panel in json.loads(BOARDS[board].read_text())["panels"]:
-        place = panel["gridPos"]
-        cells = {
-            (place["x"] + x, place["y"] + y)
-            for x in range(place["w"])
-            for y in range(place["h"])
-        }
-        assert max(x for x, _ in cells) < 24
-        assert not taken & cells, panel["title"]
-        taken |= cells
-
-
 @pytest.fixture
 def scraped(clean_engine, database_url, tmp_path):
     """A watch that serves the seeded fleet, and the port it serves it on."""

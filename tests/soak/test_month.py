@@ -14,13 +14,13 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
-from forecaster.inference import artefact
 from forecaster.inference.postprocessing import Postprocessing
 from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
 from pipelines.store import models as store
 from tests.conftest import empty_tables
 from tests.pipelines.faults.faults import TABLES, tables
+from tests.pipelines.make import save_model
 from tests.soak import inbox_files
 from tests.soak.inbox_files import NIGHTS, Inbox, origin_of
 from tests.soak.night import IN_TRAINING, now_after, run_here, start
@@ -109,15 +109,10 @@ def publish_a_worse_model(engine, settings, night):
         weights=weights | {"correction/bias": weights["correction/bias"] + TOO_HIGH},
         seed=champion_artefact.seed + 1,
     )
-    path = artefact.save(bad_model, settings.artefacts)
-    row = {
-        name: champion[name] for name in ("trained_through", "data_watermark", "scores")
-    }
+    same = ("trained_through", "data_watermark", "scores")
+    row = {name: champion[name] for name in same} | {"seed": bad_model.seed}
+    save_model(engine, bad_model, settings.artefacts, role="challenger", **row)
     with engine.begin() as connection:
-        store.add_model(
-            connection, version=bad_model.version, filename=path.name, seed=bad_model.seed,
-            sha256=artefact.file_sha256(path), role="challenger", run_id=None, **row,
-        )  # fmt: skip
         store.promote(connection, bad_model.version, "It looked better.")
     before = total(engine, champion["version"], night)
     assert forecast(engine, settings, night, LATER) == bad_model.version

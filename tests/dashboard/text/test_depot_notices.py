@@ -38,22 +38,23 @@ def test_the_change_is_over_the_days_that_both_forecasts_cover(days):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [(120.4, 110.0, "fell by 10 to 110"), (110.4, 110.0, "stayed at 110")],
+    ("before", "after", "actual", "changed", "error"),
+    [
+        (120.4, 110.0, 190.0, "fell by 10 to 110", "3 too high"),
+        (110.4, 110.0, 193.3, "stayed at 110", "exact"),
+    ],
 )
-def test_a_lower_and_an_equal_forecast_are_put_in_words(days, before, after, expected):
-    moved = days.assign(model_point=after, point_before=[np.nan, before, np.nan])
-    change = depot_notices.forecast_changes(moved, SAME, FRESH)[0]
-    assert change.startswith(f"The model's forecast {expected} overnight, ")
-
-
-@pytest.mark.parametrize(
-    ("actual", "expected"), [(190.0, "3 too high"), (193.3, "exact")]
-)
-def test_an_error_is_forecast_minus_actual_in_words(days, actual, expected):
-    known = days.assign(actual=[actual, np.nan, np.nan])
-    sentence = depot_notices.forecast_changes(known, SAME, FRESH)[1]
-    assert sentence.endswith(f"193 forecast ({expected}).")
+def test_changes_and_errors_are_put_in_words(
+    days, before, after, actual, changed, error
+):
+    moved = days.assign(
+        model_point=[np.nan, after, after],
+        point_before=[193.0, before, np.nan],
+        actual=[actual, np.nan, np.nan],
+    )
+    change, told = depot_notices.forecast_changes(moved, SAME, FRESH)
+    assert change.startswith(f"The model's forecast {changed} overnight, ")
+    assert told.endswith(f"193 forecast ({error}).")
 
 
 def test_each_cause_is_named(days):

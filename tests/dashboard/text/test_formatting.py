@@ -7,6 +7,8 @@ import pytest
 
 from dashboard.text import formatting
 
+FRIDAY, SUNDAY = date(2026, 11, 27), date(2026, 11, 29)
+
 
 @pytest.mark.parametrize(
     ("value", "reference", "expected"),
@@ -58,6 +60,26 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.without_depots(1), "without 1 depot"),
         (formatting.next_days(1), "the next day"),
         (formatting.next_days(14), "the next 14 days"),
+        (formatting.abbreviate(999.4), "999"),
+        (formatting.abbreviate(999.5), "1k"),
+        (formatting.abbreviate(370_901), "371k"),
+        (formatting.abbreviate(999_499), "999k"),
+        (formatting.abbreviate(999_500), "1M"),
+        (formatting.abbreviate(3_736_694), "3.74M"),
+        (formatting.abbreviate(999_499_999), "999M"),
+        (formatting.abbreviate(999_500_000), "1B"),
+        (formatting.abbreviate(1_234_000_000), "1.23B"),
+        (formatting.planned(420, 341), "420 (model 341)"),
+        (formatting.planned(341.2, 340.9), "341"),
+        (formatting.planned(1240, 0), "1,240 (model 0)"),
+        (formatting.chance(0.0), "< 1 %"),
+        (formatting.chance(0.87), "87 %"),
+        (formatting.chance(0.99), "99 %"),
+        (formatting.chance(1.0), "> 99 %"),  # never certain
+        (formatting.chance(math.nan), "–"),
+        (formatting.day_range(FRIDAY, FRIDAY), "Fri 27 Nov"),
+        (formatting.day_range(FRIDAY, SUNDAY), "Fri 27 Nov – Sun 29 Nov"),
+        (formatting.escape_markdown(":red[x] <b>*y*"), r"\:red\[x\] \<b\>\*y\*"),
     ],
 )
 def test_numbers_are_formatted(written, expected):
@@ -92,22 +114,6 @@ def test_iso_dates_in_a_text_are_formatted(written, expected):
     assert formatting.format_dates(written, ZoneInfo("Europe/Helsinki")) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (999.4, "999"), (999.5, "1k"), (370_901, "371k"), (999_499, "999k"),
-        (999_500, "1M"), (3_736_694, "3.74M"), (999_499_999, "999M"),
-        (999_500_000, "1B"), (1_234_000_000, "1.23B"),
-    ],
-)  # fmt: skip
-def test_orders_are_abbreviated(value, expected):
-    assert formatting.abbreviate(value) == expected
-
-
-def test_markdown_is_escaped():
-    assert formatting.escape_markdown(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
-
-
 def test_day_notes_are_holidays_events_and_closure():
     days = pd.DataFrame(
         {
@@ -121,35 +127,3 @@ def test_day_notes_are_holidays_events_and_closure():
         ["Closed"],
         ["Closed"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("number", "model", "expected"),
-    [
-        (420, 341, "420 (model 341)"),
-        (341.2, 340.9, "341"),
-        (1240, 0, "1,240 (model 0)"),
-    ],
-)
-def test_a_planned_number_has_the_models_beside_it(number, model, expected):
-    assert formatting.planned(number, model) == expected
-
-
-@pytest.mark.parametrize(
-    ("probability", "expected"),
-    [
-        (0.0, "< 1 %"),
-        (0.87, "87 %"),
-        (0.99, "99 %"),
-        (1.0, "> 99 %"),
-        (math.nan, "–"),
-    ],
-)
-def test_a_chance_is_never_said_to_be_certain(probability, expected):
-    assert formatting.chance(probability) == expected
-
-
-def test_a_range_of_one_day_is_that_day():
-    friday, sunday = date(2026, 11, 27), date(2026, 11, 29)
-    assert formatting.day_range(friday, friday) == "Fri 27 Nov"
-    assert formatting.day_range(friday, sunday) == "Fri 27 Nov – Sun 29 Nov"

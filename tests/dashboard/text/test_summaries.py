@@ -113,16 +113,12 @@ def test_accuracy_is_stated_beside_both_naive_forecasts():
     assert figures["Days scored"] == ("684", "per depot and origin")
 
 
-def test_days_without_a_baseline_are_counted():
+def test_days_without_a_naive_forecast_are_counted_and_have_a_dash():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
     figures = summaries.accuracy_figures(table.assign(all_counted=700))
     assert figures["Days scored"] == (
         "684", "16 more have no naive forecast; with them MAPE 9.0 %",
     )  # fmt: skip
-
-
-def test_a_baseline_without_scores_is_a_dash():
-    table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 6))
     assert "same day last week –," in summaries.accuracy_sentence(table)
 
 
@@ -160,29 +156,32 @@ def scored_day(*rows):
     return pd.DataFrame(rows, columns=columns).assign(is_expected=True)
 
 
-def test_yesterday_is_compared_with_its_forecast_and_the_worst_depot_named():
-    rows = scored_day(
-        ("B", "Barking", "London", 138.0, 100.0),
-        ("P", "Poplar", "London", 200.0, 210.0),
-    )
-    assert summaries.last_day_sentence(rows, YESTERDAY, TODAY) == (
-        "Yesterday: 338 orders, forecast 310 (−8 %). Furthest off: Barking, 138 orders, "
-        "forecast 28 % too low."
-    )
-
-
-def test_both_errors_of_a_fleet_of_one_depot_are_the_same_number():
-    rows = scored_day(("B", "Barking", "London", 100.0, 80.0))
-    assert summaries.last_day_sentence(rows, YESTERDAY, TODAY) == (
-        "Yesterday: 100 orders, forecast 80 (−20 %). Furthest off: Barking, 100 orders, "
-        "forecast 20 % too low."
-    )
-
-
-def test_a_depot_without_an_order_has_no_percentage():
-    rows = scored_day(("B", "Barking", "London", 0.0, 80.0))
+@pytest.mark.parametrize(
+    ("depots", "expected"),
+    [
+        pytest.param(
+            [("Barking", 138.0, 100.0), ("Poplar", 200.0, 210.0)],
+            "338 orders, forecast 310 (−8 %). Furthest off: Barking, 138 orders, forecast 28 % "
+            "too low.",
+            id="the worst of two",
+        ),
+        pytest.param(
+            [("Barking", 100.0, 80.0)],
+            "100 orders, forecast 80 (−20 %). Furthest off: Barking, 100 orders, forecast 20 % "
+            "too low.",
+            id="the only one, by the same number",
+        ),
+        pytest.param(
+            [("Barking", 0.0, 80.0)],
+            "0 orders, forecast 80 (–). Furthest off: Barking, 0 orders, forecast 80.",
+            id="without an order, so without a percentage",
+        ),
+    ],
+)
+def test_yesterday_is_compared_with_its_forecast(depots, expected):
+    rows = scored_day(*((name[0], name, "London", *both) for name, *both in depots))
     sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
-    assert sentence.endswith("Furthest off: Barking, 0 orders, forecast 80.")
+    assert sentence == f"Yesterday: {expected}"
 
 
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():

@@ -9,16 +9,13 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from forecaster.inference import artefact
 from pipelines import backup
 from pipelines.database import migrate, roles
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
-from pipelines.store import models
-from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_champion, add_fleet
 
 DAYS = 60
 LAST = START + timedelta(days=DAYS - 1)
@@ -113,14 +110,7 @@ def original(databases, tmp_path_factory):
     with engine.begin() as connection:
         add_fleet(connection, n_depots=3, n_days=DAYS)
     counting.rebuild(engine, NOW)
-    made = make_artefact(read_panel(engine, LAST))
-    path = artefact.save(made, settings.artefacts)
-    with engine.begin() as connection:
-        models.add_model(
-            connection, version=made.version, trained_through=LAST,
-            data_watermark="w", filename=path.name, sha256=artefact.file_sha256(path),
-            seed=0, role="champion", scores={}, run_id=None,
-        )  # fmt: skip
+    add_champion(engine, read_panel(engine, LAST), settings.artefacts)
     fleet = Fleet(engine, settings)
     fleet.forecast()
     return fleet

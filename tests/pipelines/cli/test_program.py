@@ -9,16 +9,13 @@ import pytest
 import sqlalchemy as sa
 from typer.testing import CliRunner
 
-from forecaster.inference import artefact
 from pipelines import schema
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.store import models
-from tests.make import make_artefact
 from tests.pipelines import in_process
 from tests.pipelines.backup.conftest import LAST, NOW
-from tests.pipelines.make import add_fleet
+from tests.pipelines.make import add_champion, add_fleet
 
 
 def harbor(*words):
@@ -54,14 +51,7 @@ def fleet(clean_engine, database_url, tmp_path, monkeypatch):
     with clean_engine.begin() as connection:
         add_fleet(connection, n_days=60)
     counting.rebuild(clean_engine, NOW)
-    made = make_artefact(read_panel(clean_engine, LAST))
-    path = artefact.save(made, tmp_path / "artefacts")
-    with clean_engine.begin() as connection:
-        models.add_model(
-            connection, version=made.version, trained_through=LAST,
-            data_watermark="w", filename=path.name, sha256=artefact.file_sha256(path),
-            seed=0, role="champion", scores={}, run_id=None,
-        )  # fmt: skip
+    add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path / "artefacts")
 
 
 @pytest.mark.db

@@ -206,15 +206,6 @@ def lives(pid):
 LONG = "a long name " * 8
 
 
-def test_a_home_that_was_moved_works_on_its_own_data(home):
-    with embedded.running(home) as url:
-        keep(url, "before")
-    moved = home.rename(home.with_name(LONG))
-    with embedded.running(moved) as url:
-        assert rows(url) == ["before"]
-    assert not home.exists()
-
-
 def test_a_copy_works_on_its_own_data_and_leaves_the_originals_alone(home):
     with embedded.running(home) as url:
         keep(url, "before")

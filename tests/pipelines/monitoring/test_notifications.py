@@ -187,12 +187,6 @@ def test_an_address_of_no_service_is_one_sentence_without_it():
     assert "s3cret" not in str(raised.value)
 
 
-def test_the_addresses_may_come_from_a_file(tmp_path, monkeypatch):
-    (tmp_path / "urls").write_text("json://127.0.0.1:1 json://127.0.0.1:2\n")
-    monkeypatch.setenv("HARBOR_NOTIFY_URLS_FILE", str(tmp_path / "urls"))
-    assert [channel.name for channel in channels_of(Settings.load())] == ["JSON"] * 2
-
-
 def test_the_command_sends_a_test(web, notify, monkeypatch, capsys):
     monkeypatch.setattr(Settings, "load", lambda: notify)
     command.send_test(as_json=True)
