@@ -6,7 +6,6 @@ used on, or recovered.
 
   binaries         the programs of PostgreSQL, and the account that runs them
   cluster          one data directory: its place, owner and URL
-  external_folder  a cluster that root keeps outside of its home
   server           creates, configures, starts and stops the server
   stale_pidfile    removes the pid file of a crash, or of a copied home
   usage_locks      counts the users by locks; `running` is the entry point

@@ -1,5 +1,6 @@
 """One data directory of PostgreSQL: its place, owner and URL."""
 
+import json
 import os
 import secrets
 from dataclasses import dataclass
@@ -9,8 +10,14 @@ from urllib.parse import quote
 import psycopg
 
 from forecaster.errors import DatabaseError
-from pipelines.database.embedded import external_folder
-from pipelines.database.embedded.binaries import Account, may_enter, server_account
+from pipelines.database.embedded.binaries import (
+    SYSTEM_HOME,
+    Account,
+    make_open_directory,
+    make_private_directory,
+    may_enter,
+    server_account,
+)
 
 OWNER = "harbor"
 # The kernel's limit on a socket's path is 107 bytes, and the file's name takes 14.
@@ -59,7 +66,7 @@ def locate(home: Path) -> Cluster:
     """
     directory = home / "postgres"
     if not (directory / "data").exists():
-        directory = external_folder.find_or_create(home) or directory
+        directory = _external_folder(home) or directory
     data = directory / "data"
     if not data.exists():
         return Cluster(directory, server_account())
@@ -83,6 +90,57 @@ def locate(home: Path) -> Cluster:
             "or open them with 'chmod o+x'."
         )
     return Cluster(directory, account)
+
+
+def _external_folder(home: Path) -> Path | None:
+    """Returns the folder of a cluster that root keeps outside of its home; None if it is inside.
+
+    The home's `postgres.json` records the folder and the inode of the home: a home that was
+    moved keeps its inode; a copy has another, and must not use the original's data.
+
+    Raises:
+      DatabaseError: the folder belongs to another home, or is gone.
+    """
+    note = home / "postgres.json"
+    if note.is_file():
+        return _recorded_folder(home, note)
+    account = server_account()
+    if may_enter(home, account):
+        return None
+    make_open_directory(SYSTEM_HOME)
+    directory = SYSTEM_HOME / f"cluster-{secrets.token_hex(6)}"
+    # Before the note is written: a recorded folder that is missing counts as lost.
+    make_private_directory(directory, account)
+    _write_note(home, note, directory)
+    return directory
+
+
+def _recorded_folder(home: Path, note: Path) -> Path:
+    recorded = json.loads(note.read_text())
+    directory = Path(recorded["directory"])
+    if not directory.exists():
+        raise DatabaseError(
+            f"The database of {home} lay in {directory}, which is gone or on another "
+            f"machine. Put it back; or remove {note} to begin again, and bring a backup in "
+            "with 'harbor backup restore'."
+        )
+    if "inode" not in recorded:
+        _write_note(home, note, directory)
+    elif recorded["inode"] != home.stat().st_ino:
+        raise DatabaseError(
+            f"{home} was copied, or moved to another disk, but its database lies outside "
+            f"of it, in {directory}. If it was moved, take 'inode' out of {note}. If it "
+            "was copied, that database is the original's: remove that file, and bring a "
+            "backup of the original in with 'harbor backup restore'."
+        )
+    return directory
+
+
+def _write_note(home: Path, note: Path, directory: Path) -> None:
+    recorded = {"directory": str(directory), "inode": home.stat().st_ino}
+    staged = note.with_suffix(".tmp")
+    staged.write_text(json.dumps(recorded))
+    staged.replace(note)
 
 
 def address(cluster: Cluster, database: str = OWNER) -> str:
