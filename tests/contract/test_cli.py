@@ -2,17 +2,16 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import structlog
 import typer.main
 from typer.testing import CliRunner
 
-from pipelines.cli import app, main
+from pipelines.cli import app
+from tests.pipelines.in_process import CommandResult, harbor
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,24 +34,6 @@ def test_every_command_has_an_example_json_and_a_line_on_its_page():
         assert re.search(rf"Example: `.*{name}", command.help or "", re.DOTALL), name
         assert any("--json" in option.opts for option in command.params), name
         assert name in page
-
-
-@pytest.fixture
-def harbor(monkeypatch, capsys):
-    """Runs the program in this process: exit code, what machines and what people read."""
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-
-    def run(*arguments, **environment):
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["harbor", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    yield run
-    structlog.reset_defaults()
 
 
 @pytest.mark.parametrize(
@@ -94,26 +75,23 @@ def test_help_needs_no_database():
         ),
     ],
 )
-def test_a_database_that_is_not_there_is_one_sentence(harbor, url, message):
-    code, out, error = harbor("runs", "list", HARBOR_DATABASE_URL=url)
-    assert (code, out) == (1, "")
-    assert error.startswith(message)
-    assert "s3cret" not in error
+def test_a_database_that_is_not_there_is_one_sentence(url, message):
+    done = harbor("runs", "list", HARBOR_DATABASE_URL=url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(message)
+    assert "s3cret" not in done.stderr
 
 
 @pytest.mark.db
-def test_a_foreseen_failure_is_one_sentence_and_an_exit_code(
-    harbor, database_url, engine
-):
-    ended = harbor("runs", "show", "123456", HARBOR_DATABASE_URL=database_url)
+def test_a_foreseen_failure_is_one_sentence_and_an_exit_code(database_url, engine):
+    done = harbor("runs", "show", "123456", HARBOR_DATABASE_URL=database_url)
     sentence = "harbor: There is no run 123456. See 'harbor runs list'.\n"
-    assert ended == (1, "", sentence)
+    assert done == CommandResult(1, "", sentence)
 
 
 @pytest.mark.db
-def test_another_address_is_refused_without_insecure(harbor, database_url, engine):
-    code, _, error = harbor(
-        "dashboard", "--address", "0.0.0.0", HARBOR_DATABASE_URL=database_url
-    )
-    assert code == 1
-    assert "--insecure" in error
+def test_another_address_is_refused_without_insecure(database_url, engine):
+    words = ("dashboard", "--address", "0.0.0.0")
+    done = harbor(*words, HARBOR_DATABASE_URL=database_url)
+    assert done.returncode == 1
+    assert "--insecure" in done.stderr

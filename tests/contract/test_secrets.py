@@ -1,10 +1,7 @@
 """A password that was planted in every setting is found nowhere it could be read."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import contextlib
+import itertools
 
 import pytest
 import sqlalchemy as sa
@@ -13,25 +10,9 @@ from pipelines.settings import Settings
 from pipelines.settings.secret_files import secret_names
 from tests.contract.test_cli import COMMANDS
 from tests.pipelines.faults.faults import cluster_of
+from tests.pipelines.in_process import harbor
 
-ROOT = Path(__file__).parents[2]
 PLANTED = "pl4nted-Pa55word"
-
-# What `main` does, one command after the other in one process, for there are many.
-RUN_ALL = """
-import itertools, json, os, sys
-from pipelines.cli import main
-commands, urls = map(json.loads, sys.argv[1:])
-for url, arguments in itertools.product(urls, commands):
-    os.environ["HARBOR_DATABASE_URL"] = url
-    sys.argv = ["harbor", *arguments]
-    try:
-        main()
-    except SystemExit:
-        pass
-    except BaseException as error:
-        print("mistake", arguments, repr(error), file=sys.stderr)
-"""
 
 HELPS = [[*name.split()[1:], "--help"] for name in COMMANDS]
 # Everything but `db url`, which is there to print the address whole.
@@ -55,18 +36,15 @@ COMMANDS_RUN = [
 
 
 def run_all(commands, folder, *urls):
-    """Their output, with the password in every setting that is a secret."""
-    secrets = {f"HARBOR_{name.upper()}": PLANTED for name in secret_names(Settings)}
-    done = subprocess.run(
-        [sys.executable, "-c", RUN_ALL, json.dumps(commands), json.dumps(urls)],
-        env={
-            **os.environ, **secrets,
-            "HARBOR_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT),
-        },
-        cwd=folder, capture_output=True, text=True, check=True, timeout=300,
-    )  # fmt: skip
-    assert "mistake" not in done.stderr, done.stderr
-    return done.stdout + done.stderr
+    """The output of commands, with the password in every setting that is a secret."""
+    planted = {f"HARBOR_{name.upper()}": PLANTED for name in secret_names(Settings)}
+    output = ""
+    with contextlib.chdir(folder):
+        for url, words in itertools.product(urls, commands):
+            here = {"HARBOR_HOME": str(folder / "home"), "HARBOR_DATABASE_URL": url}
+            done = harbor(*words, **planted | here)
+            output += done.stdout + done.stderr
+    return output
 
 
 def test_no_help_shows_it(tmp_path):

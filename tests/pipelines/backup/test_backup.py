@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from forecaster.errors import BadInputError, DatabaseError, NoDataError
 from pipelines.backup import archive, creation, postgres
 from pipelines.backup.restoration import DROP_ALL
-from pipelines.cli import backup as commands
 from pipelines.database import migrate, roles
 from pipelines.settings import Settings
 from tests.pipelines.backup.conftest import NOW
+from tests.pipelines.in_process import harbor
 
 pytestmark = pytest.mark.db
 
@@ -285,26 +285,21 @@ def test_a_password_is_on_no_command_line():
     }  # fmt: skip
 
 
-def last_object(capsys):
-    """Without the log lines, which a command sends elsewhere once it has begun."""
-    text = capsys.readouterr().out
-    return text[text.index("{\n") :]
+def test_both_commands_answer_machines(original, tmp_path):
+    def answer(*words):
+        places = {
+            "HARBOR_DATABASE_URL": original.address,
+            "HARBOR_HOME": str(original.settings.home),
+        }
+        return json.loads(harbor("backup", *words, "--json", **places).stdout)
 
-
-def test_both_commands_answer_machines(original, tmp_path, monkeypatch, capsys):
-    url = original.settings.database_url.get_secret_value()
-    monkeypatch.setenv("HARBOR_DATABASE_URL", url)
-    monkeypatch.setenv("HARBOR_HOME", str(original.settings.home))
-    commands.create(tmp_path / "backups", as_json=True)
-    created = json.loads(last_object(capsys))
+    created = answer("create", str(tmp_path / "backups"))
     assert created["missing"] == {}
-    commands.restore(tmp_path / "backups", replace=True, as_json=True)
-    restored = json.loads(last_object(capsys))
+    restored = answer("restore", str(tmp_path / "backups"), "--replace")
     assert (restored["backup"], restored["artefacts"]) == (created["backup"], 1)
     assert restored["missing"] == {}
     [artefact] = original.settings.artefacts.iterdir()
     artefact.write_bytes(b"another")
-    commands.create(tmp_path / "without", as_json=True)
-    capsys.readouterr()
-    commands.restore(tmp_path / "without", replace=True, as_json=True)
-    assert list(json.loads(last_object(capsys))["missing"]) == [artefact.name]
+    answer("create", str(tmp_path / "without"))
+    restored = answer("restore", str(tmp_path / "without"), "--replace")
+    assert list(restored["missing"]) == [artefact.name]

@@ -7,10 +7,8 @@ from importlib.metadata import version
 
 import pytest
 import sqlalchemy as sa
-from typer.testing import CliRunner
 
 from pipelines import schema
-from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from tests.pipelines import in_process
@@ -19,8 +17,8 @@ from tests.pipelines.make import add_champion, add_fleet
 
 
 def harbor(*words):
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
+    done = in_process.harbor(*words)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -38,9 +36,9 @@ def test_h_is_short_for_help(words):
     [["runs", "show"], ["runs", "list", "--limit"], ["files", "withdraw", "1"]],
 )
 def test_a_number_that_no_id_can_have_is_wrong_usage(words):
-    done = CliRunner().invoke(app, [*words, str(2**63)])
-    assert done.exit_code == 2
-    assert "must lie between" in done.output
+    done = in_process.harbor(*words, str(2**63))
+    assert done.returncode == 2
+    assert "must lie between" in done.stderr
 
 
 @pytest.fixture
@@ -56,9 +54,7 @@ def fleet(clean_engine, database_url, tmp_path, monkeypatch):
 
 @pytest.mark.db
 def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
-    rows = list(
-        csv.DictReader(io.StringIO(in_process.harbor("forecast", "--csv").stdout))
-    )
+    rows = list(csv.DictReader(io.StringIO(harbor("forecast", "--csv"))))
     answer = json.loads(harbor("forecast", "--json"))
     assert len(rows) == len(answer) == 3 * 7
     assert rows == [{name: str(value) for name, value in row.items()} for row in answer]
@@ -66,7 +62,7 @@ def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
 
 @pytest.mark.db
 def test_csv_and_json_at_once_is_wrong_usage(fleet):
-    assert CliRunner().invoke(app, ["forecast", "--csv", "--json"]).exit_code == 2
+    assert in_process.harbor("forecast", "--csv", "--json").returncode == 2
 
 
 @pytest.mark.db

@@ -3,15 +3,14 @@
 import json
 import threading
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import sqlalchemy as sa
-import typer
 
 from forecaster.errors import ConfigError
 from pipelines import schema
-from pipelines.cli import notifications as command
 from pipelines.monitoring.notifications import (
     RETRY_AFTER,
     Notification,
@@ -21,6 +20,7 @@ from pipelines.monitoring.notifications import (
 )
 from pipelines.settings import Settings
 from pipelines.store.monitoring import EndedNight
+from tests.pipelines.in_process import harbor
 
 DAY = date(2026, 6, 9)
 NOW = datetime(2026, 6, 10, 9, tzinfo=UTC)
@@ -187,18 +187,14 @@ def test_an_address_of_no_service_is_one_sentence_without_it():
     assert "s3cret" not in str(raised.value)
 
 
-def test_the_command_sends_a_test(web, notify, monkeypatch, capsys):
-    monkeypatch.setattr(Settings, "load", lambda: notify)
-    command.send_test(as_json=True)
-    assert json.loads(capsys.readouterr().out) == [{"channel": "JSON", "error": None}]
+def test_the_command_sends_a_test(web, notify):
+    send = partial(harbor, "notifications", "test")
+    url = {"HARBOR_NOTIFY_URLS": notify.notify_urls.get_secret_value()}
+    answer = json.loads(send("--json", **url).stdout)
+    assert answer == [{"channel": "JSON", "error": None}]
     assert web.posted[0]["title"] == "Harbor Fleet: a test"
     web.statuses.append(404)
-    with pytest.raises(typer.Exit):
-        command.send_test()
-    assert "JSON: failed: Failed to send JSON" in capsys.readouterr().err
-
-
-def test_the_command_says_that_no_channel_is_set(monkeypatch):
-    monkeypatch.setattr(Settings, "load", Settings)
-    with pytest.raises(ConfigError, match="so there is no channel to test"):
-        command.send_test()
+    refused = send(**url)
+    assert refused.returncode == 1
+    assert "JSON: failed: Failed to send JSON" in refused.stderr
+    assert "so there is no channel to test" in send().stderr

@@ -1,6 +1,7 @@
 """A watch takes snapshots, probes the dashboard and has notifications sent until it is stopped."""
 
 import os
+import re
 import subprocess
 import sys
 import urllib.error
@@ -10,13 +11,12 @@ from threading import Event
 
 import pytest
 
-from forecaster.errors import BadInputError
-from pipelines.cli import watch as command
 from pipelines.database.roles import create_readonly_engine
 from pipelines.monitoring.server import serving
 from pipelines.monitoring.watcher import Watcher, take_snapshot
 from pipelines.runs.locks import try_lock
 from pipelines.scheduling.schedule import LEADER_LOCK
+from tests.pipelines.in_process import harbor
 from tests.pipelines.monitoring.monitored import NOBODY, NOW, PAGE, seed_watched
 from tests.ports import free_port
 
@@ -97,8 +97,9 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
 
 
 def test_other_machines_are_answered_with_insecure_only():
-    with pytest.raises(BadInputError, match=r"0\.0\.0\.0.*--insecure"):
-        command.watch(address="0.0.0.0")
+    refused = harbor("watch", "--address", "0.0.0.0")
+    assert refused.returncode == 1
+    assert re.search(r"0\.0\.0\.0.*--insecure", refused.stderr)
 
 
 def _wait_for(url, says):

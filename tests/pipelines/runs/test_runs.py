@@ -2,27 +2,23 @@
 
 import io
 import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import date
-from pathlib import Path
+from functools import partial
 
 import pytest
 import structlog
-import typer
 from structlog.testing import capture_logs
 
 from forecaster.errors import NoDataError, NothingToDoError
-from pipelines.cli import runs as command
-from pipelines.cli.context import CommandContext
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import fit_progress
 from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
-from pipelines.settings import Settings
 from pipelines.store import run_lines, runs
+from tests.pipelines.in_process import harbor
 
 DAY = date(2026, 6, 9)
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -165,73 +161,55 @@ def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
 
 
 @pytest.fixture
-def context(clean_engine, monkeypatch):
-    @contextmanager
-    def open_test_context():
-        yield CommandContext(Settings(), clean_engine)
-
-    monkeypatch.setattr(command, "open_context", open_test_context)
+def harbor_runs(clean_engine, database_url):
+    """Runs a command of `harbor runs` on the test database."""
+    return partial(harbor, "runs", HARBOR_DATABASE_URL=database_url)
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("context")
-def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
+def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, harbor_runs):
     with recorded(clean_engine, "train", DAY) as run:
         run.metrics |= {"device_memory_peak_bytes": None, "compilations": 7}
         run.metrics |= {"host_memory_peak_bytes": 1536 * 2**20}
-    capsys.readouterr()
-    command.show_run(run.run_id, lines=0)
-    printed = capsys.readouterr().out
+    printed = harbor_runs("show", str(run.run_id)).stdout
     assert "7 compilations, host memory peak 1,536 MiB" in printed
     assert "device memory" not in printed
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("context")
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
-    clean_engine, capsys
+    clean_engine, harbor_runs
 ):
     with recorded(clean_engine, "promote", DAY) as run:
         run.metrics |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
         run.metrics |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
-    capsys.readouterr()
-    command.list_runs()
-    printed = capsys.readouterr().out
+    printed = harbor_runs("list").stdout
     for words in ("not promoted", "canary passed", "late Ghent 2"):
         assert words in printed
     assert "step seconds" not in printed
     assert "{" not in printed
-    command.list_runs(steps=True)
-    assert "step seconds 0.25" in capsys.readouterr().out
+    assert "step seconds 0.25" in harbor_runs("list", "--steps").stdout
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("context")
-def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsys):
+def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, harbor_runs):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)
         raise NoDataError("There is no demand. Load some.")
-    capsys.readouterr()
-    command.show_run(1, lines=50)
-    printed = capsys.readouterr()
-    assert "There is no demand. Load some." in printed.out
-    assert "looked files=0 run_id=1 step=nightly" in printed.err
-    command.show_run(1, lines=50, as_json=True)
-    answer = json.loads(capsys.readouterr().out)
+    printed = harbor_runs("show", "1")
+    assert "There is no demand. Load some." in printed.stdout
+    assert "looked files=0 run_id=1 step=nightly" in " ".join(printed.stderr.split())
+    answer = json.loads(harbor_runs("show", "1", "--json").stdout)
     assert answer["run"]["state"] == "failed"
-    assert [line["event"] for line in answer["lines"]] == [
-        "started",
-        "looked",
-        "failed",
-    ]
-    with pytest.raises(typer.Exit) as ended:
-        command.follow_run(None)
-    assert ended.value.exit_code == 1
-    assert f"nightly of {DAY} (run 1) failed. There is no" in capsys.readouterr().err
-    command.list_runs(step="nope")
-    assert "There is no run that matches" in capsys.readouterr().err
-    with pytest.raises(typer.BadParameter, match=r"'broken'.*one of running"):
-        command.list_runs(state="broken")
+    events = [line["event"] for line in answer["lines"]]
+    assert events == ["started", "looked", "failed"]
+    followed = harbor_runs("follow")
+    assert followed.returncode == 1
+    assert f"nightly of {DAY} (run 1) failed. There is no" in followed.stderr
+    assert "There is no run that matches" in harbor_runs("list", "--step", "no").stderr
+    wrong = harbor_runs("list", "--state", "broken")
+    assert wrong.returncode == 2
+    assert "'broken', but must be one of running" in " ".join(wrong.stderr.split())
 
 
 @pytest.mark.parametrize(("epochs", "expected"), [(200, 10), (10, 10), (3, 3)])

@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
+from pipelines.cli.context import CommandContext
 from pipelines.cli.night_findings import check_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.ledger import recorded
@@ -23,6 +24,7 @@ from pipelines.scheduling.schedule import NightlyJobs
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.settings.days import newest_complete_day
+from tests.pipelines.in_process import harbor
 from tests.pipelines.make import add_depot
 
 ROOT = Path(__file__).parents[3]
@@ -414,28 +416,22 @@ def test_the_library_is_given_the_hour_in_the_fleets_zone(zone, hour, after, fir
 
 
 @pytest.mark.db
-def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, capsys):
-    from contextlib import contextmanager
-
-    from pipelines.cli import schedule as command
-    from pipelines.cli.context import CommandContext
-
+def test_show_says_what_runs_when_and_what_ran_last(
+    clean_engine, database_url, monkeypatch
+):
     with recorded(clean_engine, "nightly", day(9)):
         pass
-
-    @contextmanager
-    def open_context():
-        yield CommandContext(AMSTERDAM, clean_engine)
-
     monkeypatch.setattr(CommandContext, "now", at("2026-06-10 06:00"))
-    monkeypatch.setattr(command, "open_context", open_context)
-    command.show()
-    printed = capsys.readouterr()
-    assert "Thu 11 Jun 2026 04:30 CEST" in printed.out
-    assert "Thu 11 Jun 02:30" in printed.out
-    assert "2026-06-10" in printed.out
-    assert "done" in printed.out
-    assert "No scheduler is running" in printed.err
+    fleet = {"HARBOR_TIMEZONE": "Europe/Amsterdam", "HARBOR_DATABASE_URL": database_url}
+    printed = harbor("schedule", "show", **fleet)
+    for words in (
+        "Thu 11 Jun 2026 04:30 CEST",
+        "Thu 11 Jun 02:30",
+        "2026-06-10",
+        "done",
+    ):
+        assert words in printed.stdout
+    assert "No scheduler is running" in printed.stderr
 
 
 @pytest.mark.db
