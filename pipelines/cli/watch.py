@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pipelines.settings import Settings
 
 PORT = 9464
+PAGE = "dashboard.sql.fleet"
+"""Statements of the first page, by name: nothing in `pipelines` imports the dashboard."""
 
 
 def watch(
@@ -56,7 +59,6 @@ def watch(
 def _serve(settings: Settings, address: str, port: int) -> None:
     import structlog
 
-    from dashboard.sql import fleet
     from pipelines.database.engine import database_url
     from pipelines.database.roles import create_readonly_engine
     from pipelines.monitoring.notifications import Notifier, channels_of
@@ -65,6 +67,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
 
     state = MonitorState(settings.home, datetime.now(UTC))
     notifier = Notifier(channels_of(settings))
+    fleet = import_module(PAGE)
     page = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     with serving(state, address, port):
         while True:

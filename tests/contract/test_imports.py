@@ -19,8 +19,9 @@ FORBIDDEN = {
     "dashboard/sql": {"streamlit", "dashboard.queries"},
     "dashboard/views": {"sqlalchemy", "pipelines", "forecaster", "pandas", "numpy"},
     "dashboard/queries": {"dashboard.views", "dashboard.components", "dashboard.text"},
+    "pipelines": {"dashboard", "streamlit"},
     "migrations": {"forecaster", "dashboard", "streamlit"} | JAX,
-    "pipelines/store": {"dashboard", "streamlit", "forecaster"} | JAX,
+    "pipelines/store": {"forecaster"} | JAX,
     "pipelines/schema": {"forecaster", "pipelines.store", "pipelines.settings"},
 }
 
@@ -103,13 +104,6 @@ def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
             name for name in modules if ".".join(name.split(".")[:2]) not in allowed
         }
         assert not forbidden, f"{path} imports {', '.join(sorted(forbidden))}"
-
-
-def test_only_the_watch_of_the_pipelines_knows_the_dashboard():
-    """It times the statements of the first page; the pages themselves are started by name."""
-    paths = [*(ROOT / "pipelines").rglob("*.py")]
-    found = [each for each in paths if "dashboard" in imported(each.read_text())]
-    assert found == [ROOT / "pipelines" / "cli" / "watch.py"]
 
 
 def test_only_the_console_prints_with_rich():
