@@ -85,7 +85,7 @@ class NumPyComes:
         if name == "numpy":
             print("THREADS", os.environ.get("OPENBLAS_NUM_THREADS"))
 sys.meta_path.insert(0, NumPyComes())
-app = command_group.CommandGroup()
+app = command_group.CommandGroup("test", "A group.")
 @app.command("products")
 def products() -> None:
     import numpy
