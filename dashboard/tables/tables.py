@@ -12,6 +12,7 @@ import pandas as pd
 
 from dashboard.planning import overrides
 from dashboard.text import formatting
+from pipelines.schema.spreadsheet_cells import safe_cell
 
 HEADINGS = {
     "absolute_error": "Absolute % error",
@@ -305,13 +306,6 @@ def csv(table: pd.DataFrame) -> bytes:
     safe = plain.map(safe_cell)
     safe.columns = [safe_cell(name) for name in plain.columns]
     return safe.to_csv(index=False, lineterminator="\n").encode("utf-8-sig")
-
-
-def safe_cell(value: Any) -> Any:
-    """Quotes text that a spreadsheet would take for a formula."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:

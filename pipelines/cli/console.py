@@ -78,10 +78,14 @@ def show_result(result: object, sentence: str, as_json: bool) -> None:
 
 
 def show_csv(rows: Sequence[Mapping[str, object]]) -> None:
-    """Prints rows with the same keys as CSV, under a header."""
+    """Prints rows with the same keys as CSV that no spreadsheet executes, under a header."""
+    from pipelines.schema.spreadsheet_cells import safe_cell
+
     table = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
     table.writeheader()
-    table.writerows(rows)
+    table.writerows(
+        {name: safe_cell(value) for name, value in row.items()} for row in rows
+    )
     sys.stdout.flush()
 
 
