@@ -28,7 +28,7 @@ from forecaster.data import windows
 from forecaster.data.baseline import trimmed_mean
 from forecaster.data.features import Features
 from forecaster.data.residual_features import RECENT_COLUMNS, RESPONSE_COLUMNS
-from forecaster.data.windows import REPEATS, Array
+from forecaster.data.windows import ALL, REPEATS, Array
 from forecaster.data.yearly_features import DEVIATION_COLUMNS, RESIDUAL_COLUMNS
 
 RECENT_DAYS = 7
@@ -66,7 +66,7 @@ LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 class Slices(NamedTuple):
     """Windows of days of some depots, see `windows`.
 
-    All P = lookback + C + H of them are `day`, the last C + H are `near`.
+    All P = LOOKBACK_DAYS + C + H of them are `day`, the last C + H are `near`.
     """
 
     # Row of the depot's embedding, 0.0 where it has none.
@@ -127,7 +127,7 @@ def cut_windows(
       last_b: Step of each row's last context day. Days outside the panel are 0, and so
         not observed.
     """
-    reach = windows.lookback(task.horizon)
+    reach = windows.LOOKBACK_DAYS
     n_steps = features.log_demand_dt.shape[1]
     first_b = last_b - task.context + 1 - reach
     step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
@@ -164,7 +164,7 @@ def last_windows(features: Features, task: TaskConfig) -> Slices:
       task: Sets C and H.
     """
     near = task.context + task.horizon
-    window = windows.lookback(task.horizon) + near
+    window = windows.LOOKBACK_DAYS + near
     beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
     every_day = {
         name: _last_days(getattr(features, f"{name}_dt"), window, beyond)
@@ -245,56 +245,57 @@ def past_columns(
 class FutureFeatures(NamedTuple):
     """Features of the days ahead that derive from the past, and the baseline forecast."""
 
-    # [..., C, H, F], `FUTURE_COLUMNS`.
-    features: Float[Array, "*batch context horizon future"]
-    # [..., C, H] log counts, which the network corrects.
-    baseline: Float[Array, "*batch context horizon"]
+    # [..., O, H, F], `FUTURE_COLUMNS`.
+    features: Float[Array, "*batch origin horizon future"]
+    # [..., O, H] log counts, which the network corrects.
+    baseline: Float[Array, "*batch origin horizon"]
 
 
-def future(xp: ModuleType, slices: Slices, horizon: int) -> FutureFeatures:
-    """Known future features of every origin: those of its H days ahead, less the calendar."""
-    context = n_context(slices, horizon)
+def future(
+    xp: ModuleType, slices: Slices, horizon: int, origins: slice = ALL
+) -> FutureFeatures:
+    """Known future features of some origins: those of their H days ahead, less the calendar."""
+    cut = (n_context(slices, horizon), horizon, origins)
     days = (slices.log_demand, slices.observed, slices.regular)
-    weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
+    weekdays = windows.same_weekdays(xp.stack(days, axis=-2), *cut)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
-    level = _of_context(slices, horizon, slices.level)[..., None]
+    level = _of_context(slices, horizon, slices.level)[..., origins, None]
     trimmed = trimmed_mean(xp, _repeats(log_demand), _repeats(regular), level)
-    profile = windows.same_weekdays(xp, slices.weekday_profile, context, horizon)[
-        ..., 0
-    ]
-    smoothed = _of_context(slices, horizon, slices.smooth)[..., None] + profile
-    yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
-    response = windows.days_ahead(xp, slices.event_response, context, horizon)
+    profile = windows.same_weekdays(slices.weekday_profile, *cut)[..., 0]
+    smoothed = _of_context(slices, horizon, slices.smooth)[..., origins, None] + profile
+    yearly = windows.days_ahead(slices.yearly, *cut)
+    response = windows.days_ahead(slices.event_response, *cut)
+    of_weekday = partial(windows.of_every_week, horizon=horizon)
     columns = [
-        (log_demand - level[..., None]) * observed,
-        observed,
-        regular,
+        of_weekday((log_demand - level[..., None]) * observed),
+        of_weekday(observed),
+        of_weekday(regular),
         yearly[..., : len(DEVIATION_COLUMNS)],
         # Where the kind of day was not announced yet, there is no response to it either.
-        _mask_unannounced(xp, response, slices, slice(1)),
-        (trimmed - level)[..., None],
+        _mask_unannounced(xp, response, slices, slice(1), origins),
+        of_weekday((trimmed - level)[..., None]),
         yearly[..., len(DEVIATION_COLUMNS) :],
-        (smoothed - trimmed)[..., None],
+        of_weekday((smoothed - trimmed)[..., None]),
     ]
     plain = TRIMMED_SHARE * trimmed + (1 - TRIMMED_SHARE) * smoothed
-    effects = _effects_ahead(xp, slices, horizon)
-    return FutureFeatures(xp.concatenate(columns, axis=-1), plain + effects)
+    baseline = of_weekday(plain[..., None])[..., 0] + _effects_ahead(slices, *cut)
+    return FutureFeatures(xp.concatenate(columns, axis=-1), baseline)
 
 
 def _effects_ahead(
-    xp: ModuleType, slices: Slices, horizon: int
-) -> Float[Array, "*batch context {horizon}"]:
+    slices: Slices, context: int, horizon: int, origins: slice
+) -> Float[Array, "*batch origin {horizon}"]:
     """Effects of the H days ahead, as known at each origin."""
-    context = n_context(slices, horizon)
-    ahead = windows.days_ahead(xp, slices.effect, context, horizon)
+    ahead = windows.days_ahead(slices.effect, context, horizon, origins)
     if ahead.shape[-1] == 1:
         return ahead[..., 0]
-    return xp.stack([ahead[..., day, day] for day in range(horizon)], axis=-1)
+    day_h = np.arange(horizon)
+    return ahead[..., day_h, day_h]
 
 
 def _repeats(
-    value: Float[Array, "*batch context horizon repeat"],
-) -> list[Float[Array, "*batch context horizon"]]:
+    value: Float[Array, "*batch origin weekday repeat"],
+) -> list[Float[Array, "*batch origin weekday"]]:
     return [value[..., repeat] for repeat in range(REPEATS)]
 
 
@@ -308,62 +309,65 @@ def calendar_of_today(
 
 
 def calendar_ahead(
-    xp: ModuleType, slices: Slices, horizon: int
-) -> Float[Array, "*batch context {horizon} feature"]:
-    """Calendar of each day ahead, as known at each origin: [..., C, H, F]."""
+    xp: ModuleType, slices: Slices, horizon: int, origins: slice = ALL
+) -> Float[Array, "*batch origin {horizon} feature"]:
+    """Calendar of each day ahead, as known at some origins: [..., O, H, F]."""
     context = n_context(slices, horizon)
-    calendar = windows.days_ahead(xp, slices.calendar, context, horizon)
-    return _mask_unannounced(xp, calendar, slices, slice(1, None))
+    calendar = windows.days_ahead(slices.calendar, context, horizon, origins)
+    return _mask_unannounced(xp, calendar, slices, slice(1, None), origins)
 
 
 def _mask_unannounced(
     xp: ModuleType,
-    ahead: Float[Array, "*batch context horizon feature"],
+    ahead: Float[Array, "*batch origin horizon feature"],
     slices: Slices,
     lead: slice,
-) -> Float[Array, "*batch context horizon feature"]:
+    origins: slice,
+) -> Float[Array, "*batch origin horizon feature"]:
     """Masks features of the H days ahead with 0 where they were announced after the origin.
 
     Args:
       xp: numpy or jax.numpy.
-      ahead: [..., C, H, F].
+      ahead: [..., O, H, F].
       slices: The windows that `ahead` was cut from.
       lead: Columns of `slices.lead`: one for each of the F features, or one for all.
+      origins: Context days that are origins.
     """
     if slices.lead is None:
         return ahead
-    context, horizon = ahead.shape[-3:-1]
-    lead_chf = windows.days_ahead(xp, slices.lead[..., lead], context, horizon)
+    horizon = ahead.shape[-2]
+    cut = (n_context(slices, horizon), horizon, origins)
+    lead_ohf = windows.days_ahead(slices.lead[..., lead], *cut)
     days_h1 = xp.arange(1, horizon + 1, dtype=np.float32)[:, None]
-    return xp.where(lead_chf >= days_h1, ahead, 0.0)
+    return xp.where(lead_ohf >= days_h1, ahead, 0.0)
 
 
 def actuals(
-    xp: ModuleType, slices: Slices, horizon: int
+    xp: ModuleType, slices: Slices, horizon: int, origins: slice = ALL
 ) -> tuple[
-    Float[Array, "*batch context {horizon}"], Float[Array, "*batch context {horizon}"]
+    Float[Array, "*batch origin {horizon}"], Float[Array, "*batch origin {horizon}"]
 ]:
-    """Log demand of the H days after every origin, and a mask of the days to learn from.
+    """Log demand of the H days after some origins, and a mask of the days to learn from.
 
     Returns:
-      Two arrays [..., C, H]; the mask is 1.0 where the day was observed and the depot had
+      Two arrays [..., O, H]; the mask is 1.0 where the day was observed and the depot had
       an observed day by the origin.
     """
-    reach, context = windows.lookback(horizon), n_context(slices, horizon)
+    reach, context = windows.LOOKBACK_DAYS, n_context(slices, horizon)
     log_demand = slices.log_demand[..., reach:, None] + slices.effect[..., :1]
     observed = slices.observed[..., reach:, None]
     log_demand, observed = (
-        windows.days_ahead(xp, value, context, horizon)[..., 0]
+        windows.days_ahead(value, context, horizon, origins)[..., 0]
         for value in (log_demand, observed)
     )
-    has_history = slices.age[..., reach : reach + context, None] > 0
-    return log_demand, xp.where(has_history, observed, 0.0)
+    age = _of_context(slices, horizon, slices.age)[..., origins, None]
+    return log_demand, xp.where(age > 0, observed, 0.0)
 
 
 def shorten_context(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """Cuts the windows down to their last `context` context days."""
     near = context + horizon
-    tail = windows.lookback(horizon) + near
+    tail = windows.LOOKBACK_DAYS + near
     cut_down = {name: getattr(slices, name)[..., -tail:] for name in EVERY_DAY}
     for name in (*NEAR_DAYS, "calendar"):
         cut_down[name] = getattr(slices, name)[..., -near:, :]
@@ -376,5 +380,5 @@ def _of_context(
     slices: Slices, horizon: int, value: Float[Array, "*batch day"], days_ago: int = 0
 ) -> Float[Array, "*batch context"]:
     """Values of the context days, or of the days `days_ago` before each."""
-    first = windows.lookback(horizon) - days_ago
+    first = windows.LOOKBACK_DAYS - days_ago
     return value[..., first : first + n_context(slices, horizon)]

@@ -61,6 +61,14 @@ class CityResidualMean:
             count_t = has_residual_dt[in_city_d].sum(axis=0)
             self._count_t[city] = self._count_t.get(city, 0) + count_t
 
+    def without_last(self, days: int) -> "CityResidualMean":
+        """Returns the means without the last days."""
+        sum_t, count_t = (
+            {city: value_t[: len(value_t) - days] for city, value_t in of_city.items()}
+            for of_city in (self._sum_t, self._count_t)
+        )
+        return CityResidualMean(sum_t, count_t)
+
     def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
         """Returns the mean of each depot's city; 0 where it has no residual."""
         requested = set(cities)

@@ -1,19 +1,23 @@
-"""Cuts windows of past and future days; the only place that separates the two.
+"""Cuts windows into what lies before an origin and the days after it.
 
-`xp` is NumPy when serving and jax.numpy when training, so that both see the same windows.
-Every function takes the arrays of one depot, or of many with leading axes.
+Arrays are NumPy's when serving and JAX's when training, so that both see the same windows;
+they are of one depot, or of many with leading axes.
 
-A window has three parts: `lookback(horizon)` days that only lags read, C context days,
-each of which is an origin in training, and H days ahead.
+A window has three parts: `LOOKBACK_DAYS` that only lags read, C context days, each of which
+may be an origin, and H days ahead.
 """
 
-from types import ModuleType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
 from jaxtyping import Float
 
 REPEATS = 4
 """Number of past same weekdays in the features."""
+ALL = slice(None)
+"""All context days as origins."""
+LOOKBACK_DAYS = 7 * REPEATS
+"""Days before the context that the same-weekday lags reach into."""
 
 
 @runtime_checkable
@@ -59,49 +63,48 @@ def weekday_lag(step: int, repeat: int) -> int:
     return 7 * weeks
 
 
-def lookback(horizon: int) -> int:
-    """Days before the context that the same-weekday lags reach into."""
-    return weekday_lag(horizon, REPEATS)
-
-
 def same_weekdays(
-    xp: ModuleType, value: Float[ArrayT, "*batch day"], context: int, horizon: int
-) -> Float[ArrayT, "*batch {context} {horizon} 4"]:
-    """Returns the values of the last four same weekdays of every target, from every origin.
+    value: Float[ArrayT, "*batch day"], context: int, horizon: int, origins: slice = ALL
+) -> Float[ArrayT, "*batch origin {min(horizon,7)} 4"]:
+    """Returns the values of the last four same weekdays of every target, from some origins.
+
+    Targets of the second week and later have those of the first, see `of_every_week`.
 
     Args:
-      xp: numpy or jax.numpy.
-      value: [..., P] with P = lookback + context + horizon; the last `horizon` days
+      value: [..., P] with P = LOOKBACK_DAYS + context + horizon; the last `horizon` days
         are never read.
       context: C.
       horizon: H.
+      origins: Context days that are origins.
 
     Returns:
-      [..., C, H, 4], newest first.
+      [..., O, min(H, 7), 4], newest first.
     """
-    reach = lookback(horizon)
-    columns = []
-    for step in range(1, horizon + 1):
-        for repeat in range(1, REPEATS + 1):
-            first = reach + step - weekday_lag(step, repeat)
-            columns.append(value[..., first : first + context])
-    stacked = xp.stack(columns, axis=-1)
-    return stacked.reshape(*stacked.shape[:-1], horizon, REPEATS)
+    origin_o = LOOKBACK_DAYS + np.arange(context)[origins]
+    step_w, week_r = np.arange(1, min(horizon, 7) + 1), np.arange(1, REPEATS + 1)
+    return value[..., (origin_o[:, None, None] + step_w[:, None]) - 7 * week_r]
+
+
+def of_every_week(
+    value: Float[ArrayT, "*batch weekday feature"], horizon: int
+) -> Float[ArrayT, "*batch {horizon} feature"]:
+    """Repeats the values of the first week of targets, [..., min(H, 7), F], for all H."""
+    return value if horizon <= 7 else value[..., np.arange(horizon) % 7, :]
 
 
 def days_ahead(
-    xp: ModuleType,
     value: Float[ArrayT, "*batch {context+horizon} feature"],
     context: int,
     horizon: int,
-) -> Float[ArrayT, "*batch {context} {horizon} feature"]:
-    """Returns the H days after every origin, [..., C, H, F].
+    origins: slice = ALL,
+) -> Float[ArrayT, "*batch origin {horizon} feature"]:
+    """Returns the H days after some origins, [..., O, H, F].
 
     Args:
-      xp: numpy or jax.numpy.
       value: [..., C + H, F], days from the first context day on.
       context: C.
       horizon: H.
+      origins: Context days that are origins.
     """
-    ahead = [value[..., step : step + context, :] for step in range(1, horizon + 1)]
-    return xp.stack(ahead, axis=-2)
+    tomorrow_o = np.arange(1, context + 1)[origins]
+    return value[..., tomorrow_o[:, None] + np.arange(horizon), :]

@@ -4,10 +4,10 @@ A depot without an observed day gets the median itself. For a young one the days
 first observed day are filled with the median, scaled to its own level; gaps after it stay.
 """
 
-from dataclasses import replace
+from functools import cache
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Float32, Int
 
 from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
@@ -16,6 +16,7 @@ YOUNG_DAYS = 28
 """Days since its first observed one for which a depot is young."""
 SCALE_DAYS = 7
 """First days of its own by which a young depot's level is compared with its city's."""
+NOT_OBSERVED = np.float32(np.nan)
 MATURE = YOUNG_DAYS
 """Sentinel that `own_days` returns for mature depots; not a number of days."""
 
@@ -39,45 +40,79 @@ def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:
     return np.where(has_days_d, own_d, 0)
 
 
-def impute_from_peers(panel: Panel, own_d: Int[np.ndarray, " depot"]) -> Panel:
-    """Fills the demand of new depots by the daily median of their city or the fleet.
+def impute_from_peers(
+    panel: Panel, own_d: Int[np.ndarray, " depot"]
+) -> Float32[np.ndarray, "new time"]:
+    """Demand of the new depots, filled by the daily median of their city or the fleet.
 
     Args:
       panel: Demand up to the origin.
       own_d: From `own_days`.
 
+    Returns:
+      Orders per day of the depots that are not `MATURE`, in their order.
+
     Raises:
       NoDataError: no depot has been observed.
     """
-    if (own_d == MATURE).all():
-        return panel
     if not own_d.any():
         raise NoDataError(
             f"No depot has an observed day up to {panel.origin}. Load orders with "
             "'harbor ingest'."
         )
-    demand_dt = panel.demand_dt.copy()
-    city_d = np.array(panel.cities)
-    for depot in np.flatnonzero(own_d != MATURE):
-        is_other_d = np.arange(panel.n_depots) != depot
-        peers_d = _peers(own_d, city_d == city_d[depot], is_other_d)
-        if peers_d.any():
-            median_t = _daily_median(panel.demand_dt[peers_d])
-            demand_dt[depot] = _filled(panel.demand_dt[depot], median_t)
-    return replace(panel, demand_dt=demand_dt)
+    new_r, city_d = np.flatnonzero(own_d != MATURE), np.array(panel.cities)
+    filled_rt = panel.demand_dt[new_r]
+    medians_of = cache(lambda peers: _Medians(panel.demand_dt[list(peers)]))
+    for city in dict.fromkeys(city_d[new_r]):
+        peers_d = _peers(own_d, city_d == city)
+        medians = medians_of(tuple(np.flatnonzero(peers_d)))
+        for row in np.flatnonzero(city_d[new_r] == city):
+            # A depot is no peer of its own.
+            left_out_t = np.where(peers_d[new_r[row]], filled_rt[row], NOT_OBSERVED)
+            filled_rt[row] = _filled(filled_rt[row], medians.without(left_out_t))
+    return filled_rt
 
 
 def _peers(
-    own_d: Int[np.ndarray, " depot"],
-    in_city_d: Bool[np.ndarray, " depot"],
-    is_other_d: Bool[np.ndarray, " depot"],
+    own_d: Int[np.ndarray, " depot"], in_city_d: Bool[np.ndarray, " depot"]
 ) -> Bool[np.ndarray, " depot"]:
-    """Other mature depots of the city, else of the fleet, else any with a day of its own."""
-    mature_d, known_d = (own_d == MATURE) & is_other_d, (own_d > 0) & is_other_d
-    for peers_d in (mature_d & in_city_d, mature_d, known_d & in_city_d):
+    """Mature depots of the city, else of the fleet, else any with a day of their own."""
+    is_mature_d, has_days_d = own_d == MATURE, own_d > 0
+    for peers_d in (is_mature_d & in_city_d, is_mature_d):
         if peers_d.any():
             return peers_d
-    return known_d
+    in_city_d = has_days_d & in_city_d
+    return in_city_d if in_city_d.sum() > 1 else has_days_d
+
+
+class _Medians:
+    """Daily medians over some depots, which are sorted once."""
+
+    def __init__(self, demand_dt: Float32[np.ndarray, "depot time"]) -> None:
+        self._sorted_dt = np.sort(demand_dt, axis=0)  # NaN last
+        self._count_t = np.isfinite(demand_dt).sum(axis=0)
+
+    def without(
+        self, own_t: Float32[np.ndarray, " time"]
+    ) -> Float32[np.ndarray, " time"]:
+        """Medians without a depot of this demand; NaN where no other was observed."""
+        count_t = self._count_t - np.isfinite(own_t)
+        middle = [
+            self._without(own_t, row_t)
+            for row_t in (np.maximum(count_t - 1, 0) // 2, count_t // 2)
+        ]
+        mean_t = (middle[0] + middle[1]) / np.float32(2)
+        return np.where(count_t > 0, mean_t, NOT_OBSERVED)
+
+    def _without(
+        self, own_t: Float32[np.ndarray, " time"], row_t: Int[np.ndarray, " time"]
+    ) -> Float32[np.ndarray, " time"]:
+        """Values at the rows that the sorted depots have without the one."""
+        last, step_t = len(self._sorted_dt) - 1, np.arange(len(row_t))
+        value_t, next_t = (
+            self._sorted_dt[np.minimum(row_t + more, last), step_t] for more in (0, 1)
+        )
+        return np.where(value_t >= own_t, next_t, value_t)
 
 
 def _filled(
@@ -96,12 +131,3 @@ def _filled(
     gap = (log_t - log_median_t)[days][both_t].mean()
     before_t = np.maximum(np.expm1(log_median_t[:first] + gap), 0.0)
     return np.concatenate([before_t, demand_t[first:]]).astype(demand_t.dtype)
-
-
-def _daily_median(
-    demand_dt: Float[np.ndarray, "depot time"],
-) -> Float[np.ndarray, " time"]:
-    """Median over depots of each day, NaN where none was observed."""
-    observed_t = np.isfinite(demand_dt).any(axis=0)
-    filled_dt = np.where(observed_t, demand_dt, 0.0)
-    return np.where(observed_t, np.nanmedian(filled_dt, axis=0), np.nan)

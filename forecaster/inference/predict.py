@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int
@@ -65,13 +67,29 @@ class RawForecast:
         return np.hypot(self.spread_d[:, None], self.effect_sd_dh)
 
 
-@dataclass(frozen=True)
-class _Predictions:
-    """Forecasts of a chunk of depots from every day of a pass; log counts."""
+class _NetworkForecasts(NamedTuple):
+    """Forecasts of some depots from the origins of a pass; log counts."""
 
     baseline_doh: Float32[np.ndarray, "depot origin horizon"]
     correction_doh: Float32[np.ndarray, "depot origin horizon"]
     spread_do: Float32[np.ndarray, "depot origin"]
+
+    @classmethod
+    def zeros(cls, n_depots: int, n_origins: int, horizon: int) -> "_NetworkForecasts":
+        """Forecasts to be overwritten by `put`."""
+        shape = (n_depots, n_origins)
+        return cls(
+            np.zeros((*shape, horizon), np.float32),
+            np.zeros((*shape, horizon), np.float32),
+            np.zeros(shape, np.float32),
+        )
+
+    def put(
+        self, row_d: Int[np.ndarray, " some"], origins: slice, part: "_NetworkForecasts"
+    ) -> None:
+        """Overwrites the forecasts of some depots from some origins."""
+        for whole, some in zip(self, part, strict=True):
+            whole[row_d, origins] = some
 
 
 def predict(artefact: Artefact, panel: Panel) -> RawForecast:
@@ -95,19 +113,18 @@ def predict_origins(
 def _passes(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[list[date]]:
-    """Groups origins into passes with the same new depots and the same calendar ahead.
+    """Groups origins into passes with the same calendar ahead.
 
     The calendars may differ on days beyond the horizon of a pass's first origin.
     """
 
-    def pass_key(origin: date) -> tuple[int, bytes]:
-        block = (origin - origins[0]).days // MAX_ORIGINS
-        return block, _own_days(artefact, panel, origin).tobytes()
+    def block_of(origin: date) -> int:
+        return (origin - origins[0]).days // MAX_ORIGINS
 
     group: list[date] = []
     for origin in origins:
         if group and not (
-            pass_key(group[-1]) == pass_key(origin)
+            block_of(group[-1]) == block_of(origin)
             and panel.has_same_calendar(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
             yield group
@@ -120,98 +137,153 @@ def _passes(
 def _predict_pass(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[RawForecast]:
-    """Runs one pass, for origins with the same new depots and calendar ahead."""
-    as_of_last = panel = panel.as_of(origins[-1])
-    n_origins = (origins[-1] - origins[0]).days + 1
+    """Runs one pass, for origins with the same calendar ahead.
+
+    New depots are forecast apart, from the history that their peers give them, which
+    changes as they grow older.
+    """
+    # What an earlier origin knew of these days is the same: no calendar is built again.
+    panel = replace(panel.as_of(origins[-1]), source=None)
     _require_calendar(panel, artefact.horizon)
-    near = panel.last(EFFECT_DAYS + n_origins)
+    near = panel.last(EFFECT_DAYS + _n_days(origins))
     effect_sd_dt = artefact.effects.calendar.sd_of(near)
-    own_d = _own_days(artefact, panel, panel.origin)
-    panel = impute_from_peers(
-        panel.last(receptive_field_days(artefact) + n_origins - 1), own_d
-    )
-    chunks = [
-        panel.of_depots(slice(first, first + DEPOTS_PER_CHUNK))
-        for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK)
-    ]
-    predictor = _Predictor(artefact, n_origins)
-    # NumPy's products and functions let other threads run.
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        city_mean = _city_residual_mean(
-            artefact, chunks, predictor.last_days.n_days, threads
-        )
-        predictions = list(threads.map(partial(predictor.predict, city_mean), chunks))
-    baseline_doh = np.concatenate([part.baseline_doh for part in predictions])
-    correction_doh = np.concatenate([part.correction_doh for part in predictions])
-    spread_do = np.concatenate([part.spread_do for part in predictions])
-    for origin in origins:
-        position, first = (origin - origins[0]).days, as_of_last.step(origin) + 1
-        near_first = near.step(origin) + 1
+    own_od = np.stack([_own_days(artefact, panel, origin) for origin in origins])
+    raw = _network_forecasts(artefact, panel, origins, own_od)
+    for position, (origin, own_d) in enumerate(zip(origins, own_od, strict=True)):
+        first, near_first = panel.step(origin) + 1, near.step(origin) + 1
         yield RawForecast(
             origin_on=origin,
-            baseline_dh=baseline_doh[:, position],
-            correction_dh=correction_doh[:, position],
-            spread_d=_of_new_depots(spread_do[:, position], own_d),
+            baseline_dh=raw.baseline_doh[:, position],
+            correction_dh=raw.correction_doh[:, position],
+            spread_d=_of_new_depots(raw.spread_do[:, position], own_d),
             effect_sd_dh=effect_sd_dt[:, near_first : near_first + artefact.horizon],
             cold_start_d=own_d == 0,
-            closed_dh=as_of_last.closed_dt[:, first : first + artefact.horizon],
+            closed_dh=panel.closed_dt[:, first : first + artefact.horizon],
         )
 
 
-def _city_residual_mean(
+def _network_forecasts(
     artefact: Artefact,
-    chunks: Sequence[Panel],
-    n_days: int,
-    threads: ThreadPoolExecutor,
-) -> CityResidualMean | None:
-    """Mean residuals of the cities, or None where one chunk has all depots."""
-    if len(chunks) == 1:
-        return None
-    reach = n_days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS + EFFECT_DAYS
-    ends = [chunk.last(reach) for chunk in chunks]
-    city_mean = CityResidualMean()
-    effects = threads.map(partial(artefact.effects.of, horizon=1), ends)
-    known_before = (effect_dtf[..., 0] for effect_dtf in effects)
-    every = threads.map(BaselineResiduals.from_panel, ends, known_before)
-    for end, residuals in zip(ends, every, strict=True):
-        city_mean.add(residuals, end.cities)
-    return city_mean
+    panel: Panel,
+    origins: Sequence[date],
+    own_od: Int[np.ndarray, "origin depot"],
+) -> _NetworkForecasts:
+    """Forecasts every depot from the origins of one pass, the last of which is the panel's."""
+    shape = (panel.n_depots, len(origins))
+    result = _NetworkForecasts.zeros(*shape, artefact.horizon)
+    is_new_od = own_od != MATURE
+    # NumPy's products and functions let other threads run.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        predictor = _Predictor(artefact, threads)
+        city_mean = None
+        if panel.n_depots > DEPOTS_PER_CHUNK or is_new_od.any():
+            city_mean = predictor.city_residual_mean(panel, _n_days(origins))
+        row_d = np.flatnonzero(~is_new_od.all(axis=0))
+        if len(row_d):
+            some = panel if len(row_d) == panel.n_depots else panel.of_depots(row_d)
+            forecasts = predictor.predict(some, origins, city_mean)
+            result.put(row_d, slice(None), forecasts)
+        for run in _runs_of_equal_rows(own_od):
+            row_d = np.flatnonzero(is_new_od[run.start])
+            if city_mean is None or not len(row_d):
+                continue
+            last = origins[run.stop - 1]
+            visible = panel.as_of(last).last(_days_read(artefact, origins[run]))
+            demand_dt = impute_from_peers(visible, own_od[run.start])
+            new = replace(visible.of_depots(row_d), demand_dt=demand_dt)
+            known = city_mean.without_last((origins[-1] - last).days)
+            result.put(row_d, run, predictor.predict(new, origins[run], known))
+    return result
+
+
+def _runs_of_equal_rows(value_od: Int[np.ndarray, "origin depot"]) -> Iterator[slice]:
+    """Runs of origins in a row whose values are the same."""
+    is_first_o = np.append(True, (value_od[1:] != value_od[:-1]).any(axis=1))
+    bounds = [*np.flatnonzero(is_first_o), len(value_od)]
+    return (slice(int(first), int(end)) for first, end in pairwise(bounds))
+
+
+def _n_days(origins: Sequence[date]) -> int:
+    """Days from the first of the origins to the last, both included."""
+    return (origins[-1] - origins[0]).days + 1
+
+
+def _days_read(artefact: Artefact, origins: Sequence[date]) -> int:
+    """Days up to the last of the origins that can influence any of their forecasts."""
+    return receptive_field_days(artefact) + _n_days(origins) - 1
 
 
 class _Predictor:
     """Runs the network on chunks of depots."""
 
-    def __init__(self, artefact: Artefact, n_origins: int) -> None:
-        self._artefact, self._n_origins = artefact, n_origins
+    def __init__(self, artefact: Artefact, threads: ThreadPoolExecutor) -> None:
+        self._artefact, self._threads = artefact, threads
         # Made ready here, once, and not by every thread.
         self._network = artefact.network
         self._embedding_row_of = embedding_rows(artefact.depot_ids)
-        context = artefact.effective_context_days + n_origins - 1
-        self._task = replace(artefact.task, context=context)
-        self.last_days = LastDays(
-            context + windows.lookback(artefact.horizon), n_origins
-        )
 
-    def predict(self, city_mean: CityResidualMean | None, panel: Panel) -> _Predictions:
-        """Forecasts a chunk of depots from each of the last days."""
-        artefact, n_origins = self._artefact, self._n_origins
+    def predict(
+        self, panel: Panel, origins: Sequence[date], city_mean: CityResidualMean | None
+    ) -> _NetworkForecasts:
+        """Forecasts every depot of a panel from its last days.
+
+        Args:
+          panel: Demand up to the last of the origins.
+          origins: In order.
+          city_mean: Mean residuals of the fleet; None where the panel is the fleet, and one
+            chunk.
+        """
+        chunks = _chunks(panel.last(_days_read(self._artefact, origins)))
+        predict = partial(self._predict_chunk, city_mean, origins)
+        parts = list(self._threads.map(predict, chunks))
+        every = zip(*parts, strict=True)
+        return _NetworkForecasts(*(np.concatenate(each) for each in every))
+
+    def _predict_chunk(
+        self, city_mean: CityResidualMean | None, origins: Sequence[date], panel: Panel
+    ) -> _NetworkForecasts:
+        artefact, n_days = self._artefact, _n_days(origins)
+        context = artefact.effective_context_days + n_days - 1
         features = build_features(
             panel,
             artefact.kinds,
             artefact.horizon,
             self._embedding_row_of,
             city_mean,
-            self.last_days,
+            LastDays(context + windows.LOOKBACK_DAYS, n_days),
             artefact.effects.of(panel, artefact.horizon),
         )
         _require_same_inputs(artefact, features)
-        slices = inputs.last_windows(features, self._task)
+        task = replace(artefact.task, context=context)
+        slices = inputs.last_windows(features, task)
         baseline_doh, correction_doh = self._network.forward(
-            slices, n_origins, features.group_d
+            slices, n_days, features.group_d
         )
-        end = features.n_steps
-        spread_do = features.spread_dt[:, end - n_origins : end].copy()
-        return _Predictions(baseline_doh, correction_doh, spread_do)
+        position_o = np.array([(origin - origins[0]).days for origin in origins])
+        spread_do = features.spread_dt[:, features.n_steps - n_days + position_o]
+        return _NetworkForecasts(
+            baseline_doh[:, position_o], correction_doh[:, position_o], spread_do
+        )
+
+    def city_residual_mean(self, panel: Panel, n_origin_days: int) -> CityResidualMean:
+        """Mean residuals of the cities, from the days that were observed."""
+        artefact = self._artefact
+        n_days = artefact.effective_context_days + n_origin_days - 1
+        before = CITY_MEAN_DAYS + SPREAD_DAYS + EFFECT_DAYS + 2 * windows.LOOKBACK_DAYS
+        city_mean = CityResidualMean()
+        chunks = list(_chunks(panel.last(n_days + before)))
+        effects = self._threads.map(partial(artefact.effects.of, horizon=1), chunks)
+        known_before = (effect_dtf[..., 0] for effect_dtf in effects)
+        every = self._threads.map(BaselineResiduals.from_panel, chunks, known_before)
+        for chunk, residuals in zip(chunks, every, strict=True):
+            city_mean.add(residuals, chunk.cities)
+        return city_mean
+
+
+def _chunks(panel: Panel) -> Iterator[Panel]:
+    """The panel, some depots at a time."""
+    for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK):
+        yield panel.of_depots(slice(first, first + DEPOTS_PER_CHUNK))
 
 
 def _own_days(
@@ -243,7 +315,7 @@ def receptive_field_days(artefact: Artefact) -> int:
     effects are computed from.
     """
     horizon = artefact.horizon
-    lags = windows.lookback(horizon) + horizon + LONGEST_LAG
+    lags = windows.LOOKBACK_DAYS + horizon + LONGEST_LAG
     return artefact.effective_context_days + lags + SPREAD_DAYS + EFFECT_DAYS
 
 

@@ -142,7 +142,8 @@ def _forecast_members(module: DepotForecaster, params: Params, slices: Slices) -
 
     def forecast_window(member: Params, window: Slices) -> Array:
         with jax.default_matmul_precision(FLOAT32):
-            return jax.numpy.asarray(module.apply({"params": member}, window))[-1]
+            forecast_oh = module.apply({"params": member}, window, slice(-1, None))
+            return jax.numpy.asarray(forecast_oh)[0]
 
     forecast_windows = jax.vmap(forecast_window, in_axes=(None, 0))
     return jax.vmap(forecast_windows, in_axes=(0, None))(params, slices)

@@ -61,34 +61,35 @@ class DepotForecaster(nn.Module):
             nn.share_scope(self, part)
 
     def __call__(
-        self, slices: Slices, train: bool = False
+        self, slices: Slices, origins: slice = windows.ALL, train: bool = False
     ) -> Float[Array, "origin horizon"]:
-        """Forecasts from every context day; in training, from `trained_origins`.
+        """Forecasts from some context days.
 
         Args:
           slices: One depot's days, without a batch axis.
+          origins: Context days that are origins.
           train: Whether dropout is on; it then needs the key `dropout`.
         """
         context = inputs.n_context(slices, self.horizon)
-        origins = trained_origins(context) if train else slice(None)
         past_cf = jnp.asarray(inputs.past(jnp, slices, self.horizon))
         day_sm = self.calendar(inputs.calendar_of_today(jnp, slices))
         state_cu = self.past_encoder(past_cf, day_sm[:context], train)
         if slices.lead is None:
             effect_sm = self.depot_effect(slices.depot, slices.calendar, train)
-            ahead_chm = windows.days_ahead(
-                jnp, day_sm + effect_sm, context, self.horizon
+            ahead_ohm = windows.days_ahead(
+                day_sm + effect_sm, context, self.horizon, origins
             )
-            ahead_ohm = ahead_chm[origins]
         else:
             # At origins before its announcement, an event is masked.
-            calendar_ohf = inputs.calendar_ahead(jnp, slices, self.horizon)[origins]
+            calendar_ohf = inputs.calendar_ahead(jnp, slices, self.horizon, origins)
             effect_ohm = self.depot_effect(slices.depot, calendar_ohf, train)
             ahead_ohm = self.calendar(calendar_ohf) + effect_ohm
-        future = inputs.future(jnp, slices, self.horizon)
+        future = inputs.future(jnp, slices, self.horizon, origins)
         origin_of = jnp.concatenate([state_cu, past_cf], axis=-1)[origins]
-        correction_oh = self.head(origin_of, future.features[origins], ahead_ohm, train)
-        return future.baseline[origins] + correction_oh
+        correction_oh = self.head(
+            origin_of, jnp.asarray(future.features), ahead_ohm, train
+        )
+        return future.baseline + correction_oh
 
 
 class PastEncoder(nn.Module):
@@ -197,9 +198,14 @@ def _dropout(rate: float, name: str, value: Array, train: bool) -> Array:
     return jnp.asarray(layer(value, deterministic=not train))
 
 
-def trained_origins(context: int) -> slice:
-    """Context days that are origins in training: every fourth, back from the last."""
-    return slice((context - 1) % ORIGIN_STRIDE, None, ORIGIN_STRIDE)
+def trained_origins(context: int, horizon: int) -> slice:
+    """Context days that are origins in training: every `ORIGIN_STRIDE`th, back from the last.
+
+    Fewer where the horizon is longer than four weeks, of which a window would otherwise
+    learn each target many times over, at a cost that grows with the horizon.
+    """
+    stride = max(ORIGIN_STRIDE, horizon // 7)
+    return slice((context - 1) % stride, None, stride)
 
 
 def padded_capacity(n_depots: int) -> int:

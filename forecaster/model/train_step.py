@@ -78,19 +78,21 @@ class Setup:
         adamw = optax.adamw(1.0, weight_decay=self.config.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
-    def forecast(self, params: Params, slices: Slices) -> Array:
-        """Log counts of one window, [C, H], in float32 as when serving."""
+    def forecast(self, params: Params, slices: Slices, origins: slice) -> Array:
+        """Log counts of one window, [O, H], in float32 as when serving."""
         with jax.default_matmul_precision(FLOAT32):
-            return jnp.asarray(self.module.apply({"params": params}, slices))
+            return jnp.asarray(self.module.apply({"params": params}, slices, origins))
 
-    def train_forecast(self, params: Params, slices: Slices, key: Array) -> Array:
+    def train_forecast(
+        self, params: Params, slices: Slices, origins: slice, key: Array
+    ) -> Array:
         """Log counts of one window with dropout by the key, multiplied in bfloat16 if set."""
         dtype = jnp.bfloat16 if self.config.bfloat16 else None
         module = self.module.clone(dtype=dtype)
         rngs = {"dropout": key}
         with jax.default_matmul_precision(None if self.config.bfloat16 else FLOAT32):
             forecast_oh = module.apply(
-                {"params": params}, slices, train=True, rngs=rngs
+                {"params": params}, slices, origins, train=True, rngs=rngs
             )
         return jnp.asarray(forecast_oh, jnp.float32)
 
@@ -172,16 +174,15 @@ def train_step(
 
 def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> Sums:
     """Absolute percentage error from the last `origins` origins of each window."""
+    last = slice(-origins, None)
 
     def window_error(slices: Slices) -> tuple[Array, Array]:
         def of_member(member: Params) -> Array:
-            return setup.forecast(member, slices)[-origins:]
+            return setup.forecast(member, slices, last)
 
-        forecast_ch = jnp.mean(jax.lax.map(of_member, params), axis=0)
-        actual_ch, observed_ch = inputs.actuals(jnp, slices, setup.module.horizon)
-        return losses.percentage_error(
-            actual_ch[-origins:], forecast_ch, observed_ch[-origins:]
-        )
+        forecast_oh = jnp.mean(jax.lax.map(of_member, params), axis=0)
+        actual_oh, observed_oh = _actuals(setup, slices, last)
+        return losses.percentage_error(actual_oh, forecast_oh, observed_oh)
 
     total_b, count_b = jax.vmap(window_error)(batch.slices)
     return Sums(
@@ -310,13 +311,17 @@ def _window_loss(
     setup: Setup, params: Params, slices: Slices, key: Array
 ) -> tuple[Array, Array]:
     """Huber loss of one window, as (total, count) over its observed days."""
-    forecast_oh = setup.train_forecast(params, slices, key)
     horizon = setup.module.horizon
-    origins = trained_origins(inputs.n_context(slices, horizon))
-    actual_oh, observed_oh = (
-        value_ch[origins] for value_ch in inputs.actuals(jnp, slices, horizon)
-    )
+    origins = trained_origins(inputs.n_context(slices, horizon), horizon)
+    forecast_oh = setup.train_forecast(params, slices, origins, key)
+    actual_oh, observed_oh = _actuals(setup, slices, origins)
     return losses.huber(actual_oh, forecast_oh, observed_oh, setup.config.huber_delta)
+
+
+def _actuals(setup: Setup, slices: Slices, origins: slice) -> tuple[Array, Array]:
+    """Log demand ahead of each origin, and a mask of the days to learn from."""
+    actual, observed = inputs.actuals(jnp, slices, setup.module.horizon, origins)
+    return jnp.asarray(actual), jnp.asarray(observed)
 
 
 def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:

@@ -220,7 +220,7 @@ def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
     ahead = (units + n_past + n_future + width + 1) * width
-    n_origins = len(range(task.context)[trained_origins(task.context)])
+    n_origins = len(range(task.context)[trained_origins(task.context, task.horizon)])
     window = task.context * day + n_origins * task.horizon * ahead
     # Two operations a product; the backward pass takes twice the forward one.
     return 2.0 * 3.0 * batch * window

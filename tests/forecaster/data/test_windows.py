@@ -10,9 +10,10 @@ from forecaster.data import windows
 @pytest.mark.parametrize("horizon", [1, 7, 8, 14, 63])
 def test_same_weekdays_agree_with_a_plain_loop(horizon):
     context = 5
-    reach = windows.lookback(horizon)
+    reach = windows.LOOKBACK_DAYS
     value = np.arange(reach + context + horizon, dtype=float)
-    result = windows.same_weekdays(np, value, context, horizon)
+    first_week = windows.same_weekdays(value, context, horizon)
+    result = windows.of_every_week(first_week, horizon)
     for origin in range(context):
         now = reach + origin
         for step in range(1, horizon + 1):
@@ -24,23 +25,38 @@ def test_same_weekdays_agree_with_a_plain_loop(horizon):
 @pytest.mark.parametrize("horizon", [1, 7, 10])
 def test_lags_never_see_a_day_after_the_last_origin(horizon):
     context = 4
-    reach = windows.lookback(horizon)
+    reach = windows.LOOKBACK_DAYS
     value = np.zeros(reach + context + horizon)
     value[reach + context :] = np.nan
-    assert np.isfinite(windows.same_weekdays(np, value, context, horizon)).all()
+    assert np.isfinite(windows.same_weekdays(value, context, horizon)).all()
 
 
 def test_days_ahead_start_with_tomorrow():
     value = np.arange(9.0)[:, None]
-    ahead = windows.days_ahead(np, value, context=6, horizon=3)[..., 0]
+    ahead = windows.days_ahead(value, context=6, horizon=3)[..., 0]
     assert ahead[0].tolist() == [1, 2, 3]
     assert ahead[5].tolist() == [6, 7, 8]
 
 
+def test_windows_of_some_origins_are_those_of_all():
+    value = np.random.default_rng(0).normal(size=windows.LOOKBACK_DAYS + 20)
+    some = slice(1, None, 4)
+    for horizon in (5, 9):
+        cut = (20 - horizon, horizon)
+        np.testing.assert_array_equal(
+            windows.same_weekdays(value, *cut, some),
+            windows.same_weekdays(value, *cut)[some],
+        )
+        near = value[windows.LOOKBACK_DAYS :, None]
+        np.testing.assert_array_equal(
+            windows.days_ahead(near, *cut, some), windows.days_ahead(near, *cut)[some]
+        )
+
+
 def test_the_shape_checker_guards_the_cut_between_past_and_future():
     with pytest.raises(TypeCheckError):
-        windows.days_ahead(np, np.ones((9, 2), bool), context=2, horizon=7)
+        windows.days_ahead(np.ones((9, 2), bool), context=2, horizon=7)
     with pytest.raises(TypeCheckError):
-        windows.same_weekdays(np, [1.0] * 60, context=2, horizon=7)
+        windows.same_weekdays([1.0] * 60, context=2, horizon=7)
     with pytest.raises(TypeCheckError):
-        windows.days_ahead(np, np.ones((14, 2)), context=6, horizon=7)
+        windows.days_ahead(np.ones((14, 2)), context=6, horizon=7)

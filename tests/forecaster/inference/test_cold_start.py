@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from forecaster.errors import NoDataError
-from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
+from forecaster.inference.cold_start import (
+    MATURE,
+    _Medians,
+    impute_from_peers,
+    own_days,
+)
 from tests.make import make_panel
 
 N_DAYS = 60
@@ -30,7 +35,10 @@ def with_days(panel, days):
 
 
 def filled(panel):
-    return impute_from_peers(panel, own_days(panel, panel.n_steps, N_DAYS)).demand_dt
+    own_d = own_days(panel, panel.n_steps, N_DAYS)
+    demand_dt = panel.demand_dt.copy()
+    demand_dt[own_d != MATURE] = impute_from_peers(panel, own_d)
+    return demand_dt
 
 
 @pytest.mark.parametrize("days", [3, 10, 27])
@@ -75,6 +83,30 @@ def test_only_the_first_week_decides_the_level(panel):
         filled(young)[5, before],
         filled(replace(young, demand_dt=other))[5, before],
     )
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice encountered")
+def test_young_depots_without_mature_ones_have_the_median_of_the_others(panel):
+    rng = np.random.default_rng(0)
+    demand_dt = np.full(panel.demand_dt.shape, np.nan, np.float32)
+    demand_dt[:, -20:] = rng.integers(0, 4, (6, 20))  # with ties
+    demand_dt[rng.random(demand_dt.shape) < 0.3] = np.nan
+    for depot in range(6):
+        others_dt = np.delete(demand_dt, depot, axis=0)
+        median_t = _Medians(demand_dt).without(demand_dt[depot])
+        np.testing.assert_array_equal(median_t, np.nanmedian(others_dt, axis=0))
+
+
+def test_a_citys_median_is_computed_once_for_all_its_new_depots(panel, monkeypatch):
+    demand_dt = panel.demand_dt.copy()
+    demand_dt[2:, : N_DAYS - 5] = np.nan
+    sorted_rows = []
+    sort = np.sort
+    monkeypatch.setattr(
+        np, "sort", lambda rows, axis: sorted_rows.append(rows) or sort(rows, axis)
+    )
+    filled(replace(panel, demand_dt=demand_dt))
+    assert [len(rows) for rows in sorted_rows] == [2]
 
 
 def test_a_fleet_of_young_depots_stays_as_it_is(panel):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from forecaster.data.panel import Panel
@@ -76,6 +77,30 @@ def test_many_origins_in_one_pass_equal_single_forecasts(panel):
         # A pass over many lets the network stand on more days than a night does.
         np.testing.assert_allclose(as_one(result), as_one(alone), rtol=2e-3)
         np.testing.assert_array_equal(result.basis_dh, alone.basis_dh)
+
+
+def test_a_depot_opens_every_other_day_at_the_cost_of_one_pass_and_the_new_depots():
+    """Their histories change with every origin; no other depot is computed again."""
+    opening, n_depots = 14, 40
+    first_step = dict(zip(range(opening), range(N_DAYS - 27, N_DAYS, 2), strict=True))
+    demand = make_demand(n_depots, N_DAYS)
+    step = (pd.to_datetime(demand["service_on"]) - pd.Timestamp(START)).dt.days
+    opens = demand["depot_id"].str[1:].astype(int).map(first_step).fillna(0)
+    last = START + timedelta(days=N_DAYS - 1)
+    panel = build_panel(
+        make_depots(n_depots), demand[step >= opens], make_events(), HOLIDAYS, last, 21
+    )
+    artefact, computed = make_artefact(panel), []
+    forward = artefact.network.forward
+
+    def counted(slices, n_origins, group_b):
+        computed.append((len(slices.depot), n_origins))
+        return forward(slices, n_origins, group_b)
+
+    artefact.network.forward = counted
+    list(infer.forecast_origins(artefact, panel, days_before_last(panel, *range(28))))
+    assert computed[0] == (n_depots - opening, 28)
+    assert all(depots <= opening and days <= 2 for depots, days in computed[1:])
 
 
 def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits():

@@ -10,7 +10,7 @@ from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs, windows
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.model import losses
-from forecaster.model.model import DepotForecaster, init_params
+from forecaster.model.model import DepotForecaster, init_params, trained_origins
 from tests.make import make_panel
 
 TASK = TaskConfig(horizon=3, context=14)
@@ -85,7 +85,7 @@ def test_gradients_agree_with_finite_differences(apply, params, window):
 
 
 def test_an_origin_sees_no_later_demand(apply, params, window):
-    reach = windows.lookback(TASK.horizon)
+    reach = windows.LOOKBACK_DAYS
     origin = 5
     later = jnp.arange(window.log_demand.shape[0]) > reach + origin
     tampered = window._replace(
@@ -113,12 +113,35 @@ def test_each_step_reads_the_calendar_of_its_own_day(apply, params, window, step
 def test_training_forecasts_every_fourth_day_up_to_the_last_as_serving_does(
     params, window
 ):
+    origins = trained_origins(TASK.context, TASK.horizon)
     sure = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
     module = DepotForecaster(TASK.horizon, sure, capacity=4)
     key = {"dropout": jax.random.key(0)}
-    trained = module.apply({"params": params}, window, train=True, rngs=key)
+    trained = module.apply({"params": params}, window, origins, train=True, rngs=key)
     served = module.apply({"params": params}, window)
     np.testing.assert_allclose(trained, served[::-1][::4][::-1], atol=1e-6)
+
+
+def test_a_long_horizon_costs_no_larger_program_and_not_many_more_targets():
+    panel = make_panel(n_depots=1, n_days=300, ahead=61)
+    operations, targets = {}, {}
+    for horizon in (7, 61):
+        task = TaskConfig(horizon=horizon)
+        features = build_features(panel, (), horizon)
+        window = inputs.cut_windows(features, task, np.array([0]), np.array([200]))
+        one = jax.tree.map(lambda value: np.float32(value[0]), window)
+        module = DepotForecaster(horizon, MODEL, capacity=4)
+        fresh = init_params(module, one, seed=0)
+        origins = trained_origins(task.context, horizon)
+        program = jax.make_jaxpr(
+            lambda params, one, module=module, origins=origins: module.apply(
+                {"params": params}, one, origins
+            )
+        )(fresh, one)
+        operations[horizon] = str(program).count("\n")
+        targets[horizon] = len(range(task.context)[origins]) * horizon
+    assert operations[61] < 1.2 * operations[7]
+    assert targets[61] < 5 * targets[7]
 
 
 def test_model_and_gradient_keep_strict_types(apply, params, window):
