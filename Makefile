@@ -22,7 +22,7 @@ export JAX_PLATFORMS ?= cpu
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
+.PHONY: help demo test check lint types venv lock clean accuracy speed \
 	bench-check faults lab soak people install deploy-check sbom spark
 
 help: ## List the targets
@@ -94,9 +94,6 @@ accuracy: $(PEERS)/.installed ## Compare the forecast with its peers: make accur
 
 lab: $(PEERS)/.installed ## Measure the forecast on many cut histories, a quarter of an hour: LAB="--whole" for hours
 	@"$(PEERS)/bin/python" -m tests.benchmarks.cutoffs $(LAB)
-
-time-to-mape: $(PEERS)/.installed ## How long training takes to be as good as neuralforecast's GRU: DATA="FOLDER"
-	@"$(PEERS)/bin/python" -m tests.benchmarks.time_to_mape $(DATA)
 
 speed: venv ## Measure training and serving
 	@"$(BIN)/python" -m tests.benchmarks.speed

@@ -14,10 +14,13 @@ from typer._click.globals import get_current_context
 from typing_extensions import TypedDict, get_type_hints
 
 from pipelines import schema
-from pipelines.backfill.plan import Slot
+from pipelines.backfill import BackfillResult
+from pipelines.backfill.decisions import Decision
 from pipelines.database.roles import RoleGrants
 from pipelines.demand.order_pruning import DroppedOrders as DroppedOrdersRecord
-from pipelines.forecasting import forecast_export
+from pipelines.forecasting.forecast_pruning import (
+    DeletedForecasts as DeletedForecastsRecord,
+)
 from pipelines.ingest.replay import ReplayResult
 from pipelines.ingest.report import Counts
 from pipelines.store import events
@@ -53,10 +56,8 @@ def _record(name: str, source: type, **more: Any) -> Any:
 Run = _row("Run", schema.runs)
 Model = _row("Model", schema.models)
 LogLine = _row("LogLine", schema.run_lines, step=str)
-PlanOverview = _row(
-    "PlanOverview", schema.backfills, waiting=int, done=int, failed=int, skipped=int
-)
-PlanSlot = _record("PlanSlot", Slot, action=str)
+Origin = _record("Origin", Decision)
+Backfill = _record("Backfill", BackfillResult, origins=list[Origin])
 File = _record("File", LoadedFile)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
@@ -68,7 +69,7 @@ ReplayedRows = _record("ReplayedRows", ReplayResult)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)
 PrunedArtefacts = _record("PrunedArtefacts", PrunedArtefactsRecord)
-ExportedForecasts = _record("ExportedForecasts", forecast_export.ExportedForecasts)
+DeletedForecasts = _record("DeletedForecasts", DeletedForecastsRecord)
 DroppedOrders = _record("DroppedOrders", DroppedOrdersRecord)
 
 
@@ -160,22 +161,6 @@ class LiveAnswer(TypedDict):
     scores: list[LiveScores]
 
 
-class Plan(TypedDict):
-    plan: int
-    created_at: Timestamp
-    state: str
-    request: Any
-    seconds_left: float | None
-    without_model: Any
-    slots: list[PlanSlot]
-
-
-class Hindcast(TypedDict):
-    origin: Day
-    model: str | None
-    reason: str
-
-
 class RunWithSteps(TypedDict):
     run: Run
     steps: list[Run]
@@ -212,10 +197,6 @@ class SentNotification(TypedDict):
     error: str | None
 
 
-class Sentence(TypedDict):
-    message: str
-
-
 class Address(TypedDict):
     url: str
 
@@ -245,7 +226,7 @@ class SchemaCheck(TypedDict):
 
 class PrunedAll(TypedDict):
     artefacts: PrunedArtefacts
-    forecasts: ExportedForecasts | None
+    forecasts: DeletedForecasts | None
     orders: DroppedOrders | None
 
 
@@ -291,20 +272,13 @@ ANSWERS: dict[str, Any] = {
     "backtest": Backtest,
     "forecast": list[Forecast],
     "nightly": Night,
+    "backfill": Backfill,
     "dashboard": Address,
     "watch": Address,
     "doctor": list[Finding],
     "tpu-check": TpuCheck,
     "schedule run": NextNight,
     "schedule show": Schedule,
-    "backfill run": list[Hindcast],
-    "backfill plan": Plan,
-    "backfill apply": Plan,
-    "backfill status": Plan | list[PlanOverview],
-    "backfill pause": Sentence,
-    "backfill resume": Plan,
-    "backfill cancel": Sentence,
-    "backfill retry": Plan,
     "runs list": list[Run],
     "runs show": RunWithLines,
     "runs follow": RunWithSteps,

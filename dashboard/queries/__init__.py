@@ -42,7 +42,6 @@ from dashboard.queries.overrides import (
 )
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
-    backfills,
     calendar,
     files,
     rejected_rows,

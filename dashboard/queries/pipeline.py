@@ -1,4 +1,4 @@
-"""Queries of the pipeline: runs, files, missing days and backfills."""
+"""Queries of the pipeline: runs, files and missing days."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.sql import pipeline as sql
 
 CALENDAR_DAYS, REFUSED_DAYS = 28, 14
-MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_BACKFILLS, MAX_DEPOTS = 14, 25, 50, 10, 60
+MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_DEPOTS = 14, 25, 50, 60
 
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
@@ -55,18 +55,6 @@ def rejected_rows(freshness: Freshness) -> pd.DataFrame:
       path, reason, n_rows, first_line, column_name and value (of the first row).
     """
     return read(sql.REJECTED, numbers=["first_line"], row_limit=MAX_REASONS)
-
-
-@st.cache_data(ttl=2, max_entries=1, show_spinner=False)
-def backfills() -> pd.DataFrame:
-    """The newest 10 backfills and their progress; refreshed every 2 s.
-
-    Returns:
-      backfill_id, created_at, first_on, last_on (ISO days), state, requested_action,
-      done, waiting, failed, skipped (slots), estimate_s (of those waiting; NaN without an
-      estimate), error (of the first that failed).
-    """
-    return read(sql.BACKFILLS, numbers=["estimate_s"], row_limit=MAX_BACKFILLS)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -1,4 +1,4 @@
-"""SQL of runs, files, backfills and missing days."""
+"""SQL of runs, files and missing days."""
 
 from dashboard.sql.shared import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.closures import is_closed
@@ -60,22 +60,6 @@ from quarantine q join files f using (file_id)
 where q.replayed_at is null and q.dismissed_at is null
 group by f.file_id, f.path, q.reason
 order by f.file_id desc, n_rows desc, q.reason
-limit :row_limit
-"""
-
-BACKFILLS = """
-select b.backfill_id, b.created_at, b.request ->> 'first' as first_on,
-       b.request ->> 'last' as last_on, b.state, b.requested_action,
-       count(*) filter (where s.state = 'done') as done,
-       count(*) filter (where s.state = 'waiting') as waiting,
-       count(*) filter (where s.state = 'failed') as failed,
-       count(*) filter (where s.state = 'skipped') as skipped,
-       sum(s.estimate_s) filter (where s.state = 'waiting') as estimate_s,
-       (array_agg(s.error order by s.position) filter (where s.state = 'failed'))[1]
-         as error
-from backfills b left join backfill_slots s using (backfill_id)
-group by b.backfill_id
-order by b.backfill_id desc
 limit :row_limit
 """
 

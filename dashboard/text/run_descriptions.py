@@ -1,4 +1,4 @@
-"""Runs and backfills as display tables; no I/O."""
+"""Runs as display tables; no I/O."""
 
 from collections.abc import Callable, Hashable, Mapping
 from datetime import timedelta
@@ -93,10 +93,7 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def duration(seconds: float) -> str:
-    """'12 s', '3 min 5 s', '2 h 4 min'; a dash where unknown.
-
-    The command line rounds its estimates to one unit: `approximate_duration`.
-    """
+    """'12 s', '3 min 5 s', '2 h 4 min'; a dash where unknown."""
     if pd.isna(seconds):
         return formatting.UNKNOWN
     whole = round(seconds)
@@ -105,23 +102,6 @@ def duration(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {left} s"
-
-
-def backfills(result: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `queries.backfills`."""
-    days = zip(result["first_on"], result["last_on"], strict=True)
-    return pd.DataFrame(
-        {
-            "Plan": result["backfill_id"].astype(str),
-            "Days": [
-                f"{formatting.format_iso_day(a)} – {formatting.format_iso_day(b)}"
-                for a, b in days
-            ],
-            "State": result["state"],
-            "Progress": [_progress(row) for row in result.to_dict("records")],
-            "Details": [_backfill_details(row) for row in result.to_dict("records")],
-        }
-    )
 
 
 def _table(
@@ -161,21 +141,3 @@ def _origin(row: Mapping[Any, Any]) -> str:
 
 def _step(row: Mapping[Any, Any]) -> str:
     return formatting.display_name(row["step"])
-
-
-def _progress(row: Mapping[Any, Any]) -> str:
-    of = row["done"] + row["waiting"] + row["failed"]
-    return f"{row['done']:,} of {of:,}"
-
-
-def _backfill_details(row: Mapping[Any, Any]) -> str:
-    parts = []
-    if row["failed"]:
-        parts.append(f"{row['failed']:,} failed: {row['error']}")
-    if row["skipped"]:
-        parts.append(f"{formatting.count(row['skipped'], 'task')} skipped")
-    if row["waiting"] and not pd.isna(row["estimate_s"]):
-        parts.append(f"about {duration(row['estimate_s'])} left")
-    if isinstance(row["requested_action"], str):
-        parts.append(f"{row['requested_action']} requested")
-    return "; ".join(parts)

@@ -13,7 +13,7 @@ BY_VALUE, BY_MAPE = "Value added", "MAPE"
 NO_SCORES = {
     LIVE: "No live forecast has been scored yet. Scores appear the night after the "
     "forecast day. Choose Hindcast meanwhile.",
-    HINDCAST: "There are no hindcasts. `harbor backfill run --from DAY --to DAY` makes "
+    HINDCAST: "There are no hindcasts. `harbor backfill --from DAY --to DAY` makes "
     "and scores them.",
 }
 
@@ -26,7 +26,7 @@ if not has_scores and freshness.champion is None and freshness.origin_on is None
 if not has_scores:
     widgets.stop_page(
         "No forecast has been scored yet. Scores appear the night after the forecast day; "
-        "`harbor backfill run --from DAY --to DAY` makes and scores hindcasts of past days."
+        "`harbor backfill --from DAY --to DAY` makes and scores hindcasts of past days."
     )
 
 kind = st.segmented_control(

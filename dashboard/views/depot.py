@@ -69,7 +69,7 @@ past = queries.past_forecasts(depot, freshness)
 if past.empty:
     widgets.empty_state(
         "No forecast of this depot has been scored yet. Scores appear the night after the "
-        "forecast day; `harbor backfill run --from DAY --to DAY` makes hindcasts of past "
+        "forecast day; `harbor backfill --from DAY --to DAY` makes hindcasts of past "
         "days."
     )
 else:

@@ -1,4 +1,4 @@
-"""The page "Pipeline": nightly runs, files, missing data and backfills."""
+"""The page "Pipeline": nightly runs, files, missing data and other runs."""
 
 from datetime import datetime
 
@@ -97,13 +97,6 @@ else:
 if not (refused.empty and rejected.empty):
     st.header("How to fix a file", anchor="fix")
     st.markdown(HOW_TO_FIX)
-
-st.header("Backfills")
-plans = queries.backfills()
-if plans.empty:
-    st.caption("None yet. See `harbor backfill plan --help`.")
-else:
-    widgets.small_table(run_descriptions.backfills(plans), "backfills")
 
 others = run_descriptions.other_runs(runs, zone)
 if not others.empty:

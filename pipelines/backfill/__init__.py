@@ -1,26 +1,24 @@
-"""Backfills: the nightly steps over past origins, planned slot by slot before they run.
+"""Hindcasts of past origins: `harbor backfill`.
 
-A slot is one step at one origin; people read it as a task.
+request   the validated request             decisions  what is done at each origin, and why
+hindcast  forecasts groups of origins       run        trains, forecasts and scores
 
-request   the validated request             planner       lays out the slots of a plan
-plan      the stored plan, and its checks   apply         runs the waiting slots
-control   locks; pause, cancel and retry    hindcast      runs the forecast slots
+A backfill is idempotent and keeps no state of its own: what is stored with the same model
+and the same known data is left.
 """
 
-from pipelines.backfill import control
-from pipelines.backfill.apply import ProgressCallbacks, apply_plan, run_backfill
-from pipelines.backfill.plan import BackfillPlan, Slot, read_plan
-from pipelines.backfill.planner import make_plan
 from pipelines.backfill.request import BackfillRequest
+from pipelines.backfill.run import (
+    BackfillResult,
+    ProgressCallbacks,
+    preview_backfill,
+    run_backfill,
+)
 
 __all__ = [
-    "BackfillPlan",
     "BackfillRequest",
+    "BackfillResult",
     "ProgressCallbacks",
-    "Slot",
-    "apply_plan",
-    "control",
-    "make_plan",
-    "read_plan",
+    "preview_backfill",
     "run_backfill",
 ]

@@ -1,23 +1,21 @@
-"""Runs the forecast slots of a plan: grouped by model and vintage, written one by one.
+"""Forecasts groups of past origins: those of one model with the same history, in one pass.
 
-A vintage is what was known at an origin. Origins share one if the last of them knew the same
-of their common past as the others did, and had the same depots; they are forecast in one pass
-over its panel.
+Origins have the same history if the last of them knew the same of their common past as the
+others did, and had the same depots; they are forecast from its panel. A group holds every origin that its model may
+forecast, also those that are left as they are: so a backfill that was interrupted and run
+again writes the same numbers as one that was not.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from itertools import groupby
 
 import sqlalchemy as sa
 
-from forecaster.data.panel import Panel
-from forecaster.errors import NoModelError
-from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast, forecast_origins
+from forecaster.inference.infer import forecast_origins
 from forecaster.inference.predict import MAX_ORIGINS
-from pipelines.backfill.plan import LIVE_FORECAST_KEPT, Slot
+from pipelines.backfill.decisions import Decision
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting.forecast import load_recorded
@@ -26,135 +24,100 @@ from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.days import first_origin
 from pipelines.store import backfill as store
-from pipelines.store import backfill_inputs, models
+from pipelines.store import models
 
 Change = tuple[date, date]
 """The first origin that knows of a correction, and the earliest day that it concerns."""
 
 
-@dataclass
-class Hindcaster:
-    """Forecasts batches of slots; reads the counts and each artefact once."""
+@dataclass(frozen=True)
+class Group:
+    """Origins of one model with the same history, some of which are due."""
 
-    engine: sa.Engine
-    settings: Settings
-    backfill_id: int
-    depot_ids: list[str] | None
-    now: datetime
-    _version: str | None = None
-    _artefact: Artefact | None = None
-    _panels: PanelsAsKnown | None = None
+    version: str
+    origins: list[Decision]
 
-    def batches(self, slots: Sequence[Slot]) -> list[tuple[str | None, list[Slot]]]:
-        """Groups consecutive slots by model and vintage.
+    @property
+    def n_due(self) -> int:
+        """How many of them are due."""
+        return sum(each.is_due for each in self.origins)
 
-        A slot planned without a model gets the newest one trained on nothing later.
-        """
-        by_origin = {slot.origin_on: slot for slot in slots if slot.origin_on}
-        if not by_origin:
-            return []
-        with snapshot(self.engine) as connection:
-            changes = self._changes(connection, max(by_origin))
-            versions = {
-                origin: slot.model_version or _newest_model(connection, origin)
-                for origin, slot in by_origin.items()
-            }
-        return [
-            (version, [by_origin[origin] for origin in group])
-            for version, origins in groupby(by_origin, versions.__getitem__)
-            for group in group_by_vintage(list(origins), changes)
-        ]
 
-    def _changes(self, connection: sa.Connection, last: date) -> list[Change]:
-        zone = self.settings.zone
-        corrections = backfill_inputs.corrections(connection, last)
-        return [
-            *((first_origin(known_at, zone), day) for known_at, day in corrections),
-            *((day, date.min) for day in backfill_inputs.announced(connection)),
-            *((day, date.min) for day in backfill_inputs.first_counts(connection)),
-        ]
+def groups_of(
+    engine: sa.Engine, settings: Settings, origins: Sequence[Decision]
+) -> list[Group]:
+    """Groups the origins that have a model, and drops groups of which none is due."""
+    by_origin = {each.origin_on: each for each in origins if each.model_version}
+    if not by_origin:
+        return []
+    with snapshot(engine) as connection:
+        changes = _changes(connection, settings, max(by_origin))
+    groups = [
+        Group(version, [by_origin[day] for day in days])
+        for version, of_model in groupby(
+            by_origin, lambda origin: str(by_origin[origin].model_version)
+        )
+        for days in group_by_history(list(of_model), changes)
+    ]
+    return [group for group in groups if group.n_due]
 
-    def forecast(
-        self, version: str | None, slots: Sequence[Slot], run: Run
-    ) -> Iterator[Slot]:
-        """Forecasts a batch of `batches`; yields each slot after its transaction.
 
-        Raises:
-          NoModelError: the batch has no model.
-          ArtefactError: the model's file is missing or differs from the recorded one.
-        """
-        by_origin = {slot.origin_on: slot for slot in slots if slot.origin_on}
-        origins = list(by_origin)
-        if version is None:
-            raise NoModelError(
-                f"No model was trained on days up to {origins[0]} alone. Train one with "
-                f"'harbor train --through {origins[0]}'."
-            )
-        run.metrics |= {"origins": 0, "rows": 0, "model": version}
-        panel = self._panels_through(origins[-1]).at(origins[-1])
-        artefact = self._load(version)
-        point = self.settings.point
-        for origin, forecast in forecast_origins(artefact, panel, origins, point):
-            self._write(origin, by_origin[origin], version, panel, forecast, run)
-            yield by_origin[origin]
+def hindcast(
+    run: Run,
+    settings: Settings,
+    panels: PanelsAsKnown,
+    group: Group,
+    depot_ids: Sequence[str] | None,
+    key: ForecastKey,
+    on_written: Callable[[Decision, int | None], None],
+) -> None:
+    """Forecasts a group, and writes each origin that is due in a transaction of its own.
 
-    def discard_panels(self) -> None:
-        """Discards the counts, which a nightly run may have changed."""
-        self._panels = None
+    Args:
+      run: The step, which records what it wrote.
+      settings: Where the artefacts are, and what the point is made for.
+      panels: As known at any origin of the group.
+      group: Of `groups_of`.
+      depot_ids: Depots to write; None for all, and the totals.
+      key: The columns that all origins share; origin and version are replaced.
+      on_written: Called after each transaction with the rows written; None where a live
+        forecast had come meanwhile.
 
-    def _write(
-        self,
-        origin: date,
-        slot: Slot,
-        version: str,
-        panel: Panel,
-        forecast: Forecast,
-        run: Run,
-    ) -> None:
-        """Writes one origin's hindcast and ends its slot, in one transaction."""
-        key = ForecastKey(origin, version, False, self.now, run.run_id)
-        slot_key = (self.backfill_id, slot.position)
+    Raises:
+      ArtefactError: the model's file is missing or differs from the recorded one.
+    """
+    run.metrics |= {"origins": 0, "rows": 0, "model": group.version}
+    with run.engine.connect() as connection:
+        model = models.model(connection, group.version)
+    assert model is not None, "models are never deleted"
+    artefact = load_recorded(settings.artefacts, model)
+    by_origin = {each.origin_on: each for each in group.origins}
+    origins = list(by_origin)
+    panel = panels.at(origins[-1])
+    for origin, forecast in forecast_origins(artefact, panel, origins, settings.point):
+        if not by_origin[origin].is_due:
+            continue
+        key = replace(key, origin=origin, version=group.version)
         with run.engine.begin() as connection:
             rows = write_forecast(
-                connection, key, forecast, panel.depot_ids, only=self.depot_ids
+                connection, key, forecast, panel.depot_ids, only=depot_ids
             )
-            if rows is None:
-                store.finish_slot(
-                    connection, *slot_key, state="skipped", run_id=run.run_id,
-                    is_included=False, reason_code="live_forecast", reason=LIVE_FORECAST_KEPT, rows=0,
-                )  # fmt: skip
-                return
-            store.finish_slot(
-                connection, *slot_key, state="done", run_id=run.run_id,
-                model_version=version, rows=rows,
-            )  # fmt: skip
-        run.metrics["origins"] += 1
-        run.metrics["rows"] += rows
-
-    def _load(self, version: str) -> Artefact:
-        if self._artefact is None or version != self._version:
-            with self.engine.connect() as connection:
-                model = models.model(connection, version)
-            assert model is not None, "the plan named it"
-            self._artefact = load_recorded(self.settings.artefacts, model)
-            self._version = version
-        return self._artefact
-
-    def _panels_through(self, last: date) -> PanelsAsKnown:
-        """Panels as known at any origin, read once through the newest day of data."""
-        if self._panels is None:
-            self._panels = PanelsAsKnown.through_newest(
-                self.engine, last, self.settings.zone
-            )
-        return self._panels
+        if rows is not None:
+            run.metrics["origins"] += 1
+            run.metrics["rows"] += rows
+        on_written(by_origin[origin], rows)
 
 
-def _newest_model(connection: sa.Connection, origin: date) -> str | None:
-    model = models.newest_trained_through(connection, origin)
-    return model and model["version"]
+def _changes(connection: sa.Connection, settings: Settings, last: date) -> list[Change]:
+    corrections = store.corrections(connection, last)
+    return [
+        *((first_origin(at, settings.zone), day) for at, day in corrections),
+        *((day, date.min) for day in store.announced(connection)),
+        *((day, date.min) for day in store.first_counts(connection)),
+    ]
 
 
-def group_by_vintage(
+def group_by_history(
     origins: Sequence[date], changes: Sequence[Change]
 ) -> list[list[date]]:
     """Groups consecutive origins that have the same data for their common past.

@@ -82,6 +82,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "backtest": backtest.backtest,
     "forecast": forecast.forecast,
     "nightly": nightly.nightly,
+    "backfill": backfill.backfill,
     "dashboard": dashboard.dashboard,
     "watch": watch.watch,
     "doctor": doctor.doctor,
@@ -90,8 +91,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 for group in (
-    schedule, backfill, runs, models, files, events, signals, depots, quarantine,
-    notifications, db, backup,
+    schedule, runs, models, files, events, signals, depots, quarantine, notifications,
+    db, backup,
 ):  # fmt: skip
     app.add_typer(group.app)
 

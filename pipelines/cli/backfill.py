@@ -1,52 +1,38 @@
-"""`harbor backfill`: plans and applies hindcasts."""
+"""`harbor backfill`: forecasts for past days, as they would have been made then."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forecaster.errors import BadInputError, HarborError
-from pipelines.cli.choices import (
-    BACKFILL_SLOTS,
-    BACKFILL_STEPS,
-    DEFAULT_BACKFILL_STEPS,
-)
-from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, progress, show_json, show_result, show_table
-from pipelines.cli.context import AsJson, CommandContext, as_date, open_context
-from pipelines.cli.stopping import report_interruption
+from forecaster.errors import BadInputError
+from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.context import AsJson, as_date, open_context
+from pipelines.cli.stopping import StoppedError, report_interruption, stop_requests
 
 if TYPE_CHECKING:
     from pipelines.backfill import (
-        BackfillPlan,
         BackfillRequest,
+        BackfillResult,
         ProgressCallbacks,
-        Slot,
     )
 
-app = CommandGroup(
-    name="backfill",
-    help="Forecasts for past days, as they would have been made then.",
-    no_args_is_help=True,
+INTERRUPTION_MESSAGE = (
+    "Origins that were written are kept. Run the same command again: it goes on from "
+    "there."
+)
+STOPPING_MESSAGE = (
+    "The backfill stops after the current group of origins; once more stops it at once."
 )
 
-First = Annotated[str, typer.Option("--from", help="First origin.")]
-Last = Annotated[str, typer.Option("--to", help="Last origin.")]
-PlanId = Annotated[
-    int,
-    typer.Argument(
-        metavar="ID", help="Number of the plan; 'harbor backfill status' lists them."
-    ),
-]
 
-
-@app.command("plan")
-def plan(
-    first: First,
-    last: Last,
+def backfill(
+    first: Annotated[str, typer.Option("--from", help="First origin.")],
+    last: Annotated[str, typer.Option("--to", help="Last origin.")],
     depot: Annotated[
         list[str] | None, typer.Option(help="Only this depot; may be repeated.")
     ] = None,
@@ -54,229 +40,133 @@ def plan(
         list[str] | None,
         typer.Option(help="Only the depots of this city; may be repeated."),
     ] = None,
-    what: Annotated[
-        str,
+    train: Annotated[
+        bool,
         typer.Option(
-            metavar="STEP,...",
-            help=f"Steps to plan, separated by commas: {', '.join(BACKFILL_STEPS)}.",
+            "--train", help="Train a model for origins that no model may forecast."
         ),
-    ] = ",".join(DEFAULT_BACKFILL_STEPS),
-    only: Annotated[
-        str,
+    ] = False,
+    again: Annotated[
+        bool,
         typer.Option(
-            metavar="TASKS", help=f"Which tasks to plan: {', '.join(BACKFILL_SLOTS)}."
+            "--again", help="Also replace hindcasts made with the same model and data."
         ),
-    ] = "missing",
-    as_json: AsJson = False,
-) -> None:
-    """Shows task by task what a backfill would do and why; changes nothing yet.
-
-    Example: `harbor backfill plan --from 2026-03-01 --to 2026-03-31 --city Delft`
-    """
-    from pipelines.backfill import make_plan
-    from pipelines.cli.backfill_plans import plan_as_json, show_plan
-
-    steps = tuple(step.strip() for step in what.split(",") if step.strip())
-    request = _request(
-        first, last, tuple(depot or ()), tuple(city or ()), what=steps, only=only
-    )
-    with open_context() as context:
-        planned = make_plan(context.engine, context.settings, request)
-    if as_json:
-        show_json(plan_as_json(planned))
-    else:
-        show_plan(planned)
-
-
-@app.command("apply")
-def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Applies a plan, unless data or models have changed since. Ctrl-C pauses it.
-
-    Example: `harbor backfill apply 3`
-    """
-    from pipelines.cli.backfill_plans import show_progress
-
-    with open_context() as context:
-        applied = _apply(context, backfill_id)
-        show_progress(context, applied, as_json)
-    if applied.failed:
-        raise HarborError(
-            f"{len(applied.failed)} of {len(applied.slots)} tasks failed. 'harbor "
-            f"backfill retry {backfill_id} --failed' tries them again."
-        )
-
-
-@app.command("resume")
-def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Continues a plan that was paused or interrupted.
-
-    Example: `harbor backfill resume 3`
-    """
-    apply(backfill_id, as_json)
-
-
-@app.command("retry")
-def retry(
-    backfill_id: PlanId,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Try the failed tasks again.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what would be done and why; change nothing."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tries the failed tasks of a plan again.
+    """Forecasts from each past day with a model trained on or before it, and scores it.
 
-    Example: `harbor backfill retry 3 --failed`
+    A hindcast sees only what was known in the night after its origin. One that is there
+    with the same model and the same data is left, and a live forecast always. Interrupted,
+    the same command goes on from there; Ctrl-C stops it after the current group of origins.
+    If nothing is due, it does nothing and ends with 3.
+
+    Example: `harbor backfill --from 2026-03-01 --to 2026-03-31 --dry-run`
     """
-    from pipelines.backfill import control
+    from pipelines.backfill import preview_backfill, run_backfill
 
-    if not failed:
-        raise typer.BadParameter("Add --failed: only failed tasks can be tried again.")
-    with open_context() as context:
-        control.queue_failed(context.engine, backfill_id)
-    apply(backfill_id, as_json)
-
-
-@app.command("pause")
-def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Pauses a plan that is being applied, after its current task.
-
-    Example: `harbor backfill pause 3`
-    """
-    from pipelines.backfill import control
-
-    with open_context() as context:
-        message = control.pause(context.engine, backfill_id)
-    show_result({"message": message}, message, as_json)
-
-
-@app.command("cancel")
-def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Cancels a plan for good; the forecasts it has written stay.
-
-    Example: `harbor backfill cancel 3`
-    """
-    from pipelines.backfill import control
-
-    with open_context() as context:
-        message = control.cancel(context.engine, backfill_id)
-    show_result({"message": message}, message, as_json)
-
-
-@app.command("status")
-def status(
-    backfill_id: Annotated[
-        int | None, typer.Argument(metavar="[ID]", help="[default: the newest plans]")
-    ] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Show its progress until it stops.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Shows the progress of a plan, or of the newest plans.
-
-    Example: `harbor backfill status 3 --watch`
-    """
-    from pipelines.backfill import read_plan
-    from pipelines.cli.backfill_plans import show_plans, show_progress, watch_plan
-
-    with open_context() as context:
-        if backfill_id is None:
-            show_plans(context, as_json)
-            return
-        if watch:
-            watch_plan(context, backfill_id)
-        show_progress(context, read_plan(context.engine, backfill_id), as_json)
-
-
-@app.command("run")
-def run(first: First, last: Last, as_json: AsJson = False) -> None:
-    """Forecasts from each past day with a model trained on or before it.
-
-    Plans and applies in one go, and replaces hindcasts that are there already.
-
-    Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
-    """
-    from pipelines.backfill import run_backfill
-
-    request = _request(first, last)
-    paused = (
-        "Its plan is paused. 'harbor backfill status' lists it, 'harbor backfill "
-        "resume' continues it."
-    )
-    with (
-        report_interruption(paused),
-        open_context() as context,
-        progress("Hindcasting", len(request.origins)) as bar,
-    ):
-        applied = run_backfill(
-            context.engine,
-            context.settings,
-            request.first,
-            request.last,
-            context.now,
-            lambda _: bar.advance(bar.task_ids[0]),
-        )
-    slots = applied.of("forecast")
-    if as_json:
-        show_json(
-            [
-                {"origin": slot.origin_on, "model": slot.model, "reason": slot.outcome}
-                for slot in slots
-            ]
-        )
+    request = _request(first, last, depot, city, train, again)
+    if dry_run:
+        with open_context() as context:
+            result = preview_backfill(context.engine, context.settings, request)
+        _show(result, _show_origins, as_json)
         return
-    n_done = sum(slot.model is not None for slot in slots)
-    rows = [
-        (str(slot.origin_on), slot.model or "skipped", slot.outcome) for slot in slots
-    ]
-    show_table("Hindcasts", ("origin", "model", "reason"), rows)
-    echo(f"Days forecast from: {n_done}; skipped: {len(slots) - n_done}.")
+    with (
+        report_interruption(INTERRUPTION_MESSAGE),
+        open_context() as context,
+        stop_requests(STOPPING_MESSAGE) as stop,
+        _progress(stop.is_requested) as callbacks,
+    ):
+        result = run_backfill(
+            context.engine, context.settings, request, context.now, callbacks
+        )
+    _show(result, _summarise, as_json)
+    if stop.is_requested() and result.n_waiting:
+        raise StoppedError(
+            f"Stopped, with {result.n_waiting} origins left to do. {INTERRUPTION_MESSAGE}",
+            stop.exit_code,
+        )
 
 
 def _request(
     first: str,
     last: str,
-    depots: tuple[str, ...] = (),
-    cities: tuple[str, ...] = (),
-    what: tuple[str, ...] = DEFAULT_BACKFILL_STEPS,
-    only: str = "missing",
+    depots: list[str] | None,
+    cities: list[str] | None,
+    train: bool,
+    again: bool,
 ) -> BackfillRequest:
     from pipelines.backfill import BackfillRequest
 
     first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
     try:
-        return BackfillRequest(first_on, last_on, depots, cities, what, only)
+        return BackfillRequest(
+            first_on, last_on, tuple(depots or ()), tuple(cities or ()), train, again
+        )
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _apply(context: CommandContext, backfill_id: int) -> BackfillPlan:
-    from pipelines.backfill import apply_plan, read_plan
+def _show(
+    result: BackfillResult, show: Callable[[BackfillResult], None], as_json: bool
+) -> None:
+    if as_json:
+        show_json(asdict(result))
+    else:
+        show(result)
 
-    paused = (
-        f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' "
-        "continues it."
-    )
-    with (
-        report_interruption(paused),
-        _progress(len(read_plan(context.engine, backfill_id).waiting)) as callbacks,
-    ):
-        return apply_plan(
-            context.engine, context.settings, backfill_id, context.now, callbacks
+
+def _show_origins(result: BackfillResult) -> None:
+    rows = [
+        (
+            str(each.origin_on),
+            "forecast" if each.is_due else "leave",
+            each.model_version or "–",
+            each.rows,
+            each.replaced_rows,
+            each.reason,
         )
+        for each in result.origins
+    ]
+    columns = ("origin", "action", "model", "rows", "replaces", "reason")
+    show_table("Origins", columns, rows)
+    echo(
+        f"{result.n_waiting} of {len(result.origins)} origins are due. Nothing was "
+        "changed; without --dry-run they are forecast and scored."
+    )
+
+
+def _summarise(result: BackfillResult) -> None:
+    from pipelines.backfill.run import origins_by_reason
+
+    if result.trained is not None:
+        echo(f"Trained the model {result.trained}.")
+    left = [each for each in result.origins if not each.is_due]
+    echo(
+        f"Origins forecast: {result.n_forecast} ({result.rows:,} rows); left as they "
+        f"are: {len(left)}. Depot-days scored: {result.scored:,}."
+    )
+    for reason, n_origins in origins_by_reason(left).items():
+        echo(f"{n_origins} left: {reason}.")
 
 
 @contextmanager
-def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
-    """A bar of slots, which also shows the progress of a training."""
+def _progress(must_stop: Callable[[], bool]) -> Iterator[ProgressCallbacks]:
+    """A bar of origins, which also shows the progress of a training."""
     from pipelines.backfill import ProgressCallbacks
 
-    label = "Backfilling"
-    with progress(label, n_slots) as bar:
+    label = "Hindcasting"
+    with progress(label, None) as bar:
         task = bar.task_ids[0]
 
-        def on_slot(_: Slot) -> None:
-            bar.update(task, advance=1, description=label)
+        def on_progress(n_written: int, n_due: int) -> None:
+            bar.update(task, completed=n_written, total=n_due, description=label)
 
         def on_fit(fit: str) -> Callable[[int, int, float], None]:
             def on_epoch(epoch: int, epochs: int, _: float) -> None:
@@ -284,4 +174,4 @@ def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
 
             return on_epoch
 
-        yield ProgressCallbacks(on_slot=on_slot, on_message=echo, on_fit=on_fit)
+        yield ProgressCallbacks(on_progress, echo, on_fit, must_stop)

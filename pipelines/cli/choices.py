@@ -4,8 +4,5 @@ The modules that define them import the database or NumPy, which takes longer th
 a help text may. A test compares the two.
 """
 
-BACKFILL_STEPS = ("train", "forecast", "score")
-DEFAULT_BACKFILL_STEPS = ("forecast", "score")
-BACKFILL_SLOTS = ("missing", "all")
 BACKTEST_NAIVE_FORECASTS = ("seasonal_naive", "median4")
 SCORE_SEGMENTS = ("depot", "city", "horizon", "model")

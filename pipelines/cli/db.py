@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipelines.database import roles
     from pipelines.database.schema_version import SchemaStatus
     from pipelines.demand.order_pruning import DroppedOrders
-    from pipelines.forecasting.forecast_export import ExportedForecasts
+    from pipelines.forecasting.forecast_pruning import DeletedForecasts
     from pipelines.settings import Settings
 
 MIB = 2**20
@@ -134,14 +134,13 @@ def prune(as_json: AsJson = False) -> None:
 
     Artefacts of models that nothing needs are deleted after HARBOR_KEEP_ARTEFACTS_DAYS,
     orders after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
-    are deleted are frozen: no later file changes their count. Forecasts and scores of whole
-    months are moved to Parquet files in HARBOR_HOME/exports after
-    HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
+    are deleted are frozen: no later file changes their count. Forecasts and scores are
+    deleted after HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
     from pipelines.demand.order_pruning import drop_old_orders
-    from pipelines.forecasting.forecast_export import export_old_forecasts
+    from pipelines.forecasting.forecast_pruning import delete_old_forecasts
     from pipelines.runs.ledger import recorded
     from pipelines.training.artefact_pruning import prune_artefacts
 
@@ -149,22 +148,22 @@ def prune(as_json: AsJson = False) -> None:
         settings = context.settings
         pruned = prune_artefacts(run.engine, settings)
         run.metrics["artefacts"] = pruned.files
-        if (exported := export_old_forecasts(run.engine, settings)) is not None:
-            run.metrics["exported"] = exported.rows
+        if (deleted := delete_old_forecasts(run.engine, settings)) is not None:
+            run.metrics["forecasts_deleted"] = deleted.rows
         if (dropped := drop_old_orders(run.engine, settings, context.now)) is not None:
             run.metrics["dropped"] = dropped.orders
         if as_json:
-            parts = {"artefacts": pruned, "orders": dropped, "forecasts": exported}
+            parts = {"artefacts": pruned, "orders": dropped, "forecasts": deleted}
             show_json({name: each and asdict(each) for name, each in parts.items()})
-        if all(each is None or each.is_nothing for each in (pruned, dropped, exported)):
-            raise NothingToDoError(_nothing_to_prune(settings, dropped, exported))
+        if all(each is None or each.is_nothing for each in (pruned, dropped, deleted)):
+            raise NothingToDoError(_nothing_to_prune(settings, dropped, deleted))
     if as_json:
         return
     echo(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
-    if exported is not None:
+    if deleted is not None:
         echo(
-            f"Forecasts and scores exported: {exported.rows:,} rows, in {exported.files} "
-            f"files in {settings.exports}."
+            f"Forecasts and scores deleted: {deleted.rows:,} rows of {deleted.origins} "
+            "origins."
         )
     if dropped is not None:
         echo(
@@ -176,15 +175,15 @@ def prune(as_json: AsJson = False) -> None:
 def _nothing_to_prune(
     settings: Settings,
     dropped: DroppedOrders | None,
-    exported: ExportedForecasts | None,
+    deleted: DeletedForecasts | None,
 ) -> str:
     orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
     if dropped is not None:
         orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
     forecasts = "every forecast (HARBOR_KEEP_FORECASTS_DAYS is not set)"
-    if exported is not None:
+    if deleted is not None:
         forecasts = (
-            f"forecasts of the months of the last {settings.keep_forecasts_days} days "
+            f"forecasts of the last {settings.keep_forecasts_days} days "
             "(HARBOR_KEEP_FORECASTS_DAYS)"
         )
     return (

@@ -1,9 +1,12 @@
 """The message of a long command that Ctrl-C or SIGTERM stops."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from forecaster.errors import HarborError
+from pipelines.cli.console import echo
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
@@ -31,3 +34,51 @@ def report_interruption(message: str) -> Iterator[None]:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
         raise StoppedError(f"Stopped. {message}", code) from None
+
+
+class StopRequests:
+    """Whether Ctrl-C or SIGTERM has requested to stop, and the exit code that goes with it."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal."""
+        return 128 + self._number
+
+    def is_requested(self) -> bool:
+        """Whether a signal has come."""
+        return self._number != 0
+
+    def request(self, number: int) -> None:
+        """Records that a signal has come."""
+        self._number = number
+
+
+@contextmanager
+def stop_requests(message: str) -> Iterator[StopRequests]:
+    """Turns the first Ctrl-C or SIGTERM inside the block into a request to stop soon.
+
+    The message is printed then; a second signal acts as it does outside of the block.
+    """
+    requests = StopRequests()
+    handlers = {
+        each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)
+    }
+
+    def restore() -> None:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        requests.request(number)
+        restore()
+        echo(message)
+
+    for number in handlers:
+        signal.signal(number, on_signal)
+    try:
+        yield requests
+    finally:
+        restore()

@@ -177,21 +177,16 @@ def hindcast(demo: DemoContext, advance: Advance) -> str:
         if evaluation is None or forecasts.has_scores(connection):
             return "scored already"
     first, last = evaluation["trained_through"], origin - timedelta(days=1)
-    days = (last - first).days + 1
-    slots: list[backfill.Slot] = []
-
-    def on_slot(slot: backfill.Slot) -> None:
-        slots.append(slot)
-        advance(len(slots), days)
-
     at = demo.setup_at + 3 * LOADING
     with demo.clock_at(at):
-        plan = backfill.run_backfill(
-            demo.engine, demo.settings, first, last, at, on_slot
+        done = backfill.run_backfill(
+            demo.engine,
+            demo.settings,
+            backfill.BackfillRequest(first, last),
+            at,
+            backfill.ProgressCallbacks(on_progress=advance),
         )
-    n_origins = sum(slot.model is not None for slot in plan.of("forecast"))
-    n_scored = sum(slot.rows for slot in plan.of("score"))
-    return f"{n_origins} origins, {n_scored:,} depot-days scored"
+    return f"{done.n_forecast} origins, {done.scored:,} depot-days scored"
 
 
 def _claim_database(demo: DemoContext) -> None:

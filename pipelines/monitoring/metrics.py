@@ -64,9 +64,6 @@ HELP = {
     "champion_info": "The model that is shown.",
     "champion_promoted_timestamp_seconds": "When it was promoted.",
     "champion_trained_through_timestamp_seconds": "The last day it was trained on.",
-    "backfills_open": "Backfills that have not ended.",
-    "backfill_slots_waiting": "Their slots that wait.",
-    "backfill_slots_failed": "Their slots that failed.",
     "scheduler_is_leader": "Whether a scheduler holds the lead.",
     "database_bytes": "Size of the database.",
     "database_sessions": "Sessions on the database.",
@@ -112,7 +109,7 @@ def families(
 def current_samples(
     connection: sa.Connection, settings: Settings, now: datetime
 ) -> Iterator[Sample]:
-    """Samples read every few seconds: runs, the newest data and forecast, backfills."""
+    """Samples read every few seconds: runs, the newest data and forecast."""
     zones = demand.zones(connection)
     due_on = settings.due_on(now, zones)
     since = now - COMPILE_CACHE_PERIOD
@@ -121,7 +118,6 @@ def current_samples(
     yield from store.run_samples(connection)
     yield from store.read_samples(connection, store.COMPILE_CACHE, since=since)
     yield from store.read_samples(connection, store.CHAMPION)
-    yield from store.read_samples(connection, store.BACKFILLS)
     yield sample("scheduler_is_leader", not is_free(connection, LEADER_LOCK))
 
     night = newest_due_night(settings, zones, now)

@@ -18,7 +18,7 @@ NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 REPORTED_METRICS = {
     "ingest": ("refused",),
     "demand": ("corrected", "left_old"),
-    "prune": ("dropped", "artefacts", "exported"),
+    "prune": ("dropped", "artefacts", "forecasts_deleted"),
     "accuracy": ("alarms",),
     "promote": ("canary_failed",),
     "forecast": ("late_depots", "fallback_depots"),

@@ -11,7 +11,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.demand import counting, order_pruning
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecast_module
-from pipelines.forecasting import forecast_export, live_accuracy, scoring
+from pipelines.forecasting import forecast_pruning, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
@@ -89,9 +89,9 @@ def prune(context: NightlyContext, run: Run) -> None:
     pruned = artefact_pruning.prune_artefacts(run.engine, context.settings)
     if not pruned.is_nothing:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
-    exported = forecast_export.export_old_forecasts(run.engine, context.settings)
-    if exported is not None:
-        run.metrics["exported"] = exported.rows
+    deleted = forecast_pruning.delete_old_forecasts(run.engine, context.settings)
+    if deleted is not None:
+        run.metrics["forecasts_deleted"] = deleted.rows
     dropped = order_pruning.drop_old_orders(run.engine, context.settings, context.now)
     if dropped is not None:
         run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}

@@ -31,8 +31,6 @@ from pipelines.schema.incoming import (
     superseded_rows,
 )
 from pipelines.schema.ledger import (
-    backfill_slots,
-    backfills,
     run_lines,
     runs,
 )
@@ -44,8 +42,6 @@ from pipelines.schema.scoring import (
 )
 
 __all__ = [
-    "backfill_slots",
-    "backfills",
     "changed_days",
     "city_settings",
     "daily_counts",

@@ -1,4 +1,4 @@
-"""Tables of runs, their log lines, and backfill plans."""
+"""Tables of runs and their log lines."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
@@ -55,58 +55,4 @@ run_lines = sa.Table(
     sa.Column("level", sa.Text, nullable=False),
     sa.Column("event", sa.Text, nullable=False),
     sa.Column("fields", pg.JSONB, nullable=False),
-)
-
-# A backfill plan: its request, and the snapshot of the data it was made from.
-backfills = sa.Table(
-    "backfills",
-    metadata,
-    sa.Column("backfill_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
-    sa.Column("created_at", Timestamp, nullable=False, server_default=NOW),
-    sa.Column("request", pg.JSONB, nullable=False),
-    sa.Column("snapshot", pg.JSONB, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    # Requested by another process of the one that applies the plan.
-    sa.Column("requested_action", sa.Text),
-    sa.CheckConstraint(
-        "state in ('planned','running','paused','cancelled','done','failed')",
-        name="state",
-    ),
-    sa.CheckConstraint(
-        "requested_action in ('pause','cancel')", name="requested_action"
-    ),
-)
-
-backfill_slots = sa.Table(
-    "backfill_slots",
-    metadata,
-    sa.Column(
-        "backfill_id",
-        sa.BigInteger,
-        sa.ForeignKey("backfills.backfill_id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
-    # Execution order, from 1.
-    sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("step", sa.Text, nullable=False),
-    sa.Column("origin_on", sa.Date),
-    # False for a skipped slot, which is stored for its reason.
-    sa.Column("is_included", sa.Boolean, nullable=False),
-    # One of `backfill.plan.ReasonCode`; `reason` says the same to people.
-    sa.Column("reason_code", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("model_version", sa.Text),
-    sa.Column("rows", sa.BigInteger, nullable=False),
-    # Seconds, estimated from past runs; null without any.
-    sa.Column("estimate_s", sa.Double),
-    sa.Column("replaced_rows", sa.BigInteger, nullable=False),
-    # When the newest of the forecasts it replaces was made.
-    sa.Column("newest_made_at", Timestamp),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("error", sa.Text),
-    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
-    sa.Column("finished_at", Timestamp),
-    sa.CheckConstraint("step in ('train','forecast','score')", name="step"),
-    sa.CheckConstraint("state in ('skipped','waiting','done','failed')", name="state"),
-    sa.CheckConstraint("is_included = (state <> 'skipped')", name="is_included"),
 )

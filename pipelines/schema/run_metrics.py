@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 FRACTIONS = {"mape", "naive_mape", "coverage"}
-IDENTIFIERS = {"plan"}
 COLUMNS = {"origin", "state"}
 """Shown beside the metrics."""
 DETAILS = {
@@ -44,7 +43,7 @@ def _metric(name: str, value: Any) -> str:
             text = label if value else f"not {label}"
         case int() if name.endswith("_bytes"):
             text = f"{label.removesuffix(' bytes')} {value / 2**20:,.0f} MiB"
-        case int() if name not in IDENTIFIERS:
+        case int():
             text = f"{value:,} {label.removesuffix('s') if value == 1 else label}"
         case float() if name in FRACTIONS:
             text = f"{label} {100 * value:.1f} %"

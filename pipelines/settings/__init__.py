@@ -122,8 +122,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         default=None,
         ge=365,
         le=MAX_DAYS,
-        description="Days that forecasts and scores are kept; older months are exported to "
-        "files. All of them without.",
+        description="Days that forecasts and scores are kept. All of them without.",
     )
     keep_artefacts_days: int = Field(
         default=90,
@@ -245,11 +244,6 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     def compiled(self) -> Path:
         """Folder of what JAX has compiled."""
         return self.home / "compiled"
-
-    @property
-    def exports(self) -> Path:
-        """Folder of the forecasts and scores that the database keeps no longer."""
-        return self.home / "exports"
 
     @property
     def inbox(self) -> Path:

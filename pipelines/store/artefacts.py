@@ -7,9 +7,8 @@ import sqlalchemy as sa
 from pipelines.schema import models
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
-# The champion, the rollback target, challengers, the models of the newest forecasts and of
-# the waiting slots of a backfill, and models that were created, or replaced as champion,
-# in the last days.
+# The champion, the rollback target, challengers, the models of the newest forecasts, and
+# models that were created, or replaced as champion, in the last days.
 NEEDED = f"""
 select version, run_id from models
 where role in ('champion', 'challenger') or version = ({ROLLBACK_TARGET})
@@ -17,9 +16,6 @@ union all
 select version, run_id from models
 where version in (select model_version from forecasts
                   where origin_on = (select max(origin_on) from forecasts))
-   or version in (select s.model_version from backfill_slots s
-                  join backfills b using (backfill_id)
-                  where s.state = 'waiting' and b.state in ('running', 'paused'))
    or greatest(created_at, promoted_at,
                (select min(next.promoted_at) from models next
                 where next.promoted_at > models.promoted_at))

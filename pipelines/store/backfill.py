@@ -1,189 +1,207 @@
-"""Statements for backfill plans, their slots and their states."""
+"""Statements for backfills: what is stored for past origins, and what became known since."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import date
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from pipelines.schema import backfill_slots as slots
-from pipelines.schema import backfills
+from pipelines.schema import forecasts
+from pipelines.settings.days import first_origin
 
-APPLY_LOCK = 0x4241_434B  # "BACK"
-SLOT_STATES = ("waiting", "done", "failed", "skipped")
-# Everything that decides the forecasts from origins up to `last`, and their scores over the
-# days up to `until`. Data of later days does not.
-DATA_FINGERPRINT = """
-select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
-        from demand_versions
-        where service_on <= :until) as counts,
-       (select md5(string_agg(e::text, ';' order by event_id)) from events e) as events,
-       (select jsonb_build_array(count(*), extract(epoch from max(known_at)))
-        from signal_versions where day_on <= :until) as signals,
-       (select md5(string_agg(d::text, ';' order by depot_id)) from depots d) as depots,
-       (select coalesce(jsonb_agg(version order by version), '[]') from models
-        where trained_through <= :last and pruned_at is null) as models
+BACKFILL_LOCK = 0x4241_434B  # "BACK"
+
+CHOSEN_DEPOTS = """
+select depot_id, city from depots
+where depot_id = any(:depots) or city = any(:cities) order by depot_id
 """
-# Origins of waiting slots whose stored forecasts are not those that the plan counted.
-ORIGINS_CHANGED = """
-select s.origin_on
-from backfill_slots s
-left join lateral (
-    select count(*) as rows, max(f.made_at) as newest_made_at from forecasts f
-    where f.origin_on = s.origin_on and f.model_version = s.model_version
-      and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
-) stored on true
-where s.backfill_id = :backfill_id and s.state = 'waiting' and s.step = 'forecast'
-  and s.model_version is not null
-  and (stored.rows, stored.newest_made_at)
-      is distinct from (s.replaced_rows, s.newest_made_at)
-order by s.origin_on
+# By origin and model. A forecast of the whole fleet has totals; one of chosen depots lacks
+# none that had demand by the origin.
+STORED = """
+with started as (
+    select depot_id, min(service_on) as first_on from demand_versions
+    where depot_id = any(:depots) and superseded_at is null and orders is not null
+    group by depot_id
+)
+select f.origin_on, f.model_version, count(*) as rows, bool_or(f.is_live) as is_live,
+       case when cast(:depots as text[]) is null then exists (
+           select from forecast_totals t
+           where (t.city, t.origin_on, t.model_version)
+                 = ('', f.origin_on, f.model_version))
+       else not exists (
+           select from started s where s.first_on <= f.origin_on and not exists (
+               select from forecasts o
+               where (o.depot_id, o.origin_on, o.model_version)
+                     = (s.depot_id, f.origin_on, f.model_version)))
+       end as is_complete,
+       coalesce(min(f.run_id), 0) as run_id,
+       case when bool_and(r.run_id is not null) then min(r.started_at) end as data_as_of
+from forecasts f left join runs r using (run_id)
+where f.origin_on between :first and :last
+  and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
+group by f.origin_on, f.model_version
+"""
+# What arrived after a time, and the first origin that knows it: a first count is known on
+# the next morning and a first version of an event or a signal from `known_from`, whenever
+# they were loaded; corrections (`known_at`) from their load; depots as they are now. An
+# event or a signal is read by origins up to `:days_ahead` days before it.
+ARRIVALS = """
+select max(recorded_at) as arrived_at, case when version > 1 then known_at end as known_at,
+       min(service_on) as first_on
+from demand_versions
+where recorded_at > :since and service_on <= :last
+group by case when version = 1 then service_on end, 2
+union all
+select known_at, case when version > 1 then known_at end,
+       greatest(case when version = 1 then known_from end,
+                case when starts_on > date '0001-12-31' then starts_on - :days_ahead end,
+                date '0001-01-01')
+from event_versions where known_at > :since
+union all
+select known_at, case when version > 1 then known_at end,
+       greatest(min(known_from),
+                case when min(day_on) > date '0001-12-31' then min(day_on) - :days_ahead
+                end)
+from signal_versions where known_at > :since
+group by known_at, case when version = 1 then known_from end, 2
+union all
+select arrived_at, null, date '0001-01-01' from (
+    select loaded_at as arrived_at from files where kind = 'depots' and accepted > 0
+    union all
+    select q.replayed_at from quarantine q join files f using (file_id)
+    where f.kind = 'depots'
+) described where arrived_at > :since
+"""
+# A change of an event matters to every day.
+CORRECTIONS = """
+select known_at, min(service_on) from demand_versions
+where version > 1 and service_on <= :through
+group by known_at
+union all
+select distinct known_at, date '0001-01-01' from event_versions where version > 1
 """
 
 
 @dataclass(frozen=True)
-class DataFingerprint:
-    """Summary of the data that a plan depends on; stored with it as JSON.
+class StoredForecast:
+    """The stored forecasts of one origin and model, of the whole fleet or of chosen depots.
 
     Args:
-      counts: Number of demand versions, and when the newest was recorded.
-      events: Digest of the events.
-      signals: Number of versions of signals, and when the newest became known.
-      depots: Digest of the depots.
-      models: Versions of the unpruned models.
+      rows: Their number.
+      is_live: Whether any is live.
+      is_complete: Whether no depot lacks one that had demand by the origin.
+      run_id: The first of the runs that made them.
+      data_as_of: They see what had arrived by then; None where no run is recorded.
     """
 
-    counts: list[float]
-    events: str | None
-    signals: list[float | None]
-    depots: str | None
-    models: list[str]
+    rows: int
+    is_live: bool
+    is_complete: bool
+    run_id: int
+    data_as_of: datetime | None
 
 
-def add_plan(
+@dataclass(frozen=True)
+class Arrival:
+    """Data that arrived at a time, and the first origin that knows them."""
+
+    arrived_at: datetime
+    first_origin_on: date
+
+
+def stored_forecasts(
+    connection: sa.Connection, first: date, last: date, depot_ids: Sequence[str] | None
+) -> dict[tuple[date, str], StoredForecast]:
+    """Stored forecasts by origin and model; of all depots if `depot_ids` is None."""
+    parameters = {"first": first, "last": last, "depots": depot_ids}
+    return {
+        (origin_on, version): StoredForecast(*columns)
+        for origin_on, version, *columns in connection.execute(
+            sa.text(STORED), parameters
+        )
+    }
+
+
+def arrivals(
     connection: sa.Connection,
-    request: Mapping[str, Any],
-    fingerprint: DataFingerprint,
-    rows: Sequence[Mapping[str, Any]],
-) -> int:
-    """Writes a plan (its request as JSON) and its slots, and returns the plan's id."""
-    statement = sa.insert(backfills).values(
-        request=request, snapshot=asdict(fingerprint), state="planned"
-    )
-    inserted = connection.execute(statement.returning(backfills.c.backfill_id))
-    backfill_id = int(inserted.scalar_one())
-    if rows:
-        values = [{"backfill_id": backfill_id, **row} for row in rows]
-        connection.execute(sa.insert(slots), values)
-    return backfill_id
+    since: datetime,
+    last: date,
+    days_ahead: int,
+    zone: ZoneInfo,
+) -> list[Arrival]:
+    """What arrived after `since` and is known to an origin up to `last`.
 
-
-def plan(connection: sa.Connection, backfill_id: int) -> sa.RowMapping | None:
-    """Returns a plan without its slots."""
-    statement = sa.select(backfills).where(backfills.c.backfill_id == backfill_id)
-    return connection.execute(statement).mappings().one_or_none()
-
-
-def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
-    """Returns the newest plans with the number of their slots in each state, newest first."""
-    newest_plans = (
-        sa.select(backfills)
-        .order_by(backfills.c.backfill_id.desc())
-        .limit(limit)
-        .subquery()
-    )
-    counts = [
-        sa.func.count().filter(slots.c.state == state).label(state)
-        for state in SLOT_STATES
+    Args:
+      connection: To the database.
+      since: Time with a zone.
+      last: The last origin.
+      days_ahead: Days of calendar that an origin reads.
+      zone: The fleet's time zone, which decides when a correction is known.
+    """
+    parameters = {"since": since, "last": last, "days_ahead": days_ahead}
+    rows = connection.execute(sa.text(ARRIVALS), parameters)
+    return [
+        Arrival(
+            arrived_at,
+            first_on
+            if known_at is None
+            else max(first_on, first_origin(known_at, zone)),
+        )
+        for arrived_at, known_at, first_on in rows
     ]
+
+
+def corrections(
+    connection: sa.Connection, through: date
+) -> list[tuple[datetime, date]]:
+    """Timestamps of corrections of counts and events, each with the earliest day concerned."""
+    rows = connection.execute(sa.text(CORRECTIONS), {"through": through})
+    return [(known_at, earliest_on) for known_at, earliest_on in rows]
+
+
+def announced(connection: sa.Connection) -> list[date]:
+    """Days on which an event was announced, as its file says in `known_from`."""
     statement = (
-        sa.select(*newest_plans.c, *counts)
-        .outerjoin(slots, slots.c.backfill_id == newest_plans.c.backfill_id)
-        .group_by(*newest_plans.c)
-        .order_by(newest_plans.c.backfill_id.desc())
+        "select distinct known_from from event_versions where known_from is not null"
     )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    return list(connection.scalars(sa.text(statement)))
 
 
-def plan_slots(connection: sa.Connection, backfill_id: int) -> Sequence[sa.RowMapping]:
-    """Returns every slot of a plan, in order."""
-    columns = [column for column in slots.c if column is not slots.c.backfill_id]
-    statement = sa.select(*columns).where(slots.c.backfill_id == backfill_id)
-    return connection.execute(statement.order_by(slots.c.position)).mappings().all()
-
-
-def update_plan(connection: sa.Connection, backfill_id: int, **values: Any) -> None:
-    """Sets columns of a plan."""
-    statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(**values))
-
-
-def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
-    """Sets a plan's state and clears its requested action."""
-    update_plan(connection, backfill_id, state=state, requested_action=None)
-
-
-def end_interrupted(connection: sa.Connection, backfill_id: int) -> None:
-    """Sets every other plan that is stored as running to paused, or to cancelled as requested.
-
-    For the holder of `APPLY_LOCK`: the process of such a plan is gone.
-    """
-    is_interrupted = (backfills.c.state == "running") & (
-        backfills.c.backfill_id != backfill_id
-    )
-    was_cancelled = backfills.c.requested_action == "cancel"
-    state = sa.case((was_cancelled, "cancelled"), else_="paused")
-    connection.execute(
-        sa.update(backfills)
-        .where(is_interrupted)
-        .values(state=state, requested_action=None)
-    )
-
-
-def requested_action(connection: sa.Connection, backfill_id: int) -> str | None:
-    """Returns what the process that applies the plan is asked to do: pause, cancel or None."""
-    action = backfills.c.requested_action
-    statement = sa.select(action).where(backfills.c.backfill_id == backfill_id)
-    return connection.scalar(statement)
-
-
-def finish_slot(
-    connection: sa.Connection, backfill_id: int, position: int, **values: Any
-) -> None:
-    """Stores how a slot ended: its state and run_id, and further columns."""
-    connection.execute(
-        sa.update(slots)
-        .where(slots.c.backfill_id == backfill_id, slots.c.position == position)
-        .values(error=None, finished_at=sa.func.clock_timestamp())
-        .values(**values)
-    )
-
-
-def requeue_failed(connection: sa.Connection, backfill_id: int) -> int:
-    """Puts failed slots back in the queue, and returns how many."""
+def first_counts(connection: sa.Connection) -> list[date]:
+    """Days from which on panels have a depot that has no opening day: that of its first count."""
     statement = (
-        sa.update(slots)
-        .where(slots.c.backfill_id == backfill_id, slots.c.state == "failed")
-        .values(state="waiting", error=None)
+        "select distinct min(service_on) from demand_versions join depots using (depot_id) "
+        "where opened_on is null and superseded_at is null and orders is not null "
+        "group by depot_id"
     )
-    return int(connection.execute(statement).rowcount)
+    return list(connection.scalars(sa.text(statement)))
 
 
-def data_fingerprint(
-    connection: sa.Connection, last: date, until: date
-) -> DataFingerprint:
-    """Reads counts and digests of the data that decide a plan's forecasts and scores.
+def first_observed(connection: sa.Connection) -> date | None:
+    """The earliest day of which any depot's demand is known."""
+    return connection.scalar(
+        sa.text(
+            "select min(service_on) from demand_versions "
+            "where superseded_at is null and orders is not null"
+        )
+    )
 
-    They reach up to the newest origin, `last`, and the last day forecast from it, `until`.
-    """
-    rows = connection.execute(sa.text(DATA_FINGERPRINT), {"last": last, "until": until})
-    return DataFingerprint(**rows.mappings().one())
+
+def newest_origin(connection: sa.Connection) -> date | None:
+    """The newest origin of which there is a forecast."""
+    return connection.scalar(sa.select(sa.func.max(forecasts.c.origin_on)))
 
 
-def origins_changed_since(
-    connection: sa.Connection, backfill_id: int, depot_ids: list[str] | None
-) -> list[date]:
-    """Returns the origins whose stored forecasts changed after the plan was created."""
-    parameters = {"backfill_id": backfill_id, "depots": depot_ids}
-    return list(connection.scalars(sa.text(ORIGINS_CHANGED), parameters))
+def chosen_depots(
+    connection: sa.Connection, depots: Iterable[str], cities: Iterable[str]
+) -> dict[str, str]:
+    """Depots named, or lying in a city named, with their cities, in the order of ids."""
+    parameters = {"depots": list(depots), "cities": list(cities)}
+    rows = connection.execute(sa.text(CHOSEN_DEPOTS), parameters)
+    return {row.depot_id: row.city for row in rows}
+
+
+def count_depots(connection: sa.Connection) -> int:
+    """Number of depots."""
+    return int(connection.scalar(sa.text("select count(*) from depots")) or 0)

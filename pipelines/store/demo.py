@@ -9,7 +9,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema import (
-    backfills,
     city_settings,
     demand_versions,
     demo_fleet,
@@ -23,7 +22,6 @@ from pipelines.schema import (
 RECORDED_TIMES = (
     runs.c.started_at, runs.c.finished_at, run_lines.c.written_at, files.c.loaded_at,
     demand_versions.c.recorded_at, models.c.created_at, models.c.promoted_at,
-    backfills.c.created_at,
 )  # fmt: skip
 """Times that are taken from the database's clock."""
 PLANNERS_TIMES = (overrides.c.made_at, city_settings.c.made_at)

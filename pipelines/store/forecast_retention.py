@@ -1,7 +1,6 @@
-"""Takes the forecasts and scores of whole months out of the database."""
+"""Deletes the forecasts and scores of old origins."""
 
-from datetime import date
-from typing import Any
+from datetime import date, timedelta
 
 import sqlalchemy as sa
 
@@ -9,57 +8,32 @@ from pipelines.schema import forecast_totals, forecasts, score_totals, scores
 from pipelines.store.forecasts import WRITE_LOCK
 from pipelines.store.score_totals import lock as lock_scores
 
-TABLES = (forecasts, forecast_totals, scores)
-"""The tables that cannot be made again from others; `score_totals` are sums of `scores`."""
-
-LOCK_ORIGINS = """
-select pg_advisory_xact_lock(cast(:key as integer), number)
-from generate_series(cast(:first as integer), cast(:last as integer)) as number
-"""
-MONTHS_BEFORE = """
-select distinct cast(date_trunc('month', origin_on) as date) as month
-from forecasts where origin_on < :before order by month
-"""
+TABLES = (scores, score_totals, forecast_totals, forecasts)
 
 
-def newest_origin(connection: sa.Connection) -> date | None:
-    """Origin of the newest forecast; None without any."""
-    return connection.scalar(sa.select(sa.func.max(forecasts.c.origin_on)))
+def origins_older_than(connection: sa.Connection, days: int) -> list[date]:
+    """Origins of forecasts that lie more than `days` before the newest one, oldest first."""
+    origin = forecasts.c.origin_on
+    newest_on = connection.scalar(sa.select(sa.func.max(origin)))
+    if newest_on is None:
+        return []
+    older = sa.select(origin).where(origin < newest_on - timedelta(days=days))
+    return list(connection.scalars(older.distinct().order_by(origin)))
 
 
-def months_before(connection: sa.Connection, before: date) -> list[date]:
-    """First days of the months with forecasts from origins before a day, oldest first."""
-    return list(connection.scalars(sa.text(MONTHS_BEFORE), {"before": before}))
+def delete_origin(connection: sa.Connection, origin: date) -> int:
+    """Deletes one origin's forecasts, totals and scores; returns the number of rows.
 
-
-def lock_origins(connection: sa.Connection, first: date, end: date) -> None:
-    """Keeps forecasts and scores from `first` until before `end` from being written meanwhile.
-
-    They are locked in the order of `replace_forecasts`, so that neither waits for the other.
+    The sums of its scores are deleted with them and not counted. Nobody else writes the
+    origin until the transaction ends.
     """
-    days = {"first": first.toordinal(), "last": end.toordinal() - 1}
-    connection.execute(sa.text(LOCK_ORIGINS), {"key": WRITE_LOCK, **days})
+    write_lock = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
+    connection.execute(sa.select(write_lock))
     lock_scores(connection)
-
-
-def origins(
-    connection: sa.Connection, table: sa.Table, first: date, end: date
-) -> list[date]:
-    """Origins of a table's rows from `first` until before `end`, oldest first."""
-    origin = table.c.origin_on
-    of_month = sa.select(origin).where(origin >= first, origin < end).distinct()
-    return list(connection.scalars(of_month.order_by(origin)))
-
-
-def take(
-    connection: sa.Connection, table: sa.Table, origin: date
-) -> list[tuple[Any, ...]]:
-    """Deletes a table's rows of one origin and returns them, in the order of its columns."""
-    deleted = sa.delete(table).where(table.c.origin_on == origin)
-    return [tuple(row) for row in connection.execute(deleted.returning(table))]
-
-
-def delete_sums(connection: sa.Connection, first: date, end: date) -> None:
-    """Deletes the sums of the scores from `first` until before `end`."""
-    origin = score_totals.c.origin_on
-    connection.execute(sa.delete(score_totals).where(origin >= first, origin < end))
+    n_rows = {
+        table.name: connection.execute(
+            sa.delete(table).where(table.c.origin_on == origin)
+        ).rowcount
+        for table in TABLES
+    }
+    return sum(n_rows.values()) - n_rows[score_totals.name]

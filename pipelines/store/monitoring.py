@@ -97,16 +97,6 @@ select (select count(*) from depots) as depots,
 
 CHAMPION = "select version, 1 as champion_info from models where role = 'champion'"
 
-BACKFILLS = """
-select open.state, count(distinct b.backfill_id) as backfills_open,
-       count(*) filter (where s.state = 'waiting') as backfill_slots_waiting,
-       count(*) filter (where s.state = 'failed') as backfill_slots_failed
-from (values ('running'), ('paused'), ('failed')) as open (state)
-left join backfills b using (state)
-left join backfill_slots s using (backfill_id)
-group by open.state
-"""
-
 ROWS = """
 select count(*) as files_loaded_total,
        coalesce(sum(accepted), 0) as rows_accepted_total,

@@ -39,8 +39,7 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> PrunedArtefacts:
     """Removes old artefacts that are not needed; their models stay listed.
 
     Needed are the artefacts of the champion, the previous champion, challengers, the newest
-    forecasts, backfills in progress, and recent champions, each with its evaluation model. Safe
-    to repeat.
+    forecasts, and recent champions, each with its evaluation model. Safe to repeat.
     """
     with engine.begin() as connection:
         versions = store.prune(connection, settings.keep_artefacts_days)

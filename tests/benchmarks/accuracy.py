@@ -1,7 +1,7 @@
 """Harbor Fleet beside what people would use instead, under one protocol.
 
 The last 30 days are held out, and every model forecasts the 7 days after each of their
-origins. Harbor Fleet, LightGBM and neuralforecast train once on what precedes the
+origins. Harbor Fleet and LightGBM train once on what precedes the
 holdout; models of one depot each are refitted at every sixth origin. Every ratio is taken
 over the depot-days that both models forecast.
 
@@ -47,7 +47,6 @@ PEERS = {
     "auto_ets": "statistical:auto_ets",
     "theta": "statistical:theta",
     "prophet": "prophet_peer:prophet",
-    "neural_gru": "neural:neural_gru",
 }
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
 TARGETS = {

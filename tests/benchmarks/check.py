@@ -31,7 +31,6 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
 }
 WITH_DATA: dict[str, tuple[str, ...]] = {
     "accuracy": ("--models", "seasonal_naive,median4"),
-    "time_to_mape": (),
 }
 # The same data and seed give the same scores: once is enough.
 WITHOUT_CHANCE = ("accuracy",)
@@ -174,7 +173,7 @@ def _arguments() -> argparse.Namespace:
     if not args.benchmarks:
         args.benchmarks = [*BENCHMARKS, *(("accuracy",) if args.data else ())]
     if set(args.benchmarks) & set(WITH_DATA) and not args.data:
-        parser.error("accuracy and time_to_mape want --data FOLDER ...")
+        parser.error("accuracy wants --data FOLDER ...")
     return args
 
 

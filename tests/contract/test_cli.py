@@ -41,10 +41,10 @@ def test_every_command_has_an_example_json_and_a_line_on_its_page():
     [
         pytest.param(("backtest", "--against", "prophet"), id="unknown baseline"),
         pytest.param(
-            ("backfill", "run", "--from", "2026-01-02", "--to", "2026-01-01"),
+            ("backfill", "--from", "2026-01-02", "--to", "2026-01-01"),
             id="swapped",
         ),
-        pytest.param(("backfill", "run", "--from", "1/2/26", "--to", "x"), id="no day"),
+        pytest.param(("backfill", "--from", "1/2/26", "--to", "x"), id="no day"),
         pytest.param(("ingest", ".", "--column", "depot_id"), id="half a mapping"),
         pytest.param(("dashboard", "--port", "70000"), id="no port, dashboard"),
         pytest.param(("watch", "--port", "70000"), id="no port, watch"),

@@ -88,11 +88,10 @@ def test_what_starts_the_program_is_found():
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("backfil run", "no command 'backfil'"),
-        ("backfill runn --from 2026-01-01", "no command 'runn'"),
+        ("backfil --to DAY", "no command 'backfil'"),
+        ("models shown VERSION", "no command 'shown'"),
         ("ingest orders.csv --colum a=b", "no option --colum"),
         ("ingest orders.csv --column a=b", None),
-        ("backfill status [ID] --watch", None),
         ("models", None),
         ("models show VERSION", None),
     ],

@@ -1,4 +1,4 @@
-"""Writes what a pipeline leaves behind: nights, files, quarantine, backfills, verdicts."""
+"""Writes what a pipeline leaves behind: nights, files, quarantine, verdicts."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -14,7 +14,7 @@ BEFORE, REFUSED = "20251210-before", "20251220-refused"
 
 
 def seed_pipeline(engine: sa.Engine, through: date) -> None:
-    """Three nights (one failed), a load by hand, two files, a backfill, four models.
+    """Three nights (one failed), a load by hand, two files, four models.
 
     Args:
       engine: With the fleet of `seed`.
@@ -24,7 +24,6 @@ def seed_pipeline(engine: sa.Engine, through: date) -> None:
         for back in (2, 1, 0):
             _night(connection, through - timedelta(days=back), failed=back == 1)
         _files(connection, through)
-        _backfill(connection, through)
         _models(connection, through)
         connection.execute(sa.text(TOTALS), {"origin": through})
 
@@ -116,30 +115,6 @@ def add_line(
             fields={"path": path} | fields,
         )
     )  # fmt: skip
-
-
-def _backfill(connection: sa.Connection, through: date) -> None:
-    first, last = through - timedelta(days=9), through - timedelta(days=7)
-    backfill_id = connection.execute(
-        sa.insert(schema.backfills)
-        .values(
-            request={"first": first.isoformat(), "last": last.isoformat()}, snapshot={},
-            state="paused",
-        )
-        .returning(schema.backfills.c.backfill_id)
-    ).scalar_one()  # fmt: skip
-    states = ("done", "failed", "waiting", "skipped")
-    for number, state in enumerate(states, start=1):
-        connection.execute(
-            sa.insert(schema.backfill_slots).values(
-                backfill_id=backfill_id, position=number, step="forecast",
-                origin_on=first, is_included=state != "skipped", reason="asked for",
-                reason_code="newest_model",
-                rows=42,
-                estimate_s=90.0, replaced_rows=0, state=state,
-                error="No model saw nothing later." if state == "failed" else None,
-            )
-        )  # fmt: skip
 
 
 def _models(connection: sa.Connection, through: date) -> None:

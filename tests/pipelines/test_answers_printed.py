@@ -13,7 +13,7 @@ from tests.pipelines.ingest.ingesting import load_one, write
 pytestmark = pytest.mark.db
 
 COMMANDS = (
-    "doctor", "schedule show", "backfill status", "runs list", "models list",
+    "doctor", "schedule show", "runs list", "models list",
     "models live", "files list", "depots list", "events list", "quarantine list",
     "db upgrade", "db status", "db roles", "db check", "db url", "db prune",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Display tables of runs and backfills."""
+"""Display tables of runs."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -54,31 +54,6 @@ def test_a_page_shows_a_model_by_the_end_of_its_version():
     row = (*NIGHT[:6], {"model": "20251120-1a2b3c4d", "steps": 9}, *NIGHT[7:])
     [night] = run_descriptions.nightly_runs(runs(row), ZONE).to_dict("records")
     assert night["Result"] == "model 1a2b3c4d"
-
-
-def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
-    found = pd.DataFrame(
-        {
-            "backfill_id": [4],
-            "first_on": ["2025-11-01"],
-            "last_on": ["2025-11-03"],
-            "state": ["paused"],
-            "requested_action": ["cancel"],
-            "done": [1],
-            "waiting": [1],
-            "failed": [1],
-            "skipped": [2],
-            "estimate_s": [90.0],
-            "error": ["No model."],
-        }
-    )
-    [row] = run_descriptions.backfills(found).to_dict("records")
-    assert row == {
-        "Plan": "4", "Days": "Sat 1 Nov 2025 – Mon 3 Nov 2025", "State": "paused",
-        "Progress": "1 of 3",
-        "Details": "1 failed: No model.; 2 tasks skipped; about 1 min 30 s left; "
-        "cancel requested",
-    }  # fmt: skip
 
 
 def night(state="done", late=0, **steps):

@@ -141,12 +141,6 @@ def test_replayed_rows_are_not_listed(worked, write):
     assert rejected["reason"].tolist() == ["names no depot"]
 
 
-def test_a_backfill_has_the_number_of_its_slots_by_state(worked):
-    [plan] = queries.backfills().to_dict("records")
-    assert [plan[name] for name in ("done", "waiting", "failed", "skipped")] == [1] * 4
-    assert (plan["estimate_s"], plan["error"]) == (90.0, "No model saw nothing later.")
-
-
 def test_the_calendar_agrees_with_the_seeded_counts(worked, seeded):
     calendar = queries.calendar(worked).set_index("depot_id")
     counted = set(
@@ -170,12 +164,12 @@ def test_days_before_a_depots_first_count_are_not_missing(worked, seeded, write)
     assert calendar.loc["LON-02", "states"] == ["before"] * 27 + ["counted"]
 
 
-def test_the_pipeline_page_shows_nights_files_rows_and_backfills(worked, open_page):
+def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
     shown = page_text(app)
     for text in (
-        "✕ failed", "The disk is full.", "orders-2.csv", "is no moment", "1 of 3",
+        "✕ failed", "The disk is full.", "orders-2.csv", "is no moment",
         "have missing days", REFUSAL, "How to fix a file",
     ):  # fmt: skip
         assert text in shown, text

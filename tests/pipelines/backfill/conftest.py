@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
+from pipelines.backfill import BackfillRequest, run_backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.schema import models as models_table
@@ -22,6 +23,42 @@ UTC_ZONE = ZoneInfo("UTC")
 
 def days_before(n):
     return LAST - timedelta(days=n)
+
+
+def request(first, last, **options):
+    """A backfill of origins that lie some days before the last one."""
+    return BackfillRequest(days_before(first), days_before(last), **options)
+
+
+def backfill(engine, settings, first, last, *, now=NOW, callbacks=None, **options):
+    """Runs a backfill of origins that lie some days before the last one."""
+    more = () if callbacks is None else (callbacks,)
+    asked = request(first, last, **options)
+    return run_backfill(engine, settings, asked, now, *more)
+
+
+def stored(engine):
+    """Forecasts, totals and scores as they are, when and by which run they were made apart."""
+    columns = {
+        "forecasts": "depot_id, origin_on, target_on, model_version, p10, p50, p90, point, "
+        "basis, is_live",
+        "forecast_totals": "city, origin_on, target_on, model_version, p10, p90",
+        "scores": "depot_id, origin_on, target_on, model_version, actual, p10, p50, p90, "
+        "point, seasonal_naive, median4, is_live",
+    }
+    with engine.connect() as connection:
+        return {
+            table: connection.execute(
+                sa.text(f"select {names} from {table} order by 1, 2, 3, 4")
+            ).all()
+            for table, names in columns.items()
+        }
+
+
+def count(engine, table, *conditions):
+    with engine.connect() as connection:
+        statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
+        return connection.scalar(statement)
 
 
 @pytest.fixture

@@ -1,31 +1,34 @@
-"""`harbor backfill`: what is printed, and what commands end with."""
+"""`harbor backfill`: what is printed, and what it ends with."""
 
 import json
-from dataclasses import replace
+import os
+import signal
 
 import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import HarborError
-from pipelines.backfill import apply_plan
+from pipelines import backfill as package
+from pipelines.backfill import hindcast
 from pipelines.cli import app
-from tests.pipelines.backfill.conftest import days_before
+from pipelines.schema import forecasts
+from tests.pipelines.backfill.conftest import count, days_before
 
 pytestmark = pytest.mark.db
 
 
 @pytest.fixture
 def harbor(fleet, database_url, settings, monkeypatch):
-    """Runs a command, and gives what it printed and what it ended with."""
+    """Runs `harbor backfill` over some origins: its output, and its error and exit code."""
     monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
     monkeypatch.setenv("HARBOR_HOME", str(settings.home))
 
-    def run(*arguments):
-        request = ["backfill", *(str(argument) for argument in arguments)]
+    def run(first, last, *options):
+        span = ["--from", str(days_before(first)), "--to", str(days_before(last))]
         with capture_logs():
-            done = CliRunner().invoke(app, request)
-        foreseen = (SystemExit, HarborError, KeyboardInterrupt)
+            done = CliRunner().invoke(app, ["backfill", *span, *options])
+        foreseen = (SystemExit, HarborError)
         if done.exception is not None and not isinstance(done.exception, foreseen):
             raise done.exception
         return done
@@ -33,138 +36,93 @@ def harbor(fleet, database_url, settings, monkeypatch):
     return run
 
 
-def planned(harbor, first, last, *options):
-    span = ("--from", days_before(first), "--to", days_before(last))
-    done = harbor("plan", *span, *options, "--json")
-    assert done.exit_code == 0
-    return json.loads(done.stdout)
-
-
-def test_a_plan_is_read_applied_and_followed(harbor, add_model):
+def test_a_dry_run_shows_each_origin_and_changes_nothing(harbor, fleet, add_model):
     version = add_model(days_before(7))
-    plan = planned(harbor, 8, 6)
-    assert plan["state"] == "planned"
-    assert plan["without_model"] == [str(days_before(8))]
-    told = [
-        (slot["origin_on"], slot["action"], slot["model_version"], slot["rows"])
-        for slot in plan["slots"]
+    done = harbor(8, 6, "--dry-run")
+    assert f"{days_before(7)}  forecast  {version}" in done.stdout
+    assert "no usable model was trained only on days up to this origin" in done.stdout
+    assert "2 of 3 origins are due. Nothing was changed;" in done.stderr
+    answer = json.loads(harbor(8, 6, "--dry-run", "--json").stdout)
+    assert (answer["n_waiting"], answer["rows"]) == (2, 0)
+    assert [
+        (each["origin_on"], each["is_due"], each["model_version"], each["rows"])
+        for each in answer["origins"]
+    ] == [
+        (str(days_before(8)), False, None, 0),
+        (str(days_before(7)), True, version, 21),
+        (str(days_before(6)), True, version, 21),
     ]
-    assert told == [
-        (str(days_before(8)), "leave", None, 0),
-        (str(days_before(7)), "forecast", version, 21),
-        (str(days_before(6)), "forecast", version, 21),
-        (None, "score", None, 0),
-    ]
-    shown = harbor("status", plan["plan"], "--watch")
-    assert "Plan 1 is planned: 0 done, 3 waiting, 0 failed, 1 skipped." in shown.stderr
-    done = json.loads(harbor("apply", plan["plan"], "--json").stdout)
-    assert done["state"] == "done"
-    (row,) = json.loads(harbor("status", "--json").stdout)
-    assert (row["backfill_id"], row["state"], row["done"]) == (1, "done", 3)
-    assert "done" in harbor("status").stdout
+    assert count(fleet, forecasts) == 0
 
 
-def test_a_plan_for_people_says_why_a_slot_is_left_out_and_offers_to_train(
-    harbor, add_model
-):
+def test_it_says_what_was_done_and_a_second_time_that_nothing_is_due(harbor, add_model):
     add_model(days_before(7))
-    span = ("--from", days_before(9), "--to", days_before(6))
-    said = harbor("plan", *span).stderr
-    assert "Origins with no model trained on or before them: 2." in said
-    assert f"--what train,forecast,score to train one through {days_before(9)}" in said
-    assert "3 of 5 tasks to do, with no past run to tell how long they take." in said
-    assert "Apply the plan with 'harbor backfill apply 1'." in said
+    done = harbor(8, 6)
+    assert done.exit_code == 0
+    assert "Origins forecast: 2 (42 rows); left as they are: 1." in done.stderr
+    assert f"1 left: {package.decisions.NO_MODEL}. Train one with" in done.stderr
+    second = harbor(8, 6).exception
+    assert second.exit_code == 3
+    assert "2 of 3 already there, with the same model and data. --again" in str(second)
+    answer = json.loads(harbor(8, 6, "--again", "--json").stdout)
+    assert (answer["n_forecast"], answer["rows"], answer["scored"]) == (2, 42, 0)
+    assert [each["replaced_rows"] for each in answer["origins"]] == [0, 21, 21]
 
 
-def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatch):
-    add_model(days_before(20))
-    planned(harbor, 8, 6)
-
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    def interrupted(*arguments):
-        *rest, callbacks = arguments
-        return apply_plan(*rest, replace(callbacks, on_slot=interrupt))
-
-    with monkeypatch.context() as patched:
-        patched.setattr("pipelines.backfill.apply_plan", interrupted)
-        stopped = harbor("apply", 1)
-    assert stopped.exception.exit_code == 130
-    assert "Plan 1 is paused. 'harbor backfill resume 1' continues it." in str(
-        stopped.exception
-    )
-    shown = json.loads(harbor("status", 1, "--json").stdout)
-    assert shown["state"] == "paused"
-    assert [slot["state"] for slot in shown["slots"]] == ["done"] + ["waiting"] * 3
-    assert harbor("resume", 1).exit_code == 0
-
-
-def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
-    harbor, add_model, settings
-):
-    version = add_model(days_before(7))
-    planned(harbor, 6, 6)
-    (artefact,) = settings.artefacts.glob(f"*{version}*")
-    artefact.write_bytes(b"broken")
-    done = harbor("apply", 1)
-    told = done.stderr + str(done.exception)
-    assert told.count(artefact.name) == 1
-    assert "1 of 2 tasks failed. 'harbor backfill retry 1 --failed' tries" in told
+def test_without_a_model_nothing_is_done_and_the_reason_told(harbor):
+    nothing = harbor(8, 7).exception
+    assert nothing.exit_code == 3
+    assert f"'harbor train --through {days_before(8)}', or add --train" in str(nothing)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        (("pause", 1), 3, "not being applied"),
-        (("retry", 1, "--failed"), 3, "Plan 1 has no failed tasks"),
-        (("apply", 9), 1, "There is no backfill plan 9"),
-    ],
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
-def test_what_cannot_be_done_is_said_in_a_sentence(
-    harbor, add_model, arguments, code, says
+def test_a_signal_ends_it_after_the_group_and_it_says_how_to_go_on(
+    harbor, fleet, add_model, monkeypatch, number, code
 ):
     add_model(days_before(20))
-    planned(harbor, 6, 6)
-    done = harbor(*arguments)
-    assert done.exception.exit_code == code
-    assert says in str(done.exception)
+    monkeypatch.setattr(hindcast, "MAX_ORIGINS", 2)
+    group = hindcast.hindcast
+
+    def interrupted(*arguments):
+        os.kill(os.getpid(), number)
+        group(*arguments)
+
+    handler = signal.getsignal(number)
+    with monkeypatch.context() as patched:
+        patched.setattr("pipelines.backfill.run.hindcast", interrupted)
+        stopped = harbor(9, 6)
+    assert signal.getsignal(number) is handler
+    assert stopped.exception.exit_code == code
+    assert "stops after the current group of origins" in stopped.stderr
+    assert "Stopped, with 2 origins left to do." in str(stopped.exception)
+    assert "Run the same command again: it goes on" in str(stopped.exception)
+    assert count(fleet, forecasts) == 2 * 21
+    assert "Origins forecast: 2 (42 rows)" in harbor(9, 6).stderr
 
 
-def test_retry_wants_to_hear_what_is_tried_again(harbor):
-    assert harbor("retry", 1).exit_code == 2
-
-
-def test_a_cancelled_plan_tells_machines_too(harbor, add_model):
+def test_a_second_signal_ends_it_at_once(harbor, add_model, monkeypatch):
     add_model(days_before(20))
-    planned(harbor, 6, 6)
-    message = json.loads(harbor("cancel", 1, "--json").stdout)["message"]
-    assert message == "Plan 1 is cancelled: 0 tasks stay done, 2 are dropped."
-    assert harbor("apply", 1).exception.exit_code == 1
 
-
-def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
-    harbor, add_model, monkeypatch
-):
-    version = add_model(days_before(7))
-    span = ("run", "--from", days_before(8), "--to", days_before(7))
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
+    def interrupted(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.backfill.apply.apply_plan", interrupt)
-        stopped = harbor(*span).exception
+        patched.setattr("pipelines.backfill.run.hindcast", interrupted)
+        stopped = harbor(8, 6).exception
     assert stopped.exit_code == 130
-    assert "Its plan is paused. 'harbor backfill status' lists it" in str(stopped)
-    left_out, made = json.loads(harbor(*span, "--json").stdout)
-    assert (left_out["model"], made["model"]) == (None, version)
-    assert f"harbor train --through {days_before(8)}" in left_out["reason"]
-    assert "Days forecast from: 1; skipped: 1." in harbor(*span).stderr
+    assert "Stopped. Origins that were written are kept." in str(stopped)
+    assert harbor(8, 6).exit_code == 0
 
 
-def test_a_backfill_in_one_go_without_a_model_fails_with_the_reason(harbor, fleet):
-    span = ("run", "--from", days_before(8), "--to", days_before(7))
-    assert "No origin was forecast. no usable model was trained" in str(
-        harbor(*span).exception
-    )
+def test_a_failure_is_told_once_and_how_to_try_again(harbor, add_model, settings):
+    version = add_model(days_before(7))
+    (artefact,) = settings.artefacts.glob(f"*{version}*")
+    artefact.write_bytes(b"broken")
+    done = harbor(6, 6)
+    assert done.exception.exit_code == 1
+    told = done.stderr + str(done.exception)
+    assert told.count(artefact.name) == 1
+    assert "the same command tries the rest again" in told

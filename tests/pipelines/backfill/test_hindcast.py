@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
-from pipelines.backfill import BackfillRequest, apply_plan, hindcast, make_plan
+from pipelines.backfill import BackfillRequest, hindcast, run_backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, events, forecasts
@@ -18,9 +18,8 @@ ORIGIN = days_before(20)
 
 
 def apply(engine, settings, first, last, **options):
-    plan = make_plan(engine, settings, BackfillRequest(first, last, **options))
-    assert apply_plan(engine, settings, plan.backfill_id, NOW).state == "done"
-    return plan
+    request = BackfillRequest(first, last, **options)
+    assert run_backfill(engine, settings, request, NOW).n_waiting == 0
 
 
 def stored(engine, origin):
@@ -83,7 +82,7 @@ def test_tampering_with_what_came_later_changes_no_hindcast(fleet, settings, add
     announce(fleet, ORIGIN + timedelta(days=2), ORIGIN + timedelta(days=1))
     add_model(days_before(19), seed=1)
 
-    apply(fleet, settings, ORIGIN, ORIGIN, only="all")
+    apply(fleet, settings, ORIGIN, ORIGIN, again=True)
     after = stored(fleet, ORIGIN)
     assert set(after) == {version}
     np.testing.assert_array_equal(after[version], before[version])
@@ -152,12 +151,12 @@ def test_origins_are_grouped_until_their_data_changes(corrections, announced, ex
     changes = [(days_before(known), days_before(of)) for known, of in corrections]
     changes += [(days_before(known), date.min) for known in announced]
     origins = [days_before(ago) for ago in (9, 8, 7, 6)]
-    groups = hindcast.group_by_vintage(origins, changes)
+    groups = hindcast.group_by_history(origins, changes)
     assert groups == [[days_before(ago) for ago in group] for group in expected]
 
 
 def test_a_group_spans_no_more_days_than_a_pass(monkeypatch):
     monkeypatch.setattr(hindcast, "MAX_ORIGINS", 4)
     origins = [days_before(ago) for ago in range(10, 0, -1)]
-    groups = hindcast.group_by_vintage(origins, [])
+    groups = hindcast.group_by_history(origins, [])
     assert [len(group) for group in groups] == [4, 4, 2]

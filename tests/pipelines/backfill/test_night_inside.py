@@ -1,4 +1,4 @@
-"""A night that comes while a backfill is applied: what it forecast stays."""
+"""A night that comes while a backfill runs: what it forecast stays."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -7,15 +7,15 @@ from threading import Thread
 import pytest
 import sqlalchemy as sa
 
-from pipelines.backfill import BackfillRequest, ProgressCallbacks, apply_plan, make_plan
+from pipelines.backfill import ProgressCallbacks
 from pipelines.forecasting import forecast as forecasting
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
-from pipelines.schema import forecasts, runs
+from pipelines.schema import forecasts
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
-from tests.pipelines.backfill.conftest import LAST, UTC_ZONE, days_before
+from tests.pipelines.backfill.conftest import LAST, UTC_ZONE, backfill, days_before
 from tests.pipelines.make import forecast_table
 
 pytestmark = pytest.mark.db
@@ -56,43 +56,31 @@ def newest(engine):
         return connection.execute(found.order_by("depot_id", "target_on")).all()
 
 
-def test_a_night_between_two_slots_keeps_its_live_forecast(
+def test_a_night_within_a_group_keeps_its_live_forecast(
     fleet, settings, champion, run_a_night
 ):
-    # The slot of the newest origin waits while the night runs.
-    plan = make_plan(fleet, settings, BackfillRequest(days_before(2), LAST))
-    assert all(slot.is_included for slot in plan.slots)
+    # The newest origin waits while the night runs.
     seen = []
 
-    def night_after_the_first_slot(slot):
-        seen.append(slot)
-        if len(seen) == 1:
-            seen[0] = run_a_night()
+    def night_after_the_first_origin(n_forecast, _):
+        if n_forecast == 1 and not seen:
+            seen.append(run_a_night())
 
-    done = apply_plan(
-        fleet, settings, plan.backfill_id, MORNING,
-        ProgressCallbacks(on_slot=night_after_the_first_slot),
-    )  # fmt: skip
-    assert newest(fleet) == seen[0]
-    assert all(row.is_live for row in seen[0])
-    assert len(seen[0]) == 21
-
-    (slot,) = (slot for slot in done.slots if slot.origin_on == LAST)
-    assert done.state == "done"
-    assert (slot.state, slot.is_included, slot.rows) == ("skipped", False, 0)
-    assert (
-        slot.reason == "already has that model's live forecast, which is never replaced"
-    )
-    with fleet.connect() as connection:
-        counts = sa.select(runs.c.metrics).where(runs.c.step == "hindcast")
-        assert connection.scalar(counts)["rows"] == 2 * 21
+    callbacks = ProgressCallbacks(on_progress=night_after_the_first_origin)
+    done = backfill(fleet, settings, 2, 0, now=MORNING, callbacks=callbacks)
+    [live] = seen
+    assert newest(fleet) == live
+    assert all(row.is_live for row in live)
+    assert len(live) == 21
+    last = done.origins[-1]
+    assert (last.is_due, last.reason_code, last.rows) == (False, "live_forecast", 0)
+    assert (done.n_forecast, done.n_waiting, done.rows) == (2, 0, 2 * 21)
 
 
 def test_a_backfill_of_the_newest_origin_makes_hindcasts_that_a_night_replaces(
     fleet, settings, champion, run_a_night
 ):
-    plan = make_plan(fleet, settings, BackfillRequest(LAST, LAST))
-    apply_plan(fleet, settings, plan.backfill_id, MORNING)
+    backfill(fleet, settings, 0, 0, now=MORNING)
     assert [row.is_live for row in newest(fleet)] == [False] * 21
     assert [row.is_live for row in run_a_night()] == [True] * 21
 
@@ -132,12 +120,12 @@ def test_a_backfill_that_writes_while_a_night_does_waits_and_finds_its_forecast(
         with fleet.begin() as connection:
             written.append(write(connection, live=False))
 
-    backfill = Thread(target=write_a_hindcast)
+    hindcasting = Thread(target=write_a_hindcast)
     with fleet.begin() as night:
         assert write(night, live=True)
-        backfill.start()
+        hindcasting.start()
         wait_for_a_lock(fleet)
-    backfill.join()
+    hindcasting.join()
     assert written == [False]
     assert newest(fleet) == made
 

@@ -10,7 +10,6 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from typer.testing import CliRunner
 
-from pipelines.backfill import request
 from pipelines.cli import app, choices
 from pipelines.database import schema_version
 from pipelines.settings import CHECKOUT
@@ -34,7 +33,7 @@ for command in sys.argv[1:]:
         print("MODULES", len(sys.modules), *sys.modules)
 """
 HELP_TEXTS = (
-    "--help", "--version", "ingest -h", "models", "models list -h", "backfill plan --help",
+    "--help", "--version", "ingest -h", "models", "models list -h", "backfill --help",
     "backtest --help", "doctor --help",
 )  # fmt: skip
 
@@ -117,9 +116,6 @@ def test_completion_can_be_installed():
 
 
 def test_help_names_the_choices_that_the_work_has():
-    assert choices.BACKFILL_STEPS == request.STEPS
-    assert choices.DEFAULT_BACKFILL_STEPS == request.DEFAULT_STEPS
-    assert choices.BACKFILL_SLOTS == request.ONLY
     assert choices.BACKTEST_NAIVE_FORECASTS == backtesting.NAIVE_FORECASTS
     assert tuple(accuracy.SEGMENTS) == choices.SCORE_SEGMENTS
 

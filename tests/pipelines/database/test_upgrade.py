@@ -12,9 +12,7 @@ pytestmark = pytest.mark.db
 # What a command needs besides its options, to come as far as the database.
 ARGUMENTS = {
     "harbor ingest": ["/nowhere.csv"],
-    "harbor backfill run": ["--from", "2024-02-01", "--to", "2024-02-02"],
-    "harbor backfill plan": ["--from", "2024-02-01", "--to", "2024-02-02"],
-    "harbor backfill retry": ["1", "--failed"],
+    "harbor backfill": ["--from", "2024-02-01", "--to", "2024-02-02"],
     "harbor backup create": ["/nowhere"],
     "harbor events withdraw": ["1", "--reason", "a test"],
     "harbor quarantine dismiss": ["1", "--reason", "a test"],

@@ -54,7 +54,8 @@ def by_night(engine, settings, origin):
 
 
 def by_backfill(engine, settings, origin):
-    backfill.run_backfill(engine, settings, origin, origin, NOW)
+    request = backfill.BackfillRequest(origin, origin)
+    backfill.run_backfill(engine, settings, request, NOW)
 
 
 @pytest.mark.parametrize("point", ["median", "balanced", "mape"])

@@ -405,11 +405,11 @@ def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, 
 
 @pytest.mark.usefixtures("light")
 @pytest.mark.parametrize(("keep", "rows"), [(None, None), (365, 0)])
-def test_the_night_exports_old_forecasts_where_a_setting_says_so(night, keep, rows):
+def test_the_night_deletes_old_forecasts_where_a_setting_says_so(night, keep, rows):
     context = night()
     kept = {"keep_forecasts_days": keep}
     context.settings = context.settings.model_copy(update=kept)
-    assert run_nightly(context)["steps"]["prune"].get("exported") == rows
+    assert run_nightly(context)["steps"]["prune"].get("forecasts_deleted") == rows
 
 
 def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(

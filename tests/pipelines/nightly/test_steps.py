@@ -200,11 +200,11 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # Past origins are hindcast by the judged fit, which saw nothing after them.
     first = judge["trained_through"]
     before, last = first - timedelta(days=1), LAST - timedelta(days=1)
-    done = backfill.run_backfill(fleet, settings, before, last, late)
-    slots = done.of("forecast")
-    assert slots[0].model is None
-    assert f"harbor train --through {first - timedelta(days=1)}" in slots[0].reason
-    assert {slot.model for slot in slots[1:]} == {judge["version"]}
+    request = backfill.BackfillRequest(before, last)
+    origins = backfill.run_backfill(fleet, settings, request, late).origins
+    assert origins[0].model_version is None
+    assert f"harbor train --through {first - timedelta(days=1)}" in origins[0].reason
+    assert {each.model_version for each in origins[1:]} == {judge["version"]}
     assert count(fleet, scores) > 0
     assert count(fleet, scores, scores.c.is_live) == 0
 

@@ -153,29 +153,6 @@ def test_two_prunings_at_once_do_not_fail(clean_engine, settings, add, monkeypat
     assert (pruned.files, pruned.size_bytes) == (1, len(b"weights"))
 
 
-@pytest.mark.parametrize(("state", "stays"), [("paused", True), ("done", False)])
-def test_an_artefact_of_a_backfill_in_progress_is_kept(
-    clean_engine, settings, add, state, stays
-):
-    add("old", "evaluation")
-    plan = {"request": {}, "snapshot": {}, "state": state}
-    slot = {
-        "position": 1,
-        "step": "forecast",
-        "is_included": True,
-        "reason_code": "newest_model",
-        "reason": "",
-        "rows": 0,
-    }
-    slot |= {"replaced_rows": 0, "state": "waiting", "model_version": "old"}
-    with clean_engine.begin() as connection:
-        new = sa.insert(schema.backfills).values(plan)
-        of = connection.execute(new.returning(schema.backfills.c.backfill_id))
-        slot["backfill_id"] = of.scalar_one()
-        connection.execute(sa.insert(schema.backfill_slots).values(slot))
-    assert prune_artefacts(clean_engine, settings).is_nothing is stays
-
-
 def test_an_interrupted_pruning_is_completed_by_the_next(clean_engine, settings, add):
     add("old", "rejected")
     with clean_engine.begin() as connection:

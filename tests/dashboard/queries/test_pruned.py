@@ -1,4 +1,4 @@
-"""The pages show the same after old forecasts have been exported and deleted."""
+"""The pages show the same after old forecasts have been deleted."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components.score_filter import PERIODS
 from dashboard.queries import ScoreFilter
-from pipelines.forecasting.forecast_export import export_old_forecasts
+from pipelines.forecasting.forecast_pruning import delete_old_forecasts
 from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
 from pipelines.store import score_totals
@@ -68,12 +68,12 @@ def count(engine):
         ]
 
 
-def test_pages_show_the_same_numbers_after_the_export(
+def test_pages_show_the_same_numbers_after_the_deletion(
     with_old_ones, clean_engine, tmp_path
 ):
     before, rows = shown(), count(clean_engine)
     settings = Settings(home=tmp_path, keep_forecasts_days=LEAST)
-    outcome = export_old_forecasts(clean_engine, settings)
+    outcome = delete_old_forecasts(clean_engine, settings)
     assert sum(count(clean_engine)) == sum(rows) - outcome.rows
     assert outcome.rows > 0
     st.cache_data.clear()

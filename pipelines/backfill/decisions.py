@@ -1,0 +1,284 @@
+"""Decides what a backfill does at each origin, and why; writes nothing."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date
+from typing import Literal
+
+import sqlalchemy as sa
+
+from forecaster.config import min_training_days
+from pipelines.backfill.request import BackfillRequest
+from pipelines.database.engine import snapshot
+from pipelines.demand import counting
+from pipelines.demand.panels import MAX_CALENDAR_DAYS_AHEAD
+from pipelines.settings import Settings
+from pipelines.store import backfill as store
+from pipelines.store import models
+from pipelines.store.backfill import Arrival, StoredForecast
+from pipelines.store.models import Model
+
+LIVE_FORECAST_KEPT = "already has that model's live forecast, which is never replaced"
+NEWEST_DAY = (
+    "the pages would show it as the newest forecast, without the other depots. Forecast all "
+    "of them with 'harbor forecast', or leave --depot and --city out"
+)
+NO_MODEL = "no usable model was trained only on days up to this origin"
+ReasonCode = Literal[
+    "before_data",
+    "after_data",
+    "newest_day",
+    "too_little_history",
+    "no_model",
+    "live_forecast",
+    "unchanged",
+    "model_pruned",
+    "model_to_train",
+    "missing",
+    "incomplete",
+    "data_changed",
+    "again",
+]
+"""Why an origin is forecast or left; `Decision.reason` is the sentence for people."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a backfill does at one origin.
+
+    Args:
+      origin_on: The origin.
+      is_due: Whether it is forecast; otherwise it is left as it is.
+      reason_code: Why.
+      reason: The same as a sentence.
+      model_version: Its model; None where there is none, or none yet.
+      rows: Rows to be written: depots times days ahead.
+      replaced_rows: Stored forecasts that they replace.
+    """
+
+    origin_on: date
+    is_due: bool
+    reason_code: ReasonCode
+    reason: str
+    model_version: str | None = None
+    rows: int = 0
+    replaced_rows: int = 0
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What a backfill does.
+
+    Args:
+      origins: By origin, earliest first.
+      depot_ids: The chosen depots; None for every depot.
+      train_through: Last day of the data of the model to be trained; None if none is.
+    """
+
+    origins: tuple[Decision, ...]
+    depot_ids: list[str] | None
+    train_through: date | None
+
+    @property
+    def due(self) -> list[Decision]:
+        """Origins to be forecast."""
+        return [decision for decision in self.origins if decision.is_due]
+
+
+def decide(
+    engine: sa.Engine,
+    settings: Settings,
+    request: BackfillRequest,
+    first_run_id: int | None = None,
+) -> Decisions:
+    """Decides what is done at each origin of a request, from one snapshot.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: Horizon and time zone.
+      request: Origins, depots and options.
+      first_run_id: With `again`, what this run or a later one made is not made once more.
+
+    Raises:
+      NoDataError: there is no demand, or a requested depot is unknown.
+    """
+    with snapshot(engine) as connection:
+        last_day_on = counting.newest_demand_day(connection)
+        chosen, n_depots = request.depot_ids(connection), store.count_depots(connection)
+        if chosen is not None and len(chosen) == n_depots:
+            chosen = None
+        newest_origin_on = store.newest_origin(connection)
+        stored = store.stored_forecasts(connection, request.first, request.last, chosen)
+        decider = _Decider(
+            request=request,
+            horizon=settings.horizon,
+            last_day_on=last_day_on,
+            is_part=chosen is not None,
+            newest_origin_on=newest_origin_on or date.min,
+            first_day_on=store.first_observed(connection) or last_day_on,
+            n_depots=n_depots if chosen is None else len(chosen),
+            models=models.all_models(connection),
+            stored=stored,
+            arrivals=_arrivals(connection, settings, request.last, stored.values()),
+            first_run_id=first_run_id,
+        )
+    origins = tuple(map(decider.decide, request.origins))
+    untrained = (
+        each.origin_on for each in origins if each.reason_code == "model_to_train"
+    )
+    return Decisions(origins, chosen, next(untrained, None))
+
+
+def _arrivals(
+    connection: sa.Connection,
+    settings: Settings,
+    last: date,
+    stored: Iterable[StoredForecast],
+) -> Sequence[Arrival]:
+    """What arrived after the oldest of the stored forecasts was made."""
+    read = [each.data_as_of for each in stored if each.data_as_of is not None]
+    if not read:
+        return ()
+    return store.arrivals(
+        connection, min(read), last, MAX_CALENDAR_DAYS_AHEAD, settings.zone
+    )
+
+
+@dataclass(frozen=True)
+class _Decider:
+    """The stored state that decides.
+
+    There is demand from `first_day_on` to `last_day_on`, and pages show the forecast from
+    `newest_origin_on` (the earliest date there is, without any). The backfill is of `n_depots`; `is_part` if that is
+    not the whole fleet. Models come newest first, stored forecasts by origin and model.
+    """
+
+    request: BackfillRequest
+    horizon: int
+    last_day_on: date
+    is_part: bool
+    newest_origin_on: date
+    first_day_on: date
+    n_depots: int
+    models: list[Model]
+    stored: dict[tuple[date, str], StoredForecast]
+    arrivals: Sequence[Arrival]
+    first_run_id: int | None
+
+    def decide(self, origin: date) -> Decision:
+        """What is done at one origin."""
+        if decision := self._never_forecast(origin):
+            return decision
+        model, pruned = self._model(origin), self._pruned(origin)
+        # What a pruned model would forecast may be stored already.
+        if decision := pruned and self._left_of_pruned(origin, pruned):
+            return decision
+        if model is None:
+            return self._decide_without_model(origin, _pruned_on(pruned))
+        version = str(model["version"])
+        stored = self.stored.get((origin, version))
+        if stored and stored.is_live:
+            return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
+        code, reason = self._compare(origin, stored)
+        if code == "unchanged":
+            return Decision(origin, False, code, reason, version)
+        qualifier = " whose artefact is kept," if pruned else ""
+        model_reason = (
+            f"the newest model{qualifier} trained through {model['trained_through']}"
+        )
+        return Decision(
+            origin_on=origin,
+            is_due=True,
+            reason_code=code,
+            reason=f"{reason}: {model_reason}{_pruned_on(pruned)}",
+            model_version=version,
+            rows=self.n_depots * self.horizon,
+            replaced_rows=stored.rows if stored else 0,
+        )
+
+    def _never_forecast(self, origin: date) -> Decision | None:
+        """The decision on an origin that is not forecast whatever the models."""
+        if origin < self.first_day_on:
+            reason = f"there is no data up to {origin}"
+            return Decision(origin, False, "before_data", reason)
+        if origin > self.last_day_on:
+            reason = f"the data ends on {self.last_day_on}, before it"
+            return Decision(origin, False, "after_data", reason)
+        # A champion of today may have no forecast of the newest origin yet.
+        if self.is_part and origin >= self.newest_origin_on:
+            return Decision(origin, False, "newest_day", NEWEST_DAY)
+        return None
+
+    def _left_of_pruned(self, origin: date, pruned: Model) -> Decision | None:
+        """The decision to keep what a pruned model has forecast; None if it has not."""
+        stored, version = (
+            self.stored.get((origin, pruned["version"])),
+            pruned["version"],
+        )
+        if stored is None:
+            return None
+        if stored.is_live:
+            return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
+        if stored.is_complete and not self.request.again:
+            reason = f"already there{_pruned_on(pruned)}"
+            return Decision(origin, False, "model_pruned", reason, version)
+        return None
+
+    def _compare(
+        self, origin: date, stored: StoredForecast | None
+    ) -> tuple[ReasonCode, str]:
+        """How the stored forecasts of the origin's model differ from what would be made."""
+        if stored is None:
+            return "missing", "not there yet"
+        is_of_this_backfill = (
+            self.first_run_id is not None and stored.run_id >= self.first_run_id
+        )
+        if self.request.again and not is_of_this_backfill:
+            return "again", "--again"
+        if not stored.is_complete:
+            return "incomplete", "depots or the totals are missing"
+        if stored.data_as_of is None or any(
+            arrival.arrived_at > stored.data_as_of and arrival.first_origin_on <= origin
+            for arrival in self.arrivals
+        ):
+            return "data_changed", "data that this origin knows has arrived since"
+        return "unchanged", "already there, with the same model and data"
+
+    def _decide_without_model(self, origin: date, pruned_on: str) -> Decision:
+        """Decides whether an origin without a model can get one."""
+        n_days = max((origin - self.first_day_on).days + 1, 0)
+        min_days = min_training_days(self.horizon)
+        if n_days < min_days:
+            reason = (
+                f"{NO_MODEL}, and only {n_days} days of data up to {origin}: training "
+                f"needs {min_days}{pruned_on}"
+            )
+            return Decision(origin, False, "too_little_history", reason)
+        if self.request.train:
+            rows = self.n_depots * self.horizon
+            reason = f"by the model that --train trains first{pruned_on}"
+            return Decision(origin, True, "model_to_train", reason, rows=rows)
+        command = f"'harbor train --through {origin}'"
+        reason = f"{NO_MODEL}. Train one with {command}, or add --train{pruned_on}"
+        return Decision(origin, False, "no_model", reason)
+
+    def _model(self, origin: date) -> Model | None:
+        """The newest unpruned model trained on nothing after an origin."""
+        kept = (model for model in self._eligible(origin) if not model["pruned_at"])
+        return next(kept, None)
+
+    def _pruned(self, origin: date) -> Model | None:
+        """The newest model trained on nothing after an origin, if it was pruned."""
+        newest_model = next(self._eligible(origin), None)
+        return newest_model if newest_model and newest_model["pruned_at"] else None
+
+    def _eligible(self, origin: date) -> Iterator[Model]:
+        return (model for model in self.models if model["trained_through"] <= origin)
+
+
+def _pruned_on(model: Model | None) -> str:
+    """Completes a reason where a newer model was passed over because it is pruned."""
+    if model is None or model["pruned_at"] is None:
+        return ""
+    pruned_on = model["pruned_at"].astimezone(UTC).date()
+    return f"; the artefact of {model['version']} was pruned on {pruned_on}"

@@ -1,0 +1,384 @@
+"""What a backfill does at each origin, and why: `--dry-run`, which changes nothing."""
+
+from datetime import date, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.config import TaskConfig, min_training_days
+from forecaster.errors import BadInputError, NoDataError
+from forecaster.model.two_stage_fit import Recipe, fit_to_history
+from pipelines.backfill import BackfillRequest, preview_backfill
+from pipelines.backfill.decisions import decide
+from pipelines.demand import counting
+from pipelines.schema import (
+    daily_counts,
+    depots,
+    event_versions,
+    files,
+    forecasts,
+    signal_versions,
+)
+from tests.make import make_panel
+from tests.pipelines.backfill.conftest import (
+    LAST,
+    NOW,
+    backfill,
+    count,
+    days_before,
+    request,
+)
+from tests.pipelines.make import START
+
+pytestmark = pytest.mark.db
+
+
+def decided(engine, settings, first=6, last=4, **options):
+    return decide(engine, settings, request(first, last, **options)).origins
+
+
+def due(decisions):
+    return [(each.origin_on, each.is_due, each.model_version) for each in decisions]
+
+
+def codes(decisions):
+    return [each.reason_code for each in decisions]
+
+
+def between(engine, settings, first, last, **options):
+    return decide(engine, settings, BackfillRequest(first, last, **options))
+
+
+def test_each_origin_gets_the_newest_model_trained_through_no_later(
+    fleet, settings, add_model
+):
+    old, new = add_model(days_before(30)), add_model(days_before(5))
+    add_model(days_before(3))
+    origins = decided(fleet, settings)
+    assert due(origins) == [
+        (days_before(6), True, old),
+        (days_before(5), True, new),
+        (days_before(4), True, new),
+    ]
+    assert [each.rows for each in origins] == [21, 21, 21]
+    assert (
+        origins[0].reason
+        == f"not there yet: the newest model trained through {days_before(30)}"
+    )
+    assert count(fleet, forecasts) == 0
+
+
+def test_a_preview_has_every_due_origin_waiting_and_changes_nothing(
+    fleet, settings, add_model
+):
+    add_model(days_before(5))
+    result = preview_backfill(fleet, settings, request(6, 4))
+    assert (result.n_waiting, result.n_forecast, result.rows) == (2, 0, 0)
+    assert codes(result.origins) == ["no_model", "missing", "missing"]
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.text("select count(*) from runs")) == 0
+    assert count(fleet, forecasts) == 0
+
+
+def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
+    fleet, settings, add_model, prune
+):
+    old, new = add_model(days_before(30)), add_model(days_before(5))
+    prune(new)
+    origins = decided(fleet, settings)
+    assert due(origins) == [(days_before(n), True, old) for n in (6, 5, 4)]
+    why = [each.reason for each in origins]
+    assert why[0].endswith(f"the newest model trained through {days_before(30)}")
+    assert why[1] == why[2]
+    assert f"whose artefact is kept, trained through {days_before(30)}" in why[1]
+    assert f"the artefact of {new} was pruned on {NOW:%Y-%m-%d}" in why[1]
+    prune(old)
+    origins = decided(fleet, settings)
+    assert due(origins) == [(days_before(n), False, None) for n in (6, 5, 4)]
+    assert f"{new} was pruned on" in origins[1].reason
+
+
+@pytest.mark.parametrize(
+    ("live", "code"), [(False, "model_pruned"), (True, "live_forecast")]
+)
+def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
+    fleet, settings, add_model, prune, live, code
+):
+    add_model(days_before(30))
+    new = add_model(days_before(7))
+    backfill(fleet, settings, 6, 4)
+    with fleet.begin() as connection:
+        connection.execute(sa.update(forecasts).values(is_live=live))
+    prune(new)
+    assert codes(decided(fleet, settings, train=True)) == 3 * [code]
+
+
+def test_an_origin_without_a_model_is_left_and_a_training_offered(
+    fleet, settings, add_model
+):
+    add_model(days_before(5))
+    origins = decided(fleet, settings)
+    assert codes(origins) == ["no_model", "missing", "missing"]
+    assert f"'harbor train --through {days_before(6)}', or add --train" in (
+        origins[0].reason
+    )
+    with_training = decide(fleet, settings, request(6, 4, train=True))
+    assert with_training.train_through == days_before(6)
+    assert due(with_training.origins)[0] == (days_before(6), True, None)
+
+
+def test_nothing_is_trained_where_every_origin_has_a_model(fleet, settings, add_model):
+    add_model(days_before(30))
+    assert decide(fleet, settings, request(6, 4, train=True)).train_through is None
+
+
+def test_an_origin_with_too_little_history_is_left_and_no_training_offered(
+    fleet, settings
+):
+    """The fourteenth day is the first through which a model may be trained."""
+    span = START + timedelta(days=11), START + timedelta(days=14)
+    origins = between(fleet, settings, *span).origins
+    assert codes(origins) == 2 * ["too_little_history"] + 2 * ["no_model"]
+    assert f"only 12 days of data up to {span[0]}" in origins[0].reason
+    assert "training needs 14" in origins[0].reason
+    assert "harbor train" not in origins[0].reason
+
+    trained = between(fleet, settings, *span, train=True)
+    assert trained.train_through == START + timedelta(days=13)
+    assert [each.is_due for each in trained.origins] == [False, False, True, True]
+    early = START, START + timedelta(days=5)
+    assert between(fleet, settings, *early, train=True).train_through is None
+
+
+def test_the_least_history_is_what_a_training_accepts():
+    for horizon in (1, 7, 14, 63):
+        least = min_training_days(horizon)
+        recipe = Recipe(task=TaskConfig(horizon=horizon))
+        fit_to_history(make_panel(n_depots=2, n_days=least), recipe)
+        short = make_panel(n_depots=2, n_days=least - 1)
+        with pytest.raises(NoDataError, match="The history has"):
+            fit_to_history(short, recipe)
+
+
+def test_what_is_there_with_the_same_model_and_data_is_left_unless_asked_for(
+    fleet, settings, add_model
+):
+    add_model(days_before(30))
+    backfill(fleet, settings, 6, 6)
+    origins = decided(fleet, settings)
+    assert codes(origins) == ["unchanged", "missing", "missing"]
+    again = decided(fleet, settings, again=True)
+    assert codes(again) == ["again", "missing", "missing"]
+    assert [each.replaced_rows for each in again] == [21, 0, 0]
+
+
+def test_a_newer_model_is_due_beside_what_the_older_one_forecast(
+    fleet, settings, add_model
+):
+    add_model(days_before(30))
+    backfill(fleet, settings, 6, 4)
+    add_model(days_before(5), seed=1)
+    origins = decided(fleet, settings)
+    assert codes(origins) == ["unchanged", "missing", "missing"]
+    assert origins[1].replaced_rows == 0
+
+
+def change_a_count(connection, day):
+    connection.execute(
+        sa.update(daily_counts)
+        .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
+        .values(orders=9_999)
+    )
+
+
+def correct_in_time(engine):
+    """A correction that arrives before noon of the day after the origin four days ago."""
+    with engine.begin() as connection:
+        change_a_count(connection, days_before(20))
+    morning = NOW.replace(hour=8) - timedelta(days=8)
+    counting.rebuild(engine, morning)
+
+
+def correct_later(engine):
+    with engine.begin() as connection:
+        change_a_count(connection, days_before(20))
+    counting.rebuild(engine, NOW)
+
+
+def count_late(engine):
+    """A depot whose first count of five days ago comes only now."""
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text(
+                "delete from demand_versions where depot_id = 'A0' and service_on = :day"
+            ),
+            {"day": days_before(5)},
+        )
+    counting.rebuild(engine, NOW)
+
+
+def add_event(engine, **columns):
+    row = {"kind": "game", "starts_on": LAST, "ends_on": LAST, "file_id": 1}
+    with engine.begin() as connection:
+        connection.execute(sa.insert(event_versions).values(**row | columns))
+
+
+def add_signal(engine, **columns):
+    row = {
+        "signal": "rain", "city": "Delft", "day_on": LAST, "known_from": date.min,
+        "version": 1, "value": 1, "known_at": sa.func.clock_timestamp(), "file_id": 1,
+    }  # fmt: skip
+    with engine.begin() as connection:
+        connection.execute(sa.insert(signal_versions).values(**row | columns))
+
+
+def describe_depots(engine):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(files).values(
+                path="depots.csv", sha256="d", options_sha256="o", kind="depots",
+                size_bytes=1, accepted=1, unchanged=0, rejected=0, ignored_columns=[],
+            )
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arrive", "changed"),
+    [
+        pytest.param(lambda _: None, [], id="nothing"),
+        pytest.param(correct_in_time, [4], id="a correction known to one origin"),
+        pytest.param(correct_later, [], id="a correction known to none"),
+        pytest.param(count_late, [5, 4], id="a first count that came late"),
+        pytest.param(add_event, [6, 5, 4], id="an event"),
+        pytest.param(
+            lambda engine: add_event(engine, known_from=days_before(5)),
+            [5, 4],
+            id="an event announced between",
+        ),
+        pytest.param(
+            lambda engine: add_event(
+                engine,
+                starts_on=LAST + timedelta(days=400),
+                ends_on=LAST + timedelta(days=400),
+            ),
+            [],
+            id="an event far ahead",
+        ),
+        pytest.param(add_signal, [6, 5, 4], id="a signal"),
+        pytest.param(
+            lambda engine: add_signal(engine, known_from=days_before(4)),
+            [4],
+            id="a signal booked later",
+        ),
+        pytest.param(describe_depots, [6, 5, 4], id="a file of depots"),
+    ],
+)
+def test_only_origins_that_know_what_arrived_since_are_due_again(
+    fleet, settings, add_model, arrive, changed
+):
+    add_model(days_before(30))
+    backfill(fleet, settings, 6, 4)
+    arrive(fleet)
+    origins = decided(fleet, settings)
+    expected = ["data_changed" if n in changed else "unchanged" for n in (6, 5, 4)]
+    assert codes(origins) == expected
+    assert [each.replaced_rows for each in origins] == [
+        21 if n in changed else 0 for n in (6, 5, 4)
+    ]
+
+
+def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model):
+    version = add_model(days_before(30))
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.insert(forecasts).values(
+                depot_id="A0", origin_on=days_before(5), target_on=days_before(4),
+                model_version=version, p10=1, p50=2, p90=3, point=2, basis="model", is_live=True,
+                made_at=NOW,
+            )
+        )  # fmt: skip
+    origins = decided(fleet, settings, again=True)
+    assert codes(origins) == ["missing", "live_forecast", "missing"]
+    assert "live forecast, which is never replaced" in origins[1].reason
+
+
+def test_some_depots_or_cities_are_forecast_alone(fleet, settings, add_model):
+    add_model(days_before(30))
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(depots).where(depots.c.depot_id == "A2").values(city="Ghent")
+        )
+    backfill(fleet, settings, 3, 3)
+    assert decided(fleet, settings, depots=("A1",))[0].rows == 7
+    assert decided(fleet, settings, cities=("Delft",))[0].rows == 14
+    both = decided(fleet, settings, depots=("A1",), cities=("Delft", "Ghent"))
+    assert both[0].rows == 21
+    with pytest.raises(NoDataError, match=r"no depot 'A9'"):
+        decided(fleet, settings, depots=("A1", "A9"))
+    with pytest.raises(NoDataError, match=r"no depot in 'Paris'"):
+        decided(fleet, settings, cities=("Paris",))
+
+
+def test_parts_of_the_fleet_are_not_yet_the_whole(fleet, settings, add_model):
+    """The whole has totals, too; of a part, a depot that is missing is due with it."""
+    add_model(days_before(30))
+    backfill(fleet, settings, 3, 3)
+    for depot in ("A0", "A1"):
+        backfill(fleet, settings, 6, 6, depots=(depot,))
+    assert codes(decided(fleet, settings, 6, 6, depots=("A0", "A1"))) == ["unchanged"]
+    assert codes(decided(fleet, settings, 6, 6, depots=("A1", "A2"))) == ["incomplete"]
+    backfill(fleet, settings, 6, 6, depots=("A2",))
+    assert codes(decided(fleet, settings, 6, 6)) == ["incomplete"]
+    backfill(fleet, settings, 6, 6)
+    for part in ((), ("A1",), ("A0", "A2")):
+        assert codes(decided(fleet, settings, 6, 6, depots=part)) == ["unchanged"]
+
+
+@pytest.mark.parametrize(
+    ("newest", "refused"),
+    [
+        pytest.param(None, [3, 2, 1, 0], id="no forecast yet"),
+        pytest.param(2, [2, 1, 0], id="a forecast of all depots two days ago"),
+        pytest.param(0, [0], id="a forecast of all depots of the last day"),
+    ],
+)
+def test_a_part_of_the_fleet_never_becomes_the_newest_forecast(
+    fleet, settings, add_model, newest, refused
+):
+    add_model(days_before(30))
+    if newest is not None:
+        backfill(fleet, settings, newest, newest)
+    part = decided(fleet, settings, 3, 0, again=True, depots=("A1",))
+    left = [each for each in part if each.reason_code == "newest_day"]
+    assert [each.origin_on for each in left] == [days_before(n) for n in refused]
+    assert all("'harbor forecast'" in each.reason for each in left)
+    for whole in ((), ("A0", "A1", "A2")):
+        origins = decided(fleet, settings, 3, 0, again=True, depots=whole)
+        assert "newest_day" not in codes(origins)
+
+
+def test_days_that_are_not_known_are_left(fleet, settings, add_model):
+    add_model(days_before(30))
+    before, tomorrow = START - timedelta(days=1), LAST + timedelta(days=1)
+    [early] = between(fleet, settings, before, before).origins
+    assert "there is no data up to" in early.reason
+    origins = between(fleet, settings, LAST, tomorrow).origins
+    assert codes(origins) == ["missing", "after_data"]
+    assert f"the data ends on {LAST}" in origins[1].reason
+
+
+def test_nothing_is_trained_for_days_after_the_data(fleet, settings):
+    tomorrow = LAST + timedelta(days=1)
+    after = between(fleet, settings, tomorrow, tomorrow, train=True)
+    assert (after.train_through, after.due) == (None, [])
+    partly = between(fleet, settings, LAST, tomorrow, train=True)
+    assert partly.train_through == LAST
+    assert [each.origin_on for each in partly.due] == [LAST]
+
+
+def test_swapped_days_and_a_year_mistyped_are_refused(fleet, settings):
+    with pytest.raises(BadInputError, match=r"--to is .* Swap them"):
+        BackfillRequest(LAST, START)
+    with pytest.raises(BadInputError, match="a backfill has 3,660 at most"):
+        BackfillRequest(days_before(6), date.max)
+    assert codes(between(fleet, settings, date.max, date.max).origins) == ["after_data"]

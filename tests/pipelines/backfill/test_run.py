@@ -1,0 +1,375 @@
+"""A backfill is idempotent: whatever ends it, the same command goes on and ends the same."""
+
+import random
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import NothingToDoError
+from pipelines.backfill import ProgressCallbacks, hindcast, run
+from pipelines.backfill.run import BackfillError
+from pipelines.demand import counting
+from pipelines.nightly.run import NIGHTLY_LOCK
+from pipelines.runs.locks import LostRunError, is_held
+from pipelines.schema import daily_counts, forecast_totals, forecasts, runs, scores
+from pipelines.store.backfill import BACKFILL_LOCK
+from tests.pipelines.backfill.conftest import (
+    NOW,
+    backfill,
+    count,
+    days_before,
+    stored,
+)
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture
+def model(add_model, monkeypatch):
+    """A model for every origin; groups span three days."""
+    monkeypatch.setattr(hindcast, "MAX_ORIGINS", 3)
+    return add_model(days_before(30))
+
+
+def ledger(engine):
+    with engine.connect() as connection:
+        asked = sa.select(runs.c.step, runs.c.state, runs.c.metrics)
+        return connection.execute(asked.order_by(runs.c.run_id)).all()
+
+
+def calling(function, after=1):
+    """Callbacks that call a function once so many origins have been forecast."""
+
+    def on_progress(n_forecast, _):
+        if n_forecast == after:
+            function()
+
+    return ProgressCallbacks(on_progress=on_progress)
+
+
+def test_it_forecasts_and_scores_and_the_ledger_has_each_step(fleet, settings, model):
+    seen = []
+    callbacks = ProgressCallbacks(on_progress=lambda *counts: seen.append(counts))
+    done = backfill(fleet, settings, 12, 5, callbacks=callbacks)
+    assert (done.n_forecast, done.n_waiting, done.rows) == (8, 0, 8 * 21)
+    assert {each.model_version for each in done.origins} == {model}
+    assert seen == [(n, 8) for n in range(1, 9)]
+    assert count(fleet, forecasts, sa.not_(forecasts.c.is_live)) == 8 * 21
+    assert count(fleet, forecast_totals, forecast_totals.c.city == "") == 8 * 7
+    # Forecasts from five days before the end: five of their seven days are known.
+    assert count(fleet, scores, scores.c.origin_on == days_before(5)) == 5 * 3
+    steps = ledger(fleet)
+    assert [row[:2] for row in steps] == [
+        ("backfill", "done"), *3 * [("hindcast", "done")], ("score", "done"),
+    ]  # fmt: skip
+    assert steps[0].metrics == {"origins": 8, "rows": 8 * 21}
+    assert steps[1].metrics == {"origins": 3, "rows": 3 * 21, "model": model}
+    assert steps[-1].metrics["scored"] == done.scored
+
+
+def test_a_second_run_changes_nothing_and_says_why(fleet, settings, model):
+    backfill(fleet, settings, 12, 5)
+    before = stored(fleet)
+    with pytest.raises(NothingToDoError) as error:
+        backfill(fleet, settings, 12, 5)
+    assert str(error.value) == (
+        "No origin is due: 8 of 8 already there, with the same model and data. --again "
+        "makes them again."
+    )
+    assert stored(fleet) == before
+    assert ledger(fleet)[-2][:2] == ("backfill", "skipped")
+    later = NOW + timedelta(hours=1)
+    assert backfill(fleet, settings, 12, 5, now=later, again=True).n_forecast == 8
+    assert stored(fleet) == before
+    assert count(fleet, forecasts, forecasts.c.made_at == later) == 8 * 21
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_interrupted_at_random_it_ends_with_the_same_tables(
+    fleet, settings, model, seed
+):
+    draw = random.Random(seed)
+    backfill(fleet, settings, 16, 5)
+    whole = stored(fleet)
+    with fleet.begin() as connection:
+        for table in (scores, forecast_totals, forecasts):
+            connection.execute(sa.delete(table))
+    while True:
+
+        def interrupt():
+            raise draw.choice([KeyboardInterrupt, SystemExit])
+
+        try:
+            callbacks = calling(interrupt, draw.randrange(1, 9))
+            backfill(fleet, settings, 16, 5, callbacks=callbacks)
+            break
+        except (KeyboardInterrupt, SystemExit):
+            assert set(stored(fleet)["forecasts"]) <= set(whole["forecasts"])
+    assert stored(fleet) == whole
+
+
+KILLED = """
+import sys
+from datetime import date, datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from pipelines.backfill import BackfillRequest, ProgressCallbacks, hindcast, run_backfill
+from pipelines.settings import Settings
+
+url, home, now, first, last = sys.argv[1:]
+hindcast.MAX_ORIGINS = 3
+
+
+def wait(n_forecast, _):
+    if n_forecast == 4:
+        print("reached", flush=True)
+        sys.stdin.read()
+
+
+run_backfill(
+    sa.create_engine(url), Settings(home=Path(home)),
+    BackfillRequest(date.fromisoformat(first), date.fromisoformat(last)),
+    datetime.fromisoformat(now), ProgressCallbacks(on_progress=wait),
+)
+"""
+
+
+def test_killed_between_origins_the_same_command_goes_on(
+    fleet, settings, model, database_url
+):
+    backfill(fleet, settings, 12, 5)
+    whole = stored(fleet)
+    with fleet.begin() as connection:
+        for table in (scores, forecast_totals, forecasts):
+            connection.execute(sa.delete(table))
+    words = [
+        fleet.url.render_as_string(hide_password=False), settings.home,
+        NOW.isoformat(), days_before(12), days_before(5),
+    ]  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, *map(str, words)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as victim:  # fmt: skip
+        has_reached = "reached\n" in iter(victim.stdout.readline, "")
+        victim.kill()
+    assert has_reached
+    until = time.monotonic() + 30
+    while is_held(fleet, BACKFILL_LOCK) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert count(fleet, forecasts) == 4 * 21
+    done = backfill(fleet, settings, 12, 5)
+    assert done.n_forecast == 4
+    assert stored(fleet) == whole
+    assert ledger(fleet)[5][:2] == ("backfill", "failed")
+
+
+def test_what_arrives_between_two_runs_makes_its_origins_again(fleet, settings, model):
+    backfill(fleet, settings, 12, 5)
+    before = stored(fleet)["forecasts"]
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0")
+            .where(daily_counts.c.service_on == days_before(20))
+            .values(orders=9_999)
+        )
+    # In the morning after the origin seven days before the end.
+    counting.rebuild(fleet, NOW.replace(hour=8) - timedelta(days=11))
+    done = backfill(fleet, settings, 12, 5)
+    changed = {days_before(n) for n in (7, 6, 5)}
+    assert {each.origin_on for each in done.origins if each.is_due} == changed
+    after = stored(fleet)["forecasts"]
+    assert len(after) == len(before)
+    assert {row.origin_on for row in {*after} - {*before}} == changed
+    with pytest.raises(NothingToDoError, match="8 of 8 already there"):
+        backfill(fleet, settings, 12, 5)
+
+
+def test_asked_to_stop_it_ends_after_the_group(fleet, settings, model):
+    asked = []
+    callbacks = ProgressCallbacks(
+        on_progress=lambda *_: asked.append(True), must_stop=lambda: bool(asked)
+    )
+    stopped = backfill(fleet, settings, 12, 5, callbacks=callbacks)
+    assert (stopped.n_forecast, stopped.n_waiting, stopped.scored) == (3, 5, 0)
+    assert count(fleet, forecasts) == 3 * 21
+    assert ledger(fleet)[0].metrics == {"origins": 3, "rows": 63, "waiting": 5}
+    assert backfill(fleet, settings, 12, 5).n_forecast == 5
+
+
+def test_a_group_that_fails_does_not_stop_the_others_and_is_tried_again(
+    fleet, settings, add_model
+):
+    early, late = add_model(days_before(30)), add_model(days_before(8))
+    path = settings.artefacts / f"{late}.npz"
+    whole = path.read_bytes()
+    path.unlink()
+    with pytest.raises(BackfillError) as error:
+        backfill(fleet, settings, 10, 7)
+    said = str(error.value)
+    assert f"Forecasting from {days_before(8)}, {days_before(7)} failed: " in said
+    assert f"{late}.npz is not there" in said
+    assert said.endswith("the same command tries the rest again.")
+    assert count(fleet, forecasts, forecasts.c.model_version == early) == 2 * 21
+    assert [row[:2] for row in ledger(fleet)] == [
+        ("backfill", "failed"), ("hindcast", "done"), ("hindcast", "failed"),
+        ("score", "done"),
+    ]  # fmt: skip
+    path.write_bytes(whole)
+    assert backfill(fleet, settings, 10, 7).n_forecast == 2
+
+
+def test_a_training_comes_first_and_its_model_serves_every_later_origin(
+    fleet, settings, add_model, monkeypatch
+):
+    add_model(days_before(6))
+    trained = []
+
+    def train(_engine, _settings, through, *_):
+        trained.append(through)
+        version = add_model(through, seed=7)
+        return type("Trained", (), {"version": version})
+
+    decision = type("Decision", (), {"metrics": staticmethod(dict)})
+    monkeypatch.setattr(run.train, "train", train)
+    monkeypatch.setattr(run.promotion, "promote_if_better", lambda *_: decision)
+    done = backfill(fleet, settings, 8, 5, train=True)
+    assert trained == [days_before(8)]
+    versions = [each.model_version for each in done.origins]
+    assert versions[:2] == [done.trained] * 2
+    assert done.trained not in versions[2:]
+
+
+def test_a_training_that_fails_leaves_the_other_origins_done(
+    fleet, settings, add_model, monkeypatch
+):
+    add_model(days_before(6))
+
+    def broken(*_):
+        raise RuntimeError("nothing gives way")
+
+    monkeypatch.setattr(run.train, "train", broken)
+    with pytest.raises(
+        BackfillError, match=r"RuntimeError: nothing gives way\. This is"
+    ):
+        backfill(fleet, settings, 8, 5, train=True)
+    assert count(fleet, forecasts) == 2 * 21
+
+
+def test_some_depots_are_written_and_the_others_left_as_they_were(
+    fleet, settings, model
+):
+    backfill(fleet, settings, 6, 5)
+    totals = stored(fleet)["forecast_totals"]
+    later = NOW + timedelta(hours=1)
+    one = backfill(fleet, settings, 6, 6, now=later, depots=("A1",), again=True)
+    assert [each.replaced_rows for each in one.origins] == [7]
+    assert count(fleet, forecasts) == 2 * 21
+    again = forecasts.c.made_at == later
+    assert count(fleet, forecasts, again) == 7
+    assert count(fleet, forecasts, again, forecasts.c.depot_id == "A1") == 7
+    assert stored(fleet)["forecast_totals"] == totals
+
+
+def hold_nightly_lock(night):
+    night.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))
+
+
+def release(night):
+    night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+
+
+def test_the_night_goes_first(fleet, settings, model, monkeypatch):
+    """A night begins while a group is forecast, and ends at the second look."""
+    said, looks = [], []
+    with fleet.connect() as night:
+
+        def look(_):
+            looks.append(count(fleet, forecasts))
+            if len(looks) == 2:
+                release(night)
+
+        monkeypatch.setattr(run.time, "sleep", look)
+        begin = calling(lambda: hold_nightly_lock(night))
+        callbacks = ProgressCallbacks(begin.on_progress, said.append)
+        done = backfill(fleet, settings, 12, 5, callbacks=callbacks)
+    assert looks == [3 * 21] * 2
+    assert "goes first" in said[0]
+    assert done.n_forecast == 8
+    # It decides anew after the night, in a run of its own.
+    states = [row[:2] for row in ledger(fleet) if row.step == "backfill"]
+    assert states == 2 * [("backfill", "done")]
+
+
+def test_again_makes_each_origin_once_also_beside_a_night(
+    fleet, settings, model, monkeypatch
+):
+    backfill(fleet, settings, 12, 5)
+    with fleet.connect() as night:
+        monkeypatch.setattr(run.time, "sleep", lambda _: release(night))
+        callbacks = calling(lambda: hold_nightly_lock(night))
+        backfill(fleet, settings, 12, 5, callbacks=callbacks, again=True)
+    hindcasts = [row.metrics for row in ledger(fleet) if row.step == "hindcast"]
+    assert sum(each["origins"] for each in hindcasts) == 2 * 8
+
+
+def test_a_backfill_that_waits_for_the_night_can_be_stopped(fleet, settings, model):
+    with fleet.connect() as night:
+        hold_nightly_lock(night)
+        callbacks = ProgressCallbacks(must_stop=lambda: True)
+        stopped = backfill(fleet, settings, 12, 5, callbacks=callbacks)
+        release(night)
+    assert (stopped.n_forecast, stopped.n_waiting) == (0, 8)
+
+
+def test_a_night_may_start_while_a_backfill_looks_whether_one_does(fleet):
+    """Looking takes no lock: a night that finds its own taken would leave."""
+    with fleet.connect() as night:
+        assert not is_held(fleet, NIGHTLY_LOCK)
+        assert night.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHTLY_LOCK)))
+        assert is_held(fleet, NIGHTLY_LOCK)
+        release(night)
+
+
+def test_a_backfill_that_lost_its_lock_writes_nothing_more(fleet, settings, model):
+    def cut():
+        with fleet.connect() as connection:
+            connection.execute(
+                sa.text(
+                    "select pg_terminate_backend(pid) from pg_locks "
+                    "where locktype = 'advisory' and classid = 0 and objid = :key"
+                ),
+                {"key": BACKFILL_LOCK},
+            )
+
+    with pytest.raises(LostRunError, match="lost the database session"):
+        backfill(fleet, settings, 12, 5, callbacks=calling(cut, 2))
+    assert count(fleet, forecasts) == 2 * 21
+    assert backfill(fleet, settings, 12, 5).n_forecast == 6
+
+
+def test_two_backfills_at_once_are_one(fleet, settings, model):
+    with fleet.connect() as other:
+        other.execute(sa.select(sa.func.pg_advisory_lock(BACKFILL_LOCK)))
+        with pytest.raises(NothingToDoError, match="Another backfill"):
+            backfill(fleet, settings, 12, 5)
+        release(other)
+
+
+def test_a_group_is_forecast_whole_whatever_of_it_is_due(fleet, settings, model):
+    """So that what is made later has the same numbers as what was made in one go."""
+    backfill(fleet, settings, 12, 5)
+    whole = stored(fleet)
+    with fleet.begin() as connection:
+        for table in (scores, forecast_totals, forecasts):
+            connection.execute(
+                sa.delete(table).where(table.c.origin_on == days_before(6))
+            )
+    assert backfill(fleet, settings, 12, 5).n_forecast == 1
+    assert stored(fleet) == whole

@@ -1,0 +1,143 @@
+"""Forecasts, totals and scores of old origins are deleted, and nothing else."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.demand import counting
+from pipelines.forecasting import scoring
+from pipelines.forecasting.forecast_pruning import (
+    DeletedForecasts,
+    delete_old_forecasts,
+)
+from pipelines.schema import forecast_totals, forecasts, score_totals, scores
+from pipelines.settings import Settings
+from pipelines.store import forecasts as forecast_store
+from pipelines.store import models as model_store
+from tests.pipelines.make import START, add_fleet, forecast_table
+
+pytestmark = pytest.mark.db
+
+TABLES = (forecasts, forecast_totals, scores)
+DAYS = 440
+LAST = START + timedelta(days=DAYS - 1)  # 2025-03-15
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+# `KEEP` days before the last one is March 8: five are older.
+ORIGINS = [
+    date(2024, 1, 20), date(2024, 1, 30), date(2024, 2, 10), date(2024, 2, 28),
+    date(2024, 3, 2), date(2024, 3, 20), date(2025, 3, 8),
+]  # fmt: skip
+KEEP, FIRST_KEPT = 365, date(2024, 3, 8)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path, keep_forecasts_days=KEEP)
+
+
+@pytest.fixture
+def fleet(clean_engine, rng):
+    """Two depots with forecasts from seven origins, scored."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+        model_store.add_model(
+            connection, version="v", trained_through=START, seed=0, data_watermark="",
+            filename="", sha256="", role="champion", scores={},
+        )  # fmt: skip
+        for origin in ORIGINS:
+            write(connection, origin, rng)
+    counting.rebuild(clean_engine, NOW)
+    scoring.score_known_days(clean_engine, ZoneInfo("UTC"))
+    return clean_engine
+
+
+def write(connection, origin, rng):
+    """Forecasts of both depots and the fleet's total, seven days ahead."""
+    days = [origin + timedelta(days=step) for step in range(1, 8)]
+    rows = [
+        (
+            depot,
+            origin,
+            day,
+            "v",
+            *np.sort(rng.random(4) * 90)[[0, 2, 3, 1]],
+            "model",
+            True,
+            NOW,
+            None,
+        )
+        for depot in ("A0", "A1")
+        for day in days
+    ]
+    forecast_store.replace_forecasts(
+        connection, origin, "v", forecast_table(rows), live=True, made_at=NOW
+    )
+    totals = [("", origin, day, "v", *np.sort(rng.random(2) * 90)) for day in days]
+    forecast_store.replace_totals(connection, origin, "v", totals)
+
+
+def stored(engine):
+    """Every row of the tables, by table."""
+    with engine.connect() as connection:
+        return {
+            table.name: {tuple(row) for row in connection.execute(sa.select(table))}
+            for table in TABLES
+        }
+
+
+def rest(rows, before):
+    return {
+        name: {row for row in some if row[1] >= before} for name, some in rows.items()
+    }
+
+
+def test_origins_that_are_older_are_deleted_and_others_kept(fleet, settings):
+    before = stored(fleet)
+    assert [len(rows) for rows in before.values()] == [98, 49, 98]
+    outcome = delete_old_forecasts(fleet, settings)
+    assert outcome == DeletedForecasts(rows=5 * (14 + 7 + 14), origins=5)
+    assert stored(fleet) == rest(before, FIRST_KEPT)
+    assert delete_old_forecasts(fleet, settings).is_nothing
+
+
+def test_sums_of_the_scores_go_with_them_and_none_is_scored_again(fleet, settings):
+    with fleet.connect() as connection:
+        kept = connection.execute(
+            sa.select(score_totals).where(score_totals.c.origin_on >= FIRST_KEPT)
+        ).all()
+    delete_old_forecasts(fleet, settings)
+    assert scoring.score_known_days(fleet, ZoneInfo("UTC")) == 0
+    with fleet.connect() as connection:
+        assert connection.execute(sa.select(score_totals)).all() == kept
+    assert len(stored(fleet)["scores"]) == 2 * 14
+
+
+def test_without_the_setting_everything_is_kept(fleet, tmp_path):
+    before = stored(fleet)
+    assert delete_old_forecasts(fleet, Settings(home=tmp_path)) is None
+    assert stored(fleet) == before
+
+
+def test_the_command_deletes_and_says_how_much(
+    fleet, settings, database_url, monkeypatch
+):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(settings.home))
+    monkeypatch.setenv("HARBOR_KEEP_FORECASTS_DAYS", str(KEEP))
+    before = stored(fleet)
+    done = CliRunner().invoke(app, ["db", "prune"])
+    assert "Forecasts and scores deleted: 175 rows of 5 origins." in done.output
+    assert stored(fleet) == rest(before, FIRST_KEPT)
+    done = CliRunner().invoke(app, ["db", "prune", "--json"])
+    assert json.loads(done.output)["forecasts"] == {"rows": 0, "origins": 0}
+    assert "forecasts of the last 365 days" in str(done.exception)
+
+
+def test_without_forecasts_there_is_nothing_to_delete(clean_engine, settings):
+    assert delete_old_forecasts(clean_engine, settings).is_nothing
