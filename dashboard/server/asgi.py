@@ -19,11 +19,13 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
 
 from dashboard.components import name_cookie
+from dashboard.server import first_page
 
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 POLICY_VIOLATION = 1008
@@ -101,5 +103,6 @@ class Guard:
 INDEX = (STATIC / "index.html").read_text(encoding="utf-8")
 app = st.App(
     Path(__file__).parents[1] / "app.py",
+    routes=[Route(first_page.PATH, first_page.answer)],
     middleware=[Middleware(Guard, policy=content_security_policy(INDEX))],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from pipelines.settings import Settings
 
 PORT = 9464
-PAGE = "dashboard.sql.fleet"
-"""Statements of the first page, by name: nothing in `pipelines` imports the dashboard."""
 
 
 def watch(
@@ -63,12 +60,10 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     from pipelines.database.roles import create_readonly_engine
     from pipelines.monitoring.notifications import Notifier, channels_of
     from pipelines.monitoring.server import MonitorState, Snapshot, serving
-    from pipelines.monitoring.watcher import INTERVAL_S, PageQueries, Watcher
+    from pipelines.monitoring.watcher import INTERVAL_S, Watcher
 
     state = MonitorState(settings.home, datetime.now(UTC))
     notifier = Notifier(channels_of(settings))
-    fleet = import_module(PAGE)
-    page = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     with serving(state, address, port):
         while True:
             # Opened again each time: the embedded database is started again if it went away.
@@ -76,7 +71,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
                 with database_url(settings) as url:
                     engine = create_readonly_engine(url)
                     try:
-                        Watcher(settings, engine, state, page, notifier).run()
+                        Watcher(settings, engine, state, notifier).run()
                     finally:
                         engine.dispose()
             except DatabaseError as error:

@@ -32,18 +32,7 @@ SLOW_EVERY = timedelta(minutes=15)
 """Rarely, because these queries would slow down a nightly run."""
 SLOW_SECONDS = 60
 PROBE_TIMEOUT_S = 10
-HEALTH = "/_stcore/health"
-DAYS_SHOWN = timedelta(days=20)
-FORTNIGHT = timedelta(days=14)
-
-
-@dataclass(frozen=True)
-class PageQueries:
-    """The statements of the dashboard's first page, in the order it sends them."""
-
-    freshness: str
-    totals: str
-    week: str
+FIRST_PAGE = "/first-page"
 
 
 @dataclass
@@ -56,7 +45,6 @@ class Watcher:
     settings: Settings
     engine: sa.Engine
     state: MonitorState
-    page: PageQueries
     notifier: Notifier
     _slow: tuple[Sample, ...] = field(default=(), init=False)
     _slow_at: datetime | None = field(default=None, init=False)
@@ -85,7 +73,7 @@ class Watcher:
         self.state.snapshot = replace(new, samples=new.samples + self._slow)
         last_probe, url = self.state.probe, self.settings.watch_dashboard
         if url and (last_probe is None or now - last_probe.probed_at >= PROBE_EVERY):
-            seconds = probe_dashboard(url, self.page, self.engine)
+            seconds = probe_dashboard(url)
             self.state.probe = Probe(now, seconds)
         try:
             self.notifier.check(self.engine, now)
@@ -124,39 +112,22 @@ def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snaps
     return Snapshot(now, schema_is_current=True, samples=samples)
 
 
-def probe_dashboard(url: str, page: PageQueries, engine: sa.Engine) -> float | None:
-    """Seconds until the dashboard answered and its first page's queries ended.
+def probe_dashboard(url: str) -> float | None:
+    """Seconds until the dashboard answered, which it does once its first page's queries ended.
 
-    The pages travel by websocket; what takes time in them is their queries, which are sent as
-    the dashboard sends them, with nothing cached.
+    The pages travel by websocket; what takes time in them is their queries, which it sends
+    with nothing cached.
 
     Returns:
       None where it did not answer, or a query failed.
     """
     began = time.monotonic()
     try:
-        with urllib.request.urlopen(url + HEALTH, timeout=PROBE_TIMEOUT_S) as answer:  # noqa: S310 - settings let http and https through only
+        # Settings let http and https through only.
+        with urllib.request.urlopen(  # noqa: S310
+            url + FIRST_PAGE, timeout=PROBE_TIMEOUT_S
+        ) as answer:
             answer.read()
-        with engine.connect() as connection:
-            _query(connection, page)
-    except (OSError, SQLAlchemyError):
+    except OSError:
         return None
     return time.monotonic() - began
-
-
-def _query(connection: sa.Connection, page: PageQueries) -> None:
-    freshness = connection.execute(sa.text(page.freshness)).one()
-    if freshness.origin_on is None or freshness.last_on is None:
-        return
-    parameters = {
-        "origin": freshness.origin_on,
-        "model": freshness.model_version,
-        "until": freshness.until_on,
-    }
-    since = freshness.origin_on - DAYS_SHOWN
-    totals = {"city": "", "since": since, **parameters}
-    connection.execute(sa.text(page.totals), totals).fetchall()
-    since = min(freshness.last_on, freshness.origin_on) - FORTNIGHT
-    as_of = max(freshness.last_on, freshness.origin_on)
-    week = {"as_of": as_of, "since": since, **parameters}
-    connection.execute(sa.text(page.week), week).fetchall()

@@ -20,7 +20,6 @@ from pipelines.settings import Settings
 from tests.deploy.tools import DEPLOY, find_tool
 from tests.pipelines.monitoring.monitored import (
     NOW,
-    PAGE,
     running_night,
     seed_watched,
 )
@@ -175,7 +174,7 @@ def scraped(clean_engine, database_url, tmp_path):
     reader_engine = create_readonly_engine(database_url)
     settings = Settings(home=tmp_path, watch_dashboard="")
     state = MonitorState(tmp_path, datetime.now(UTC) - timedelta(hours=1))
-    watcher = Watcher(settings, reader_engine, state, PAGE, Notifier([]))
+    watcher = Watcher(settings, reader_engine, state, Notifier([]))
     with running_night(clean_engine):
         watcher.watch_once(NOW)
     state.probe = Probe(NOW, 0.5)

@@ -12,7 +12,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from dashboard.server import asgi
+from pipelines.monitoring.watcher import probe_dashboard
 from tests.dashboard.browser import browser
+from tests.pipelines.monitoring.monitored import NOBODY
 from tests.ports import free_port
 
 pytestmark = pytest.mark.db
@@ -76,6 +78,12 @@ def test_every_response_has_the_security_headers(served, path):
     assert "script-src 'self' 'sha256-" in policy
     assert "unsafe-eval" not in policy
     assert "unsafe-inline" not in policy.partition("style-src")[0]
+
+
+def test_the_watch_is_answered_by_a_dashboard_that_has_its_database(served, tmp_path):
+    assert probe_dashboard(served[0]) > 0
+    with browser.serving(NOBODY, tmp_path) as cut_off:
+        assert probe_dashboard(cut_off) is None
 
 
 def test_a_script_of_streamlit_comes_whole_and_is_kept_for_ever(served):

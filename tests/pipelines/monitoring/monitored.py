@@ -6,15 +6,12 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import sqlalchemy as sa
 
-from dashboard.sql import fleet
 from pipelines import schema
-from pipelines.monitoring.watcher import PageQueries
 from pipelines.runs.ledger import recorded
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/none"
-PAGE = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
 THROUGH = date(2026, 6, 9)
 # A quarter to nine in the morning after the night of THROUGH, in the fleet's zone.
 NOW = datetime.combine(THROUGH + timedelta(days=1), time(8, 45), UTC)

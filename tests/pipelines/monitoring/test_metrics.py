@@ -24,7 +24,6 @@ from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
     NOW,
-    PAGE,
     THROUGH,
     TRAINED,
     running_night,
@@ -53,7 +52,7 @@ def scraped(monitor_state):
 
 @pytest.fixture
 def watcher(reader_engine, settings, monitor_state):
-    return Watcher(settings, reader_engine, monitor_state, PAGE, Notifier([]))
+    return Watcher(settings, reader_engine, monitor_state, Notifier([]))
 
 
 def plain(numbers, name):

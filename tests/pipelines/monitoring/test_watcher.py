@@ -17,7 +17,7 @@ from pipelines.monitoring.watcher import Watcher, take_snapshot
 from pipelines.runs.locks import try_lock
 from pipelines.scheduling.schedule import LEADER_LOCK
 from tests.pipelines.in_process import harbor
-from tests.pipelines.monitoring.monitored import NOBODY, NOW, PAGE, seed_watched
+from tests.pipelines.monitoring.monitored import NOBODY, NOW, seed_watched
 from tests.ports import free_port
 
 
@@ -42,7 +42,7 @@ def test_a_watcher_probes_and_has_notifications_sent(
         probed = settings.model_copy(
             update={"watch_dashboard": f"http://127.0.0.1:{port}/metrics?"}
         )
-        watcher = Watcher(probed, reader_engine, monitor_state, PAGE, notifier)
+        watcher = Watcher(probed, reader_engine, monitor_state, notifier)
         watcher.watch_once(NOW)
         assert monitor_state.probe.seconds > 0
         watcher.watch_once(NOW + timedelta(seconds=15))
