@@ -324,8 +324,12 @@ WORDS = {
 
 def current_command() -> str:
     """The command that is running, without `harbor`; empty if there is none."""
-    context = get_current_context(silent=True)
-    return "" if context is None else context.command_path.partition(" ")[2]
+    context, names = get_current_context(silent=True), []
+    # The program's own name depends on how the tests were started.
+    while context is not None and context.parent is not None:
+        names.insert(0, str(context.info_name))
+        context = context.parent
+    return " ".join(names)
 
 
 def describe_type(kind: Any) -> str:

@@ -1,5 +1,8 @@
-"""Every JSON answer that a test has a command print is held against its type."""
+"""Commands on the test database, whose JSON answers are held against their types."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +10,8 @@ from pydantic import TypeAdapter
 
 from pipelines.cli import console
 from tests.answers import ANSWERS, current_command
+from tests.pipelines import in_process
+from tests.pipelines.in_process import CommandResult
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -24,3 +29,10 @@ def answers_are_checked():
     console.json = SimpleNamespace(dumps=dumps)
     yield
     console.json = plain
+
+
+@pytest.fixture
+def harbor(database_url: str, tmp_path: Path) -> Callable[..., CommandResult]:
+    """Runs a command in this process, on the test database, with the test's folder as home."""
+    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
+    return partial(in_process.harbor, **places)

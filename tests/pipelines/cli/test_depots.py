@@ -5,9 +5,7 @@ from datetime import date
 
 import pytest
 from pydantic import ValidationError
-from typer.testing import CliRunner
 
-from pipelines.cli import app
 from pipelines.cli.depots import flags
 from pipelines.demand import counting
 from pipelines.store.depots import known_depots
@@ -25,8 +23,7 @@ B,Beta,Delft,Europe/Amsterdam,NL,,3,2030-01-01,,
 
 
 @pytest.fixture
-def fleet(clean_engine, database_url, monkeypatch, tmp_path):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+def fleet(clean_engine, tmp_path):
     load_one(clean_engine, write(tmp_path / "depots.csv", DEPOTS))
     counts = "depot_id,date,orders\nA,2024-01-03,7\nA,2024-01-04,\nNEW,2024-01-02,1\n"
     load_one(clean_engine, write(tmp_path / "counts.csv", counts))
@@ -47,16 +44,13 @@ def test_flags_and_the_last_known_day(fleet):
     assert days == {"A": date(2024, 1, 3), "B": None, "NEW": date(2024, 1, 2)}
 
 
-def test_the_command_prints_them_for_people_and_for_machines(fleet):
-    def harbor(*words):
-        return CliRunner().invoke(app, ["depots", "list", *words]).stdout
-
-    assert "closed since 2024-01-05" in harbor()
-    (only,) = json.loads(harbor("--incomplete", "--json"))
+def test_the_command_prints_them_for_people_and_for_machines(fleet, harbor):
+    assert "closed since 2024-01-05" in harbor("depots", "list").stdout
+    (only,) = json.loads(harbor("depots", "list", "--incomplete", "--json").stdout)
     assert (only["depot_id"], only["flags"]) == ("NEW", ["incomplete"])
 
 
-def test_an_answer_that_is_not_of_its_type_fails_its_test(fleet, monkeypatch):
+def test_an_answer_that_is_not_of_its_type_fails_its_test(fleet, harbor, monkeypatch):
     monkeypatch.setitem(ANSWERS, "depots list", list[int])
-    done = CliRunner().invoke(app, ["depots", "list", "--json"])
-    assert isinstance(done.exception, ValidationError)
+    with pytest.raises(ValidationError):
+        harbor("depots", "list", "--json")

@@ -2,26 +2,22 @@
 
 import json
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
-import typer
 from structlog.testing import capture_logs
 
 from forecaster.inference import infer
-from pipelines.cli import models as command
-from pipelines.cli.context import CommandContext
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import forecast, live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
-from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
 from tests.pipelines.make import START, add_champion, add_depot, add_fleet
@@ -245,22 +241,16 @@ def test_a_hindcast_knows_nothing_of_live_scores(served):
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
 
 
-def test_the_command_shows_who_is_served_by_the_baseline(served, monkeypatch, capsys):
+def test_the_command_shows_who_is_served_by_the_baseline(served, harbor):
     engine, _, _ = served
     add_scores(engine, "A0", 14, 12)
     add_scores(engine, "A1", 14, 0)
-
-    @contextmanager
-    def open_context():
-        yield CommandContext(Settings(), engine)
-
-    monkeypatch.setattr(command, "open_context", open_context)
-    command.live(by="depot", days=7, as_json=True)
-    told = json.loads(capsys.readouterr().out)
+    live = partial(harbor, "models", "live", "--days", "7", "--by")
+    told = json.loads(live("depot", "--json").stdout)
     assert (told["by"], told["days"]) == ("depot", 7)
     is_fallback = {row["segment"]: row["is_fallback"] for row in told["scores"]}
     assert is_fallback == {"A0": True, "A1": False}
-    command.live(by="city", days=7)
-    assert "Delft" in capsys.readouterr().out
-    with pytest.raises(typer.BadParameter, match=r"'van', but must be one of depot"):
-        command.live(by="van")
+    assert "Delft" in live("city").stdout
+    refused = live("van")
+    assert refused.returncode == 2
+    assert "'van', but must be one of depot" in " ".join(refused.stderr.split())

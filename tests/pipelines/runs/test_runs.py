@@ -4,7 +4,6 @@ import io
 import json
 from contextlib import suppress
 from datetime import date
-from functools import partial
 
 import pytest
 import structlog
@@ -16,7 +15,6 @@ from pipelines.cli.train import fit_progress
 from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
 from pipelines.store import run_lines, runs
-from tests.pipelines.in_process import harbor
 
 DAY = date(2026, 6, 9)
 
@@ -160,54 +158,50 @@ def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
         assert len(runs.recent_runs(connection, 1, with_steps, wanted)) == 1
 
 
-@pytest.fixture
-def harbor_runs(clean_engine, database_url):
-    """Runs a command of `harbor runs` on the test database."""
-    return partial(harbor, "runs", HARBOR_DATABASE_URL=database_url)
-
-
 @pytest.mark.db
-def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, harbor_runs):
+def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, harbor):
     with recorded(clean_engine, "train", DAY) as run:
         run.metrics |= {"device_memory_peak_bytes": None, "compilations": 7}
         run.metrics |= {"host_memory_peak_bytes": 1536 * 2**20}
-    printed = harbor_runs("show", str(run.run_id)).stdout
+    printed = harbor("runs", "show", str(run.run_id)).stdout
     assert "7 compilations, host memory peak 1,536 MiB" in printed
     assert "device memory" not in printed
 
 
 @pytest.mark.db
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
-    clean_engine, harbor_runs
+    clean_engine, harbor
 ):
     with recorded(clean_engine, "promote", DAY) as run:
         run.metrics |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
         run.metrics |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
-    printed = harbor_runs("list").stdout
+    printed = harbor("runs", "list").stdout
     for words in ("not promoted", "canary passed", "late Ghent 2"):
         assert words in printed
     assert "step seconds" not in printed
     assert "{" not in printed
-    assert "step seconds 0.25" in harbor_runs("list", "--steps").stdout
+    assert "step seconds 0.25" in harbor("runs", "list", "--steps").stdout
 
 
 @pytest.mark.db
-def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, harbor_runs):
+def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, harbor):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)
         raise NoDataError("There is no demand. Load some.")
-    printed = harbor_runs("show", "1")
+    printed = harbor("runs", "show", "1")
     assert "There is no demand. Load some." in printed.stdout
     assert "looked files=0 run_id=1 step=nightly" in " ".join(printed.stderr.split())
-    answer = json.loads(harbor_runs("show", "1", "--json").stdout)
+    answer = json.loads(harbor("runs", "show", "1", "--json").stdout)
     assert answer["run"]["state"] == "failed"
     events = [line["event"] for line in answer["lines"]]
     assert events == ["started", "looked", "failed"]
-    followed = harbor_runs("follow")
+    followed = harbor("runs", "follow")
     assert followed.returncode == 1
     assert f"nightly of {DAY} (run 1) failed. There is no" in followed.stderr
-    assert "There is no run that matches" in harbor_runs("list", "--step", "no").stderr
-    wrong = harbor_runs("list", "--state", "broken")
+    assert (
+        "There is no run that matches" in harbor("runs", "list", "--step", "no").stderr
+    )
+    wrong = harbor("runs", "list", "--state", "broken")
     assert wrong.returncode == 2
     assert "'broken', but must be one of running" in " ".join(wrong.stderr.split())
 

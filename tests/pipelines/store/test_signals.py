@@ -2,17 +2,15 @@
 
 import json
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
 from forecaster.errors import BadInputError
-from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, ReplayResult, replay
@@ -329,16 +327,8 @@ def test_a_summary_says_what_is_missing_where_there_were_values(fleet, loader):
     assert unexpected.missing == 0
 
 
-def test_the_command_lists_them_for_people_and_for_machines(
-    fleet, loader, database_url, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
-
-    def run(*options):
-        with capture_logs():
-            return CliRunner().invoke(app, ["signals", "list", *options])
-
+def test_the_command_lists_them_for_people_and_for_machines(fleet, loader, harbor):
+    run = partial(harbor, "signals", "list")
     assert "There are no signals." in run().stderr
     loader(HEADER, f"rain,A0,{LAST},1")
     printed = run().stdout

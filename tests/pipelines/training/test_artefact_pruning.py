@@ -3,19 +3,18 @@
 import os
 import time
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
-from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
-from forecaster.errors import HarborError, NoModelError
+from forecaster.errors import NoModelError
 from pipelines import schema
-from pipelines.cli import app
 from pipelines.forecasting import forecast
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
 from pipelines.training.artefact_pruning import MIN_AGE, prune_artefacts
+from tests.pipelines import in_process
 from tests.pipelines.make import add_depot
 
 pytestmark = pytest.mark.db
@@ -216,51 +215,38 @@ def test_a_past_origin_gets_the_newest_kept_model(clean_engine, settings, add):
 
 
 @pytest.fixture
-def harbor(clean_engine, settings, database_url, monkeypatch):
-    """Runs a command; gives what it said and what it ended with."""
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(settings.home))
-    monkeypatch.setenv("HARBOR_KEEP_ARTEFACTS_DAYS", str(KEPT_DAYS))
-
-    def run(*arguments):
-        with capture_logs():
-            done = CliRunner().invoke(app, arguments)
-        if isinstance(done.exception, HarborError):
-            return str(done.exception), done.exception.exit_code
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.output, done.exit_code
-
-    return run
+def harbor(clean_engine, settings, database_url):
+    """Runs a command on the fleet, which keeps artefacts for so many days."""
+    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(settings.home)}
+    days = {"HARBOR_KEEP_ARTEFACTS_DAYS": str(KEPT_DAYS)}
+    return partial(in_process.harbor, **places | days)
 
 
 def test_the_commands_name_what_was_pruned_and_what_to_do(harbor, settings, add):
     add("champion", "champion", promoted_days_ago=1)
     add("old", "rejected")
     add("before", "retired", promoted_days_ago=OLD)
-    said, code = harbor("db", "prune")
-    assert ("Artefacts removed: 1 (0.0 MiB)." in said, code) == (True, 0)
+    assert "Artefacts removed: 1 (0.0 MiB)." in harbor("db", "prune").stderr
     today = f"{datetime.now(UTC):%Y-%m-%d}"
-    assert f"Artefact pruned on {today}." in harbor("models", "list")[0]
-    assert f"artefact: pruned on {today}" in harbor("models", "show", "old")[0]
-    said, code = harbor("models", "promote", "old")
-    assert f"The artefact of old was pruned on {today}" in said
-    assert f"'harbor train --through {DAY}'" in said
-    assert code == 1
+    assert f"Artefact pruned on {today}." in harbor("models", "list").stdout
+    assert f"artefact: pruned on {today}" in harbor("models", "show", "old").stderr
+    refused = harbor("models", "promote", "old")
+    assert f"The artefact of old was pruned on {today}" in refused.stderr
+    assert f"'harbor train --through {DAY}'" in refused.stderr
+    assert refused.returncode == 1
     # Not by way of its canary either, nor if who rolls back meets one.
-    assert harbor("models", "promote", "old", "--unchecked") == (said, code)
+    assert harbor("models", "promote", "old", "--unchecked") == refused
 
 
 def test_a_second_pruning_reports_that_nothing_is_old_enough(harbor, add):
     add("old", "rejected")
-    assert harbor("db", "prune")[1] == 0
-    said, code = harbor("db", "prune")
-    assert code == 3
-    assert (
-        f"artefacts of the last {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
-    )
-    assert "every order (HARBOR_KEEP_ORDERS_DAYS is not set)" in said
-    assert "every forecast (HARBOR_KEEP_FORECASTS_DAYS is not set)" in said
+    assert harbor("db", "prune").returncode == 0
+    again = harbor("db", "prune")
+    assert again.returncode == 3
+    kept = f"artefacts of the last {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)"
+    assert kept in again.stderr
+    assert "every order (HARBOR_KEEP_ORDERS_DAYS is not set)" in again.stderr
+    assert "every forecast (HARBOR_KEEP_FORECASTS_DAYS is not set)" in again.stderr
 
 
 def test_a_rollback_onto_a_pruned_model_is_refused(harbor, clean_engine, add):
@@ -270,6 +256,7 @@ def test_a_rollback_onto_a_pruned_model_is_refused(harbor, clean_engine, add):
         connection.execute(
             sa.text("update models set pruned_at = now() where version = 'before'")
         )
-    said, code = harbor("models", "rollback")
-    assert ("The artefact of before was pruned on" in said, code) == (True, 1)
+    refused = harbor("models", "rollback")
+    assert "The artefact of before was pruned on" in refused.stderr
+    assert refused.returncode == 1
     assert record(clean_engine, "champion")["role"] == "champion"
