@@ -11,7 +11,6 @@ machine of their own meets is quicker.
 
 import argparse
 import asyncio
-import csv
 import os
 import random
 import statistics
@@ -24,10 +23,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from playwright.async_api import Browser, Page, async_playwright
 
 from pipelines.cli.context import open_context
-from tests.benchmarks.invented import CITIES, invented_panel
+from tests.benchmarks.invented import invented_panel
 from tests.benchmarks.machine import cores, stamp
 from tests.dashboard.browser import browser
 
@@ -76,24 +77,22 @@ def prepare(home: Path, n_depots: int, n_days: int) -> date:
     """Loads all days but the last, and forecasts with a first model; the last day."""
     panel = invented_panel(n_depots, n_days)
     last = datetime.now(UTC).date() - timedelta(days=1)
-    first = last - timedelta(days=n_days - 1)
-    rows = [
-        (depot, first + timedelta(days=step), int(panel.demand_dt[row, step]))
-        for row, depot in enumerate(panel.depot_ids)
-        for step in range(n_days)
-    ]
-    depots = [
-        (each, each, city, "UTC", "NL", "") for each, city in _cities(panel.depot_ids)
-    ]
+    ids = list(panel.depot_ids)
+    depots = pd.DataFrame({"depot_id": ids, "name": ids, "city": panel.cities})
+    depots = depots.assign(timezone="UTC", country="NL", subdivision="")
+    days = np.tile(pd.date_range(end=last, periods=n_days), n_depots)
+    orders = panel.demand_dt.astype(int).ravel()
+    daily = pd.DataFrame(
+        {"depot_id": np.repeat(ids, n_days), "date": days, "orders": orders}
+    )
+    is_last = daily["date"] == pd.Timestamp(last)
     inbox = home / "inbox"
     inbox.mkdir()
-    head = ("depot_id", "name", "city", "timezone", "country", "subdivision")
-    _write(inbox / "depots.csv", head, depots)
-    daily = ("depot_id", "date", "orders")
-    _write(inbox / "history.csv", daily, [row for row in rows if row[1] < last])
+    depots.to_csv(inbox / "depots.csv", index=False)
+    daily[~is_last].to_csv(inbox / "history.csv", index=False)
     for command in (("ingest", str(inbox)), ("train", "--epochs", "3"), ("forecast",)):
         harbor(*command).wait()
-    _write(inbox / "yesterday.csv", daily, [row for row in rows if row[1] == last])
+    daily[is_last].to_csv(inbox / "yesterday.csv", index=False)
     return last
 
 
@@ -199,15 +198,6 @@ def harbor(*arguments: str) -> subprocess.Popen[bytes]:
     """The program, in a process of its own."""
     command = [sys.executable, "-m", "pipelines", *arguments]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
-
-
-def _cities(depot_ids: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(each, CITIES[row % len(CITIES)]) for row, each in enumerate(depot_ids)]
-
-
-def _write(path: Path, header: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
 
 
 if __name__ == "__main__":

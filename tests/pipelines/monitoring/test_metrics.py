@@ -1,6 +1,6 @@
 """Metrics are what the tables hold, and are served when the database is away."""
 
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 
 import pytest
 import sqlalchemy as sa
@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines import schema
 from pipelines.database.roles import create_readonly_engine
 from pipelines.forecasting import live_accuracy
-from pipelines.monitoring.metrics import HELP
+from pipelines.monitoring.metrics import HELP, newest_due_night
 from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import (
     DEPLOYMENT_TIME,
@@ -20,6 +20,7 @@ from pipelines.monitoring.server import (
     application,
 )
 from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
+from pipelines.settings import Settings
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -211,3 +212,52 @@ def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
     monitor_state.snapshot = Snapshot(NOW, "away")
     assert monitor_state.not_alive_reason(NOW + MAX_SNAPSHOT_AGE / 2) is None
     assert "Restart it" in monitor_state.not_alive_reason(NOW + MAX_SNAPSHOT_AGE)
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("settings", "now", "starts_at", "ready_by"),
+    [
+        pytest.param(
+            # 05:00 in Amsterdam is 03:00 UTC in summer.
+            {}, "2026-06-10 03:00", "2026-06-10 02:30", "2026-06-10 03:00", id="summer"
+        ),
+        pytest.param(
+            {}, "2026-06-10 02:59", "2026-06-09 02:30", "2026-06-09 03:00",
+            id="a minute is left",
+        ),
+        pytest.param(
+            {}, "2026-03-29 03:00", "2026-03-29 02:30", "2026-03-29 03:00",
+            id="the day the clocks change",
+        ),
+        pytest.param(
+            {"nightly_at": "02:30"}, "2026-03-29 12:00",
+            "2026-03-29 01:30", "2026-03-29 02:00", id="an hour the clocks leave out",
+        ),
+        pytest.param(
+            {"nightly_at": "22:00", "ready_by": "05:00"}, "2026-06-09 03:00",
+            "2026-06-08 20:00", "2026-06-09 03:00", id="ready by the next day",
+        ),
+        pytest.param(
+            {"nightly_at": "22:00", "ready_by": "05:00"}, "2026-06-09 02:00",
+            "2026-06-07 20:00", "2026-06-08 03:00", id="two days back",
+        ),
+    ],
+)  # fmt: skip
+def test_the_night_that_is_due(settings, now, starts_at, ready_by):
+    amsterdam = Settings(timezone="Europe/Amsterdam", **settings)
+    night = newest_due_night(amsterdam, {}, at(now))
+    assert night.starts_at.astimezone(UTC) == at(starts_at)
+    assert night.ready_by.astimezone(UTC) == at(ready_by)
+
+
+def test_a_fleet_in_the_far_west_makes_the_origin_a_day_older():
+    night = newest_due_night(
+        Settings(timezone="Europe/Amsterdam"),
+        {"Europe/Amsterdam": 1, "America/Los_Angeles": 2},
+        at("2026-06-09 12:00"),
+    )
+    assert night.origin_on == date(2026, 6, 7)
