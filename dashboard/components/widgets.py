@@ -16,12 +16,12 @@ DAY_FORMAT = "ddd D MMM YYYY"
 ALL_CITIES, UNKNOWN_CITY = "All cities", "unknown city"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
 """Noun of an option whose URL parameter is none."""
-LAST = "last chosen "
+SESSION_PREFIX = "last chosen "
 """Begins the keys under which a session keeps its choices from page to page."""
 
 
 def chart(
-    draw: Callable[[pd.DataFrame], Chart],
+    make_chart: Callable[[pd.DataFrame], Chart],
     rows: pd.DataFrame,
     sentence: str,
     make_table: Callable[[], pd.DataFrame],
@@ -29,10 +29,10 @@ def chart(
 ) -> None:
     """Shows a chart with its caption, and a table to view and to download under a name.
 
-    `draw` is a function of `charts`; the name is unique per chart.
+    `make_chart` is a function of `charts`; the name is unique per chart.
     """
     st.caption(sentence)
-    _draw(draw, rows, sentence, name)
+    _draw_chart(make_chart, rows, sentence, name)
     data_expander(make_table, name)
 
 
@@ -40,14 +40,14 @@ def chart(
 @st.cache_data(
     max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
 )
-def _draw(
-    _draw: Callable[[pd.DataFrame], Chart],
+def _draw_chart(
+    _make_chart: Callable[[pd.DataFrame], Chart],
     rows: pd.DataFrame,
     alt: str,
     name: str,  # noqa: ARG001 - keys the cache
 ) -> None:
     """Draws a chart, cached by rows and name because Altair is slow."""
-    st.altair_chart(charts.legible(_draw(rows)), width="stretch", alt=alt)
+    st.altair_chart(charts.legible(_make_chart(rows)), width="stretch", alt=alt)
 
 
 def data_expander(make_table: Callable[[], pd.DataFrame], name: str) -> None:
@@ -121,11 +121,11 @@ def small_table(
 
 def choose_depot(labels: Mapping[str, str]) -> str:
     """The box of the depots; the session's last depot where the URL names none."""
-    last = st.session_state.get(f"{LAST}depot", "")
+    last = st.session_state.get(f"{SESSION_PREFIX}depot", "")
     if "depot" not in st.query_params and last in labels:
         st.query_params["depot"] = last
     depot = choose_from_url("Depot", "depot", labels)
-    st.session_state[f"{LAST}depot"] = depot
+    st.session_state[f"{SESSION_PREFIX}depot"] = depot
     return depot
 
 
@@ -159,7 +159,7 @@ def choose_from_url(
     def write_url() -> None:
         if st.session_state[widget] is None:
             st.query_params.pop(name, None)
-            st.session_state.pop(f"{LAST}{name}", None)
+            st.session_state.pop(f"{SESSION_PREFIX}{name}", None)
         else:
             st.query_params[name] = st.session_state[widget]
 
@@ -212,15 +212,15 @@ def choose_city(cities: Sequence[str]) -> str:
         empty_state(
             f"There is no city “{unknown}”. Shown instead: {formatting.escape_markdown(city)}."
         )
-    st.session_state[f"{LAST}city"] = city
-    st.session_state[f"{LAST}city page"] = st.context.url
+    st.session_state[f"{SESSION_PREFIX}city"] = city
+    st.session_state[f"{SESSION_PREFIX}city page"] = st.context.url
     return "" if city == ALL_CITIES else city
 
 
 def _carry_city_over(cities: Sequence[str]) -> None:
     """Chooses the last city of another page, once on coming from there."""
-    last = st.session_state.get(f"{LAST}city", "")
-    is_new_page = st.session_state.get(f"{LAST}city page") != st.context.url
+    last = st.session_state.get(f"{SESSION_PREFIX}city", "")
+    is_new_page = st.session_state.get(f"{SESSION_PREFIX}city page") != st.context.url
     if is_new_page and last in cities:
         # The pills write their parameter only when they are clicked.
         st.session_state["city"] = last
@@ -229,7 +229,7 @@ def _carry_city_over(cities: Sequence[str]) -> None:
 
 def _keep_city() -> None:
     st.session_state.pop(UNKNOWN_CITY, None)
-    st.session_state[f"{LAST}city"] = st.session_state["city"]
+    st.session_state[f"{SESSION_PREFIX}city"] = st.session_state["city"]
 
 
 def score_kind_notice(live: bool) -> None:

@@ -22,8 +22,8 @@ from pipelines.nightly import steps
 from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext, Step
 from pipelines.runs.ledger import Run
-from pipelines.store import demo as store
 from pipelines.store import forecasts, models, runs
+from pipelines.store.demo import add_overrides, may_plan
 from pipelines.training import train
 
 FAILED_DAYS_AGO, REJECTED_DAYS_AGO = 2, 5
@@ -138,7 +138,7 @@ def _missing_model(demo: DemoContext) -> Iterator[None]:
 def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
     """Saves the planners' overrides of a day ahead, if this user may save overrides."""
     with demo.engine.begin() as connection:
-        if not (events and store.may_plan(connection)):
+        if not (events and may_plan(connection)):
             return
         champion = models.champion(connection)
         assert champion is not None, "the night has forecast with it"
@@ -157,4 +157,4 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
                     "target_on": str(target_on),
                     "orders": ROUNDED_TO * round(expected / ROUNDED_TO),
                 }
-                store.add_overrides(connection, [change], event.reason, event.planner)
+                add_overrides(connection, [change], event.reason, event.planner)

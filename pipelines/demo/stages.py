@@ -20,10 +20,13 @@ from pipelines.demo.fleet import invent
 from pipelines.ingest import FileOptions, LoadProgress, ingest
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
-from pipelines.store import demo as store
-from pipelines.store import depots as depot_store
-from pipelines.store import forecasts, models
-from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
+from pipelines.store import depots, forecasts, models
+from pipelines.store.demo import (
+    DemoFleet,
+    move_times,
+    read_demo_fleet,
+    record_demo_fleet,
+)
 from pipelines.store.ingest import now
 from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
@@ -95,7 +98,7 @@ class DemoContext:
             yield
         finally:
             with self.engine.begin() as connection:
-                store.move_times(connection, began, at - began)
+                move_times(connection, began, at - began)
 
 
 def write_fleet(demo: DemoContext, advance: Advance) -> str:
@@ -201,7 +204,7 @@ def _claim_database(demo: DemoContext) -> None:
                 "This database holds a fleet invented with other options. Give the same, "
                 "or set HARBOR_HOME to a new place."
             )
-        if depot_ids := depot_store.depot_ids(connection):
+        if depot_ids := depots.depot_ids(connection):
             raise BadInputError(
                 f"This database holds {len(depot_ids)} depots that are not invented, such as "
                 f"{min(depot_ids)}; the demonstration would mix with them. Set HARBOR_HOME to "

@@ -15,8 +15,7 @@ from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
 from pipelines.runs.locks import is_free
 from pipelines.scheduling.schedule import LEADER_LOCK
 from pipelines.settings import Settings
-from pipelines.store import accuracy, demand, late_depots
-from pipelines.store import monitoring as store
+from pipelines.store import accuracy, demand, late_depots, monitoring
 from pipelines.store.monitoring import Sample, sample
 
 COMPILE_CACHE_PERIOD = timedelta(days=30)
@@ -113,18 +112,20 @@ def current_samples(
     zones = demand.zones(connection)
     due_on = settings.due_on(now, zones)
     since = now - COMPILE_CACHE_PERIOD
-    yield from store.read_samples(connection, store.OVERVIEW, due_on=due_on)
-    yield from store.read_samples(connection, store.STEPS)
-    yield from store.run_samples(connection)
-    yield from store.read_samples(connection, store.COMPILE_CACHE, since=since)
-    yield from store.read_samples(connection, store.CHAMPION)
+    yield from monitoring.read_samples(connection, monitoring.OVERVIEW, due_on=due_on)
+    yield from monitoring.read_samples(connection, monitoring.STEPS)
+    yield from monitoring.run_samples(connection)
+    yield from monitoring.read_samples(
+        connection, monitoring.COMPILE_CACHE, since=since
+    )
+    yield from monitoring.read_samples(connection, monitoring.CHAMPION)
     yield sample("scheduler_is_leader", not is_free(connection, LEADER_LOCK))
 
     night = newest_due_night(settings, zones, now)
-    first_at = store.first_night_at(connection)
+    first_at = monitoring.first_night_at(connection)
     if first_at is None or night.starts_at < first_at:
         return
-    ready_at = store.forecast_ready_at(connection, night.origin_on)
+    ready_at = monitoring.forecast_ready_at(connection, night.origin_on)
     is_on_time = ready_at is not None and ready_at <= night.ready_by
     yield sample("forecast_ready", ready_at is not None)
     yield sample("last_nightly_on_time", is_on_time)
@@ -171,7 +172,7 @@ def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
 
     Depots are late that lack `due_on`, the newest day whose orders should be there by now.
     """
-    yield from store.read_samples(connection, store.ROWS)
+    yield from monitoring.read_samples(connection, monitoring.ROWS)
     late = sum(city.late for city in late_depots.by_city(connection, due_on))
     yield sample("depots_late", late)
     oldest_on = late_depots.oldest_day(connection, due_on)

@@ -15,8 +15,7 @@ import structlog
 
 from forecaster.errors import ConfigError
 from pipelines.settings import Settings
-from pipelines.store import monitoring as store
-from pipelines.store.monitoring import EndedNight
+from pipelines.store.monitoring import EndedNight, newest_night
 
 log = structlog.get_logger()
 
@@ -119,8 +118,8 @@ class Notifier:
         if not self.channels or (self._retry_at is not None and now < self._retry_at):
             return
         with engine.connect() as connection:
-            done = store.newest_night(connection, "done")
-            failed = store.newest_night(connection, "failed")
+            done = newest_night(connection, "done")
+            failed = newest_night(connection, "failed")
         last_was_failure = bool(self._sent) and self._sent[-1].is_failure
         notification = due_notification(done, failed, last_was_failure)
         if notification is None or notification.key in {

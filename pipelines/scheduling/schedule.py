@@ -27,8 +27,7 @@ from pipelines.demand import feed_freshness
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.locks import LostRunError, is_held, try_lock
 from pipelines.settings import Settings
-from pipelines.store import demand as demand_store
-from pipelines.store import runs
+from pipelines.store import demand, runs
 
 log = structlog.get_logger()
 
@@ -76,14 +75,14 @@ def has_leader(engine: sa.Engine) -> bool:
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
     """The origin of the nightly run that starts at an hour: see `Settings.origin_of`."""
     with engine.connect() as connection:
-        return settings.origin_of(hour, demand_store.zones(connection))
+        return settings.origin_of(hour, demand.zones(connection))
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
     """The origin of the newest night that was due, if it is not done."""
     hour = settings.last_night(now)
     with snapshot(engine) as connection:
-        origin = settings.origin_of(hour, demand_store.zones(connection))
+        origin = settings.origin_of(hour, demand.zones(connection))
         nights = runs.recorded_nights(connection)
     if nights.first_origin is None and now - hour > GRACE_PERIOD:
         return None
