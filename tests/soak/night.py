@@ -3,8 +3,6 @@
 `python -m tests.soak.night NIGHT [POINT]` stops at a point, as `tests.pipelines.faults.victim`.
 """
 
-import os
-import subprocess
 import sys
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -18,11 +16,10 @@ from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.settings import Settings
 from pipelines.training import train
-from tests.pipelines.faults.faults import Victim
+from tests.pipelines.faults.faults import Victim, start_module
 from tests.pipelines.faults.victim import CHECKPOINT, mid_checkpoint
 from tests.soak.inbox_files import origin_of
 
-ROOT = Path(__file__).parents[2]
 HOUR = time(4, 30, tzinfo=UTC)
 IN_TRAINING = "in training"
 
@@ -43,18 +40,7 @@ def run_here(
 
 def start(home: Path, url: str, night: int, *point: str) -> Victim:
     """Starts a night in a process of its own."""
-    environment = {
-        **os.environ,
-        "HARBOR_HOME": str(home),
-        "HARBOR_DATABASE_URL": url,
-        "HARBOR_SETTLE_SECONDS": "0",
-    }
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.soak.night", str(night), *point],
-        cwd=ROOT, env=environment, text=True, **pipes,
-    )  # fmt: skip
-    return Victim(process, url)
+    return start_module("tests.soak.night", home, url, str(night), *point)
 
 
 def small_recipe(*_: Any, **__: Any) -> Any:

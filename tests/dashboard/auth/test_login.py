@@ -217,11 +217,20 @@ def test_nothing_is_shown_before_the_login(guarded, open_page):
         assert "Greenwich" not in page_text(app)
 
 
+@pytest.fixture
+def log_in(guarded, monkeypatch):
+    """Logs a user in for an hour, with the provider's claims."""
+
+    def admit(**claims):
+        claims |= {"exp": datetime.now(UTC).timestamp() + 3600}
+        monkeypatch.setattr("dashboard.auth.session.claims", lambda: claims)
+
+    return admit
+
+
 @pytest.mark.db
-def test_nothing_is_shown_to_a_refused_user(guarded, open_page, monkeypatch):
-    expires_at = datetime.now(UTC).timestamp() + 3600
-    stranger = {"email": "eve@example.com", "exp": expires_at}
-    monkeypatch.setattr("dashboard.auth.session.claims", lambda: stranger)
+def test_nothing_is_shown_to_a_refused_user(log_in, open_page):
+    log_in(email="eve@example.com")
     app = open_page("days_ahead")
     assert_no_traceback(app)
     assert "not among those" in app.error[0].value
@@ -229,10 +238,8 @@ def test_nothing_is_shown_to_a_refused_user(guarded, open_page, monkeypatch):
 
 
 @pytest.mark.db
-def test_an_override_bears_the_name_from_the_login(guarded, open_page, monkeypatch):
-    expires_at = datetime.now(UTC).timestamp() + 3600
-    anna = {"email": "anna@example.com", "name": "Anna", "exp": expires_at} | VERIFIED
-    monkeypatch.setattr("dashboard.auth.session.claims", lambda: anna)
+def test_an_override_bears_the_name_from_the_login(log_in, open_page):
+    log_in(email="anna@example.com", name="Anna", **VERIFIED)
     app = city_page(open_page, "London")
     assert_no_traceback(app)
     assert "Your name" not in [box.label for box in app.text_input]

@@ -68,6 +68,11 @@ class Victim:
 
 def start(point: str, home: Path, url: str | None, *arguments: str) -> Victim:
     """Starts `harbor` with a point in it; without a URL on the home's own database."""
+    return start_module("tests.pipelines.faults.victim", home, url, point, *arguments)
+
+
+def start_module(module: str, home: Path, url: str | None, *arguments: str) -> Victim:
+    """Starts a module that may stop at a point."""
     environment = {
         **os.environ,
         "HARBOR_HOME": str(home),
@@ -79,7 +84,7 @@ def start(point: str, home: Path, url: str | None, *arguments: str) -> Victim:
         environment["HARBOR_DATABASE_URL"] = url
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.pipelines.faults.victim", point, *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT, env=environment, text=True, **pipes,
     )  # fmt: skip
     return Victim(process, url or "")
