@@ -176,6 +176,9 @@ def scored_day(*rows):
             "0 orders, forecast 80 (–). Furthest off: Barking, 0 orders, forecast 80.",
             id="without an order, so without a percentage",
         ),
+        pytest.param(
+            [("Barking", 100.0, 100.0)], "100 orders, forecast 100 (0 %).", id="exact"
+        ),
     ],
 )
 def test_yesterday_is_compared_with_its_forecast(depots, expected):
