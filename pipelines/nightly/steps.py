@@ -7,7 +7,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 import structlog
 
-from forecaster.errors import NothingToDoError
+from forecaster.errors import NothingToDoError, TrainingError
 from pipelines.demand import counting, order_pruning
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecast_module
@@ -15,12 +15,15 @@ from pipelines.forecasting import forecast_pruning, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.store import runs
+from pipelines.store import models, runs
 from pipelines.training import artefact_pruning, cleanup, promotion
 from pipelines.training import train as train_module
 from pipelines.training.train import FitReporter
 
 log = structlog.get_logger()
+
+MAX_NIGHTS_ENDED_IN_TRAINING = 2
+"""One fewer than the scheduler's attempts, so that its last one brings a forecast."""
 
 
 @dataclass
@@ -106,15 +109,28 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 
 
 def train(context: NightlyContext, run: Run) -> None:
-    """Trains a challenger through the origin, unless an interrupted run already has."""
+    """Trains a challenger through the origin, unless an interrupted run already has.
+
+    Raises:
+      TrainingError: nights of the origin have ended while they trained, as where memory or
+        time does not suffice, and this one is left to the champion.
+    """
     with run.engine.connect() as connection:
         previous = runs.training_without_new_data(connection, context.day)
+        ended = runs.nights_ended_in_training(connection, context.day)
+        has_champion = models.champion(connection) is not None
     if previous is not None:
         run.metrics |= {
             "model": previous.model,
             "by_run": previous.run_id,
         }
         return
+    if len(ended) >= MAX_NIGHTS_ENDED_IN_TRAINING and has_champion:
+        raise TrainingError(
+            f"The night of {context.day} ended {len(ended)} times while it trained (runs "
+            f"{', '.join(map(str, ended))}), so this one leaves the training out. See 'harbor "
+            f"runs show {ended[-1]}'; the next one tries again."
+        )
     cleanup.clean_up(run.engine, context.settings)
     recipe = train_module.build_recipe(context.settings)
     train_module.train(

@@ -43,6 +43,18 @@ where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NE
 order by t.run_id desc limit 1
 """
 
+# Since the last night of the origin that came to its forecast.
+NIGHTS_ENDED_IN_TRAINING = """
+select n.run_id from runs n
+where n.step = 'nightly' and n.origin_on = :origin and n.state = 'failed'
+  and exists (select from runs t where t.parent_id = n.run_id and t.step = 'train')
+  and not exists (select from runs later join runs f on f.parent_id = later.run_id
+                  where later.step = 'nightly' and later.origin_on = :origin
+                    and later.run_id >= n.run_id and f.step = 'forecast')
+  and not exists (select from runs p where p.parent_id = n.run_id and p.step = 'promote')
+order by n.run_id
+"""
+
 
 def begin_run(
     connection: sa.Connection,
@@ -173,6 +185,12 @@ def training_without_new_data(
     rows = connection.execute(sa.text(TRAINING_WITHOUT_NEW_DATA), {"origin": origin})
     row = rows.first()
     return None if row is None else NightlyTraining(*row)
+
+
+def nights_ended_in_training(connection: sa.Connection, origin: date) -> list[int]:
+    """Ids of an origin's newest nightly runs that ended while they trained, one after the other."""
+    rows = connection.execute(sa.text(NIGHTS_ENDED_IN_TRAINING), {"origin": origin})
+    return [row.run_id for row in rows]
 
 
 def newest_night(

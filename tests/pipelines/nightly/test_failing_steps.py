@@ -13,6 +13,7 @@ from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import STEPS, NightlyContext
 from pipelines.schema import daily_counts, forecasts, runs
 from pipelines.settings import Settings
+from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import START, add_champion, add_fleet
 
@@ -133,6 +134,28 @@ def test_a_failure_is_told_also_where_there_is_nothing_to_do(fleet, night, fail)
         run_nightly(night())
     assert f"(run {done['run_id']})" in str(told.value)
     assert "There is no new forecast" not in str(told.value)
+
+
+def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
+    fleet, night, monkeypatch
+):
+    """As where memory does not suffice: the third attempt of the scheduler is its last."""
+    whole = train_module.train
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_module, "train", killed)
+    for _ in range(steps.MAX_NIGHTS_ENDED_IN_TRAINING):
+        with pytest.raises(KeyboardInterrupt):
+            run_nightly(night())
+    assert live_rows(fleet) == 0
+    with pytest.raises(NightlyError, match=r"ended 2 times while it trained \(runs"):
+        run_nightly(night())
+    assert live_rows(fleet) == 2 * 7
+    # There is a forecast now, so the next night may try again.
+    monkeypatch.setattr(train_module, "train", whole)
+    assert "model" in run_nightly(night())["steps"]["train"]
 
 
 def test_holidays_that_cannot_be_looked_up_do_not_cost_the_counts(
