@@ -14,7 +14,6 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.live import Live
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -158,17 +157,6 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-@contextmanager
-def live_status(text: str) -> Iterator[Callable[[str], None]]:
-    """Shows a status line below the output until the block ends; yields its setter.
-
-    Args:
-      text: The first status.
-    """
-    with Live(plain(text), console=stderr_console, transient=True) as live:
-        yield lambda replacement: live.update(plain(replacement))
 
 
 class _Label(ProgressColumn):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.choices import SCORE_SEGMENTS
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_result, show_table
 from pipelines.cli.context import AsJson, open_context
@@ -16,6 +15,8 @@ from pipelines.cli.train import coverage_percent, show_scores
 if TYPE_CHECKING:
     from pipelines.store.models import Model
 
+# Keys of `accuracy.SEGMENTS`, whose module would import the database for a help text.
+SCORE_SEGMENTS = ("depot", "city", "horizon", "model")
 app = CommandGroup("models", "Which model is served, and why.")
 
 

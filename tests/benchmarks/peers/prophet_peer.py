@@ -17,7 +17,6 @@ from prophet import Prophet
 from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
-from tests.benchmarks.peers.filled import calendar_columns
 
 TUNING_DEPOTS = 16
 TUNING_ORIGIN = 28
@@ -130,3 +129,15 @@ def _forecast_depot(task: Task) -> np.ndarray:
     predicted = model.predict(ahead)
     value = predicted[["yhat_lower", "yhat", "yhat_upper"]].to_numpy().T
     return as_orders(value) if log else np.maximum(value, 0.0)
+
+
+def calendar_columns(panel: Panel, depot: int) -> pd.DataFrame:
+    """Holidays and events of a depot's days, days ahead included, as 0.0 and 1.0.
+
+    Kinds that fell on fewer than two of the panel's days teach nothing and are left out.
+    """
+    calendar = panel.calendar
+    active_tk = calendar.active_gtk[calendar.group_d[depot]]
+    often_k = active_tk[: panel.n_steps].sum(axis=0) >= 2
+    names = [f"kind_{k}" for k in np.flatnonzero(often_k)]
+    return pd.DataFrame(active_tk[:, often_k].astype(float), columns=names)

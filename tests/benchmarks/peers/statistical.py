@@ -17,7 +17,6 @@ from statsforecast.models import AutoETS, DynamicOptimizedTheta
 from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
-from tests.benchmarks.peers.filled import filled_counts
 
 SEASON = 7
 LEVEL = 80
@@ -128,3 +127,24 @@ def _long(panel: Panel, choice: Choice, few_d: np.ndarray | None) -> pd.DataFram
         # One axis of integer days for all depots; it ends on the panel's last day.
         frames.append(pd.DataFrame({"unique_id": depot, "ds": steps, "y": value_t}))
     return pd.concat(frames)
+
+
+def filled_counts(panel: Panel) -> np.ndarray:
+    """Orders per day, [D, T], from each depot's first observed day on; NaN before it.
+
+    A day that is closed or not observed takes the median of the four same weekdays
+    before it, else of those after it, else the depot's median.
+    """
+    return np.stack([_filled(row_t) for row_t in panel.demand_dt.astype(float)])
+
+
+def _filled(row_t: np.ndarray) -> np.ndarray:
+    known = np.flatnonzero(np.isfinite(row_t))
+    if not len(known):
+        return np.zeros_like(row_t)
+    row = pd.Series(row_t[known[0] :])
+    for weeks in ((7, 14, 21, 28), (-7, -14, -21, -28)):
+        near = pd.concat([row.shift(days) for days in weeks], axis=1)
+        row = row.fillna(near.median(axis=1))
+    whole = row.fillna(row.median()).to_numpy()
+    return np.concatenate([np.full(known[0], np.nan), whole])

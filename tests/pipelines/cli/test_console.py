@@ -80,12 +80,10 @@ def test_a_sentence_may_have_several_lines(terminal):
 
 
 @pytest.mark.parametrize(("value", "expected"), HOSTILE)
-def test_so_is_what_a_bar_and_a_status_line_say(terminal, value, expected):
+def test_so_is_what_a_progress_bar_says(terminal, value, expected):
     with console.progress(value, 1):
         pass
-    with console.live_status(value) as update:
-        update(f"then {value}")
-    assert terminal.getvalue().count(expected) >= 3
+    assert expected in terminal.getvalue()
 
 
 @pytest.mark.parametrize(("value", "expected"), HOSTILE)

@@ -10,7 +10,9 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from typer.testing import CliRunner
 
-from pipelines.cli import app, choices
+from pipelines.cli import app
+from pipelines.cli.backtest import NAIVE_FORECASTS
+from pipelines.cli.models import SCORE_SEGMENTS
 from pipelines.database import schema_version
 from pipelines.settings import CHECKOUT
 from pipelines.store import accuracy, models
@@ -116,8 +118,8 @@ def test_completion_can_be_installed():
 
 
 def test_help_names_the_choices_that_the_work_has():
-    assert choices.BACKTEST_NAIVE_FORECASTS == backtesting.NAIVE_FORECASTS
-    assert tuple(accuracy.SEGMENTS) == choices.SCORE_SEGMENTS
+    assert NAIVE_FORECASTS == backtesting.NAIVE_FORECASTS
+    assert tuple(accuracy.SEGMENTS) == SCORE_SEGMENTS
 
 
 @pytest.mark.db
