@@ -150,6 +150,7 @@ class _Backfill:
         self.first_run_id = self.first_run_id or run.run_id
         self.failures = []
         is_ended = self._forecast(run)
+        # Those of groups that failed wait, too.
         is_stopped = self.callbacks.must_stop() and self.result.n_waiting > 0
         if is_ended and not is_stopped:
             with self._step(run, "score", "The scoring") as step:
@@ -160,9 +161,9 @@ class _Backfill:
         if result.n_waiting:
             run.metrics["waiting"] = result.n_waiting
         if is_ended and self.failures:
+            others = "It was stopped" if is_stopped else "What else was due is done"
             raise BackfillError(
-                f"{' '.join(self.failures)} What else was due is done; the same command "
-                "tries the rest again."
+                f"{' '.join(self.failures)} {others}; the same command tries the rest again."
             )
         if is_ended and not (result.n_waiting or result.n_forecast or result.scored):
             raise NothingToDoError(_nothing_to_do(result.origins))

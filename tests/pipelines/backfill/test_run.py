@@ -215,7 +215,9 @@ def test_a_group_that_fails_does_not_stop_the_others_and_is_tried_again(
     said = str(error.value)
     assert f"Forecasting from {days_before(8)}, {days_before(7)} failed: " in said
     assert f"{late}.npz is not there" in said
-    assert said.endswith("the same command tries the rest again.")
+    assert said.endswith(
+        "What else was due is done; the same command tries the rest again."
+    )
     assert count(fleet, forecasts, forecasts.c.model_version == early) == 2 * 21
     assert [row[:2] for row in ledger(fleet)] == [
         ("backfill", "failed"), ("hindcast", "done"), ("hindcast", "failed"),
@@ -223,6 +225,16 @@ def test_a_group_that_fails_does_not_stop_the_others_and_is_tried_again(
     ]  # fmt: skip
     path.write_bytes(whole)
     assert backfill(fleet, settings, 10, 7).n_forecast == 2
+
+
+def test_a_failure_before_a_stop_does_not_say_that_the_rest_is_done(
+    fleet, settings, model
+):
+    (settings.artefacts / f"{model}.npz").unlink()
+    looks = iter([False, True, True, True])
+    callbacks = ProgressCallbacks(must_stop=lambda: next(looks))
+    with pytest.raises(BackfillError, match="It was stopped; the same command tries"):
+        backfill(fleet, settings, 12, 5, callbacks=callbacks)
 
 
 def test_a_training_comes_first_and_its_model_serves_every_later_origin(
