@@ -51,11 +51,12 @@ def brief_html(freshness: Freshness, today: date) -> str:
 @st.cache_data(max_entries=64, show_spinner=False)
 def figures_and_grid(
     city: str, order: str, freshness: Freshness
-) -> tuple[Figures, str]:
-    """Key figures and grid of a city, or of all (''), in a sort order."""
+) -> tuple[Figures, str, str]:
+    """Key figures, grid and note on totals of a city, or of all (''), in a sort order."""
     depots = ranked(city, order, freshness)
     names = day_names(city, freshness, with_cities=False)
-    return summaries.fleet_figures(depots), html_grids.fleet_grid(depots, names)
+    grid = html_grids.fleet_grid(depots, names)
+    return summaries.fleet_figures(depots), grid, summaries.totals_note(depots)
 
 
 def day_names(

@@ -57,15 +57,16 @@ def by_city(
     """The plan's totals by city and day.
 
     Returns:
-      city, target_on, point (planned orders), model_point, allocated, drivers, undelivered,
+      city, target_on, point (the planned total), model_point (the model's), allocated, drivers, undelivered,
       needed_pooled (vans with which all orders of the city are carried at its service level,
       if they may be moved between its depots), delivery_probability (the probability of that
       with the city's vans; NaN if these are not known), vans (of the city; NaN if not known),
       spare (vans beyond those allocated; NaN if not known), short (vans needed, pooled,
       beyond the city's). By city and day.
     """
-    columns = ["point", "model_point", "allocated", "drivers", "undelivered"]
+    columns = ["part", "model_part", "allocated", "drivers", "undelivered"]
     days = plan.groupby(["city", "target_on"], as_index=False)[columns].sum()
+    days = days.rename(columns={"part": "point", "model_part": "model_point"})
     vans = days["city"].map({name: each.vans for name, each in settings.items()})
     needs = pd.DataFrame(
         _needs(plan, settings, bands), columns=["needed_pooled", "delivery_probability"]
@@ -102,8 +103,8 @@ def _need(
     """
     p10_r, p50_r, p90_r = (day[name].to_numpy(float) for name in QUANTILES)
     if band is not None:
-        model = day["model_p50"].sum()
-        ratio = p50_r.sum() / model if model > 0 else 1.0
+        model = day["model_part"].sum()
+        ratio = day["part"].sum() / model if model > 0 else 1.0
         band = (band[0] * ratio, band[1] * ratio)
     case_rs = scenarios.sample_orders(p10_r, p50_r, p90_r, band)
     needed = scenarios.vans_needed(case_rs, city.orders_per_van, city.service_level)
@@ -135,10 +136,15 @@ def with_changes(
     ratio_r = np.divide(
         number_r, median_r, out=np.full_like(number_r, np.nan), where=median_r > 0
     )
+    is_models = number_r == week["model_point"].to_numpy(float)
     # The model's own point, for which `pipelines.schema.planned_orders` moves no quantile.
-    ratio_r[number_r == week["model_point"].to_numpy(float)] = 1.0
+    ratio_r[is_models] = 1.0
     is_new = ~np.isnan(number_r)
-    moved = {"point": np.where(is_new, number_r, week["point"])}
+    part_r = np.where(is_models, week["model_part"], number_r)
+    moved = {
+        "point": np.where(is_new, number_r, week["point"]),
+        "part": np.where(is_new, part_r, week["part"]),
+    }
     for name in QUANTILES:
         scaled_r = week[f"model_{name}"].to_numpy(float) * ratio_r
         shifted_r = np.where(np.isnan(ratio_r), number_r, scaled_r)

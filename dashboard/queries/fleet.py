@@ -18,11 +18,11 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     """Orders per day of a city, or of all ('').
 
     Returns:
-      day_on, actual (NaN for days ahead, and where no depot's count is known), point (sum
-      of the depots' planned numbers; NaN for days past), p10 and p90 (80 % band of the
-      total, moved with planners' numbers; NaN where it was not forecast), model_point (sum
-      of the model's numbers), missing (open depots without a count): a row for each of the
-      21 days up to the origin and of the days forecast.
+      day_on, actual (NaN for days ahead, and where no depot's count is known), point (the
+      planned total, see `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for days past),
+      p10 and p90 (its 80 % band, moved with planners' numbers; NaN where it was not
+      forecast), model_point (the total by the model), missing (open depots without a count):
+      a row for each of the 21 days up to the origin and of the days forecast.
     """
     return read(
         sql.DAILY_TOTALS,
@@ -45,7 +45,8 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
       demand), is_late (that is overdue), is_silent (open, but no demand for a fortnight),
       target_on, point (planned: the planner's number where there is one, else the model's),
       p10, p50, p90 (moved with it; vans are planned from these), basis ('model', 'cold_start',
-      'closed'), model_p10, model_p50, model_p90, model_point (the model's own), week_before
+      'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part and
+      model_part (of a planned total, and of the model's), week_before
       (orders seven days earlier; NaN if not known, or closed on either day), change (fraction
       by which the depot's planned days differ from those), point_before (previous forecast of
       the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
@@ -57,7 +58,7 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
         sql.FLEET_WEEK,
         numbers=[
             "vans", "p10", "p50", "p90", "point", "model_p10", "model_p50", "model_p90",
-            "model_point", "override_id", "week_before", "change", "point_before", "revised",
+            "model_point", "part", "model_part", "override_id", "week_before", "change", "point_before", "revised",
         ],
         days=["last_on", "target_on", "before_on"],
         as_of=freshness.newest,
@@ -107,11 +108,12 @@ def last_day(freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       depot_id, name, city, actual (orders; NaN where none are known yet), point (orders; NaN
-      where the depot had no live forecast), is_expected (forecast, and open).
+      where the depot had no live forecast), part (of the total forecast), is_expected
+      (forecast, and open).
     """
     return read(
         sql.FORECAST_OF_DAY,
-        numbers=["actual", "point"],
+        numbers=["actual", "point", "part"],
         day=freshness.last_on,
         since=freshness.last_on,
     )

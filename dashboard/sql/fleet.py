@@ -11,7 +11,10 @@ from dashboard.sql.shared import (
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.planned_orders import PLANNED_FORECASTS
+from pipelines.schema.planned_orders import (
+    PLANNED_PARTS,
+    TOTAL_LEVELS,
+)
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 # `shown` is the newest origin's forecast: the champion's, else a live one, else the newest.
@@ -58,7 +61,7 @@ order by city, name, depot_id
 """
 
 # A depot is missing on a day on which it was open, since its first count, without one. The
-# band holds the point; it is null where the total was not forecast, unlike least and greatest.
+# band is null where the total was not forecast.
 DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
     select d.*, first_count.first_on
@@ -74,15 +77,13 @@ with closures as ({CLOSURES}), scope as (
     where g.day_on <= :origin
     group by g.day_on
 ), ahead as (
-    select target_on as day_on, sum(point) as point, sum(model_point) as model_point,
-           coalesce(sum(point) / nullif(sum(model_point), 0), 1) as ratio
-    from ({PLANNED_FORECASTS}) planned join scope using (depot_id)
+    select target_on as day_on, sum(part) as point, sum(model_part) as model_point,
+           coalesce(sum(part) / nullif(sum(model_part), 0), 1) as ratio
+    from ({PLANNED_PARTS}) planned join scope using (depot_id)
     where target_on <= :until
     group by target_on
 )
-select day_on, actual, ahead.point,
-       ratio * case when model_point < t.p10 then model_point else t.p10 end as p10,
-       ratio * case when model_point > t.p90 then model_point else t.p90 end as p90,
+select day_on, actual, ahead.point, ratio * t.p10 as p10, ratio * t.p90 as p90,
        ahead.model_point, coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
 left join forecast_totals t
@@ -115,8 +116,13 @@ order by day_on, is_holiday desc, what, city
 # depot that was forecast and open is expected, also without a count.
 FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
-    select distinct on (s.depot_id) s.depot_id, s.point
+    select distinct on (s.depot_id) s.depot_id, s.point,
+           coalesce(level, 1) * s.p50 as part
     from scores s join forecasts f using (depot_id, origin_on, target_on, model_version)
+    join depots d using (depot_id)
+    left join ({TOTAL_LEVELS}) total
+      on (total.city, total.origin_on, total.target_on, total.model_version)
+       = (d.city, s.origin_on, s.target_on, s.model_version)
     where s.target_on = :day and s.is_live
     order by s.depot_id, s.origin_on desc, f.made_at desc
 ), expected as (
@@ -128,7 +134,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
     select depot_id, orders from demand_versions
     where service_on = :day and superseded_at is null and orders is not null
 )
-select depot_id, n.name, n.city, v.orders as actual, s.point,
+select depot_id, n.name, n.city, v.orders as actual, s.point, s.part,
        e.depot_id is not null as is_expected
 from counted v full join expected e using (depot_id) join names n using (depot_id)
 left join last_scores s using (depot_id)
@@ -156,13 +162,13 @@ with closures as ({CLOSURES}), before as (
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
-           f.model_p90, f.model_point, f.override_id,
+           f.model_p90, f.model_point, f.part, f.model_part, f.override_id,
            f.is_set, f.override_reason, f.made_by, f.overruled_by,
            case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
                 then b.orders end as week_before,
            previous.point as point_before, (select origin_on from before) as before_on
     from active a
-    join ({PLANNED_FORECASTS}) f on f.depot_id = a.depot_id and f.target_on <= :until
+    join ({PLANNED_PARTS}) f on f.depot_id = a.depot_id and f.target_on <= :until
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null

@@ -144,8 +144,8 @@ def _city(city: str, depots: pd.DataFrame, limit: int, notice: str) -> list[str]
 
 
 def _city_totals(name: str, depots: pd.DataFrame) -> str:
-    """Sums of the depots' planned numbers, by day."""
-    totals = depots.groupby("target_on")["point"].sum()
+    """The planned totals of some depots, by day."""
+    totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
     cells = [
         *(f'<td class="day">{_sum(total)}</td>' for total in totals),

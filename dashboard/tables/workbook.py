@@ -70,12 +70,13 @@ def moves(plan: pd.DataFrame) -> pd.DataFrame:
 def grid(plan: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of the plan as depots × days, with the totals of each city first.
 
-    Whole numbers, rounded after they are added up; "closed" where a depot is closed, missing
-    where it has no such day.
+    Whole numbers, rounded after they are added up (of orders, the planned total); "closed"
+    where a depot is closed, missing where it has no such day.
     """
     keys = ["city", "name", "depot_id"]
     wide = plan.pivot_table(column, keys, "target_on", aggfunc="sum")
-    totals = wide.groupby(level="city").sum()
+    summed = "part" if column == "point" else column
+    totals = plan.pivot_table(summed, "city", "target_on", aggfunc="sum")
     totals.index = pd.MultiIndex.from_tuples(
         [(city, "", "") for city in totals.index], names=keys
     )

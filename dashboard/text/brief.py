@@ -219,7 +219,7 @@ def _events(
         name = formatting.occasion_name(what, is_holiday)
         text = f"{formatting.day_range(first, last)}, {name}{_where(own, sizes)}"
         if not _is_partial(own, sizes):
-            orders = formatting.orders(rows["point"].sum())
+            orders = formatting.orders(rows["part"].sum())
             text += f": {orders} orders planned{_versus_last_week(rows)}"
         place = (
             {"city": cities[0]} if len(cities) == 1 else {"day": f"{first:%Y-%m-%d}"}

@@ -20,14 +20,15 @@ def change(days: pd.DataFrame) -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      days: With point and week_before; rows without week_before are ignored.
+      days: With part (of the planned total) and week_before; rows without week_before
+        are ignored.
 
     Returns:
       0.1 for a tenth more; NaN where no row has a week before.
     """
     comparable = days.dropna(subset=["week_before"])
     before = comparable["week_before"].sum()
-    return float(comparable["point"].sum() / before - 1) if before else math.nan
+    return float(comparable["part"].sum() / before - 1) if before else math.nan
 
 
 def first_forecast_advice(champion: str | None) -> str:
@@ -40,9 +41,28 @@ def first_forecast_advice(champion: str | None) -> str:
     )
 
 
+def totals_note(depots: pd.DataFrame) -> str:
+    """Why the depots' numbers of `queries.fleet_week` do not add up to the totals shown."""
+    days = depots.groupby(["city", "target_on"])[["point", "part"]].sum()
+    if ((days["part"] - days["point"]).abs() <= 1).all():
+        return (
+            "Totals add the exact numbers, so they can differ by a few from the sum of the "
+            "rounded ones."
+        )
+    point, total = days.sum()
+    apart = formatting.percent(abs(point / total - 1))
+    reason = (
+        f"{apart} less, because busy days rise further above a depot's number than quiet "
+        "days fall below it"
+        if point < total
+        else f"{apart} more, as the last month's sums were too high"
+    )
+    return f"A total is forecast as a whole: the depots' numbers add up to {reason}."
+
+
 def fleet_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
-    by_day = week.groupby("target_on")["point"].sum()
+    by_day = week.groupby("target_on")["part"].sum()
     difference = formatting.signed_percent(change(week))
     depots = week.drop_duplicates("depot_id")
     figures = {
@@ -203,7 +223,7 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
         if scored["is_expected"].any():
             reason = "The forecast is not scored yet."
         return f"{name}: {total} orders{_of_depots(counted, scored)}. {reason}"
-    actual, forecast = known["actual"].sum(), known["point"].sum()
+    actual, forecast = known["actual"].sum(), known["part"].sum()
     share = formatting.signed_percent(_ratio(forecast, actual), 0)
     summary = (
         f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "

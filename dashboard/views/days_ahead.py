@@ -44,7 +44,7 @@ with order_column:
         bind="query-params",
         wrap=True,
     )
-figures, grid = days_ahead.figures_and_grid(city, order, freshness)
+figures, grid, totals_note = days_ahead.figures_and_grid(city, order, freshness)
 with figures_place:
     widgets.key_figures(figures)
 st.html(grid)
@@ -55,8 +55,7 @@ if events:
 st.caption(
     f"Planned orders per day. {shade} = busier, for each depot. First in each city: "
     f"{ranking.SORT_ORDERS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
-    "Click a name for details. Totals add the exact numbers, so they can differ by a few from the "
-    "sum of the rounded ones."
+    f"Click a name for details. {totals_note}"
 )
 widgets.data_expander(
     lambda: tables.fleet_week(days_ahead.ranked(city, order, freshness)), "days-ahead"

@@ -61,8 +61,8 @@ if shortage:
     st.caption(shortage)
 st.caption(
     "Large: vans assigned; underlined: vans "
-    "short. Small: planned orders, with “set” where a planner changed them. Totals "
-    "add the exact numbers, so they can differ by a few from the sum of the rounded ones."
+    "short. Small: planned orders, with “set” where a planner changed them. "
+    f"{summaries.totals_note(plan)}"
 )
 with st.container(key="screen-only"):
     st.caption("Click a cell to change its orders.")

@@ -190,6 +190,7 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "postprocessing": artefact.postprocessing.to_json(),
         "interval_depot_ids": list(artefact.intervals.depot_ids),
         "cities": list(artefact.totals.cities),
+        "total_level": artefact.totals.level,
         "effect_kinds": list(artefact.effects.calendar.kinds),
         "effect_cities": list(artefact.effects.calendar.cities),
         "effect_depot_ids": list(artefact.effects.calendar.depot_ids),
@@ -230,7 +231,9 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
         intervals=IntervalTable(
             depot_ids=tuple(manifest["interval_depot_ids"]), **intervals
         ),
-        totals=TotalsTable(cities=tuple(manifest["cities"]), **totals),
+        totals=TotalsTable(
+            cities=tuple(manifest["cities"]), level=manifest["total_level"], **totals
+        ),
         effects=Effects(
             CalendarEffects(
                 kinds=tuple(manifest["effect_kinds"]),

@@ -86,7 +86,7 @@ def _forecast_table(
 def _total_rows(key: ForecastKey, forecast: Forecast) -> Iterator[tuple[Any, ...]]:
     """The rows of `forecast_totals`, in column order."""
     for total in forecast.totals:
-        intervals = zip(total.p10_h, total.p90_h, strict=True)
-        for step, (p10, p90) in enumerate(intervals, start=1):
+        days = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
+        for step, quantiles in enumerate(days, start=1):
             target = key.origin + timedelta(days=step)
-            yield total.city, key.origin, target, key.version, float(p10), float(p90)
+            yield total.city, key.origin, target, key.version, *map(float, quantiles)

@@ -66,8 +66,8 @@ forecasts = sa.Table(
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 
-# Intervals of the total of the fleet and of each city, which are narrower than the sums of
-# the depots' intervals; the total is the sum of the depots' points.
+# Totals of the fleet and of each city: a total has its own median, and an interval that is
+# narrower than the sum of the depots' intervals.
 forecast_totals = sa.Table(
     "forecast_totals",
     metadata,
@@ -80,7 +80,8 @@ forecast_totals = sa.Table(
     ),
     # Orders per day.
     sa.Column("p10", sa.Double, nullable=False),
+    sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
     sa.CheckConstraint("target_on > origin_on", name="future"),
-    sa.CheckConstraint("0 <= p10 and p10 <= p90", name="quantiles"),
+    sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
 )

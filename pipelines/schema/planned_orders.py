@@ -1,4 +1,8 @@
-"""The planned number of a depot's day: the planner's where there is one, else the point."""
+"""The planned numbers of depots' days and of totals.
+
+Of a day, the planner's where there is one, else the point; of a total its median, with the
+planners' numbers in it.
+"""
 
 # An override that was made before the day was closed counts no longer: closed wins. Who
 # changed a day, and why, is told only while the number counts; `overruled_by` made the number
@@ -33,3 +37,24 @@ PLANNED_FORECASTS = """
 p50 and p90: a planner's number is their median, and the model's own point moves none of them.
 model_p10, model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
 override."""
+
+TOTAL_LEVELS = """
+    select t.city, t.origin_on, t.target_on, t.model_version,
+           t.p50 / nullif(sum(f.p50), 0) as level
+    from forecast_totals t join depots d using (city)
+    join forecasts f using (depot_id, origin_on, target_on, model_version)
+    group by t.city, t.origin_on, t.target_on, t.model_version, t.p50
+"""
+"""The median of each city's total over the sum of its depots' medians."""
+
+PLANNED_PARTS = f"""
+    select planned.*, coalesce(level, 1) * model_p50 as model_part,
+           case when planned.point = model_point then coalesce(level, 1) * model_p50
+                else planned.point end as part
+    from ({PLANNED_FORECASTS}) planned join depots d using (depot_id)
+    left join ({TOTAL_LEVELS}) total
+      on (total.city, total.origin_on, total.target_on, total.model_version)
+       = (d.city, planned.origin_on, planned.target_on, planned.model_version)
+"""
+"""`PLANNED_FORECASTS` with `part`, the depot's part of a planned total, and `model_part`, that of
+the model's. The model's parts add up to the total's median; a planner's number counts as it is."""

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from pipelines.schema import forecast_totals, forecasts, scores
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
-from pipelines.schema.planned_orders import PLANNED_FORECASTS
+from pipelines.schema.planned_orders import PLANNED_FORECASTS, PLANNED_PARTS
 from pipelines.store import score_totals, scores_due
 from pipelines.store.copying import copy_rows, copy_table
 from pipelines.store.scores_due import ScoresDue
@@ -112,9 +112,8 @@ def read_totals(
     """One origin's totals of one model: the fleet, then its cities, by day.
 
     Returns:
-      city ('' for the fleet), target_on, planned (the sum of the depots' planned numbers,
-      as on the pages), point (the sum of the model's), p10 and p90 (the interval of the
-      total itself, as the model has it; at least as wide as to hold the point).
+      city ('' for the fleet), target_on, planned (the total as on the pages, with planners'
+      numbers), point (its median by the model), p10 and p90 (its interval by the model).
     """
     parameters = {"origin": origin, "model": model_version}
     rows = connection.execute(sa.text(TOTALS), parameters).mappings()
@@ -191,12 +190,11 @@ join ({PLANNED_FORECASTS}) planned using (depot_id, origin_on, target_on, model_
 order by f.depot_id, f.target_on
 """
 TOTALS = f"""
-select t.city, t.target_on, least(t.p10, sum(f.model_point)) as p10,
-       sum(f.model_point) as point, greatest(t.p90, sum(f.model_point)) as p90,
-       sum(f.point) as planned
+select t.city, t.target_on, t.p10, sum(f.model_part) as point, t.p90,
+       sum(f.part) as planned
 from forecast_totals t
 join depots d on t.city in ('', d.city)
-join ({PLANNED_FORECASTS}) f using (depot_id, origin_on, target_on, model_version)
+join ({PLANNED_PARTS}) f using (depot_id, origin_on, target_on, model_version)
 where t.origin_on = :origin and t.model_version = :model
 group by t.city, t.target_on, t.p10, t.p90
 order by t.city, t.target_on

@@ -19,4 +19,5 @@ def as_forecast(table: pd.DataFrame, **columns: object) -> pd.DataFrame:
         for name in ("p10", "p50", "p90", "point")
         if name in table
     }
+    own["model_part"] = own["part"] = own["model_point"]
     return table.assign(**own, **NO_OVERRIDE).assign(**columns)

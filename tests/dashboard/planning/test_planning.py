@@ -139,7 +139,22 @@ def test_vans_are_planned_from_the_quantiles_whatever_the_point(week, vans):
     )
     columns = ["needed_pooled", "short", "delivery_probability"]
     pd.testing.assert_frame_equal(days[columns], same_days[columns])
-    np.testing.assert_allclose(same_days["point"], 0.9 * days["point"])
+    np.testing.assert_allclose(same_days["point"], days["point"])
+
+
+@pytest.mark.parametrize(
+    ("number", "total"),
+    [
+        pytest.param(180.0, 180.0 + 149 * 1.05, id="a planner's number as it is"),
+        pytest.param(200.0, 349 * 1.05, id="the model's own"),
+    ],
+)
+def test_a_preview_has_the_total_that_the_saved_change_will_have(week, number, total):
+    parts = dict.fromkeys(("part", "model_part"), 1.05 * week["point"])
+    moved = planning.with_changes(week.assign(**parts), {("A", DAYS[1]): number})
+    days = planning.by_city(planning.make_plan(moved, london(5)), london(5), NO_BANDS)
+    assert days["point"].iloc[1] == pytest.approx(total)
+    assert days["model_point"].iloc[1] == pytest.approx(349 * 1.05)
 
 
 @pytest.mark.parametrize(

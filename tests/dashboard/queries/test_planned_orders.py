@@ -7,15 +7,21 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.components import days_ahead
 from dashboard.planning import fleet_plan
+from dashboard.tables import html_grids, workbook
+from dashboard.text import formatting, ranking
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
+from tests.dashboard.cells import Cells
 from tests.dashboard.planning.changing import cell, change
 from tests.dashboard.seed import CHAMPION, JUDGE, remade
 
 pytestmark = pytest.mark.db
 
 DEPOT, CITY = "LON-01", "London"
+MEDIAN = 2000.0
+"""Of the total of London tomorrow."""
 
 
 @pytest.fixture
@@ -43,10 +49,10 @@ def city_total(engine, seeded, day):
 
 @pytest.fixture
 def banded(seeded, write, tomorrow):
-    """The total of London is forecast, too."""
+    """The total of London is forecast, too, and its median is not the sum of the points."""
     row = {"city": CITY, "origin_on": seeded.through, "target_on": tomorrow}
-    band = {"model_version": CHAMPION, "p10": 1000.0, "p90": 3000.0}
-    write(sa.insert(schema.forecast_totals).values(**row, **band))
+    total = {"model_version": CHAMPION, "p10": 1000.0, "p50": MEDIAN, "p90": 3000.0}
+    write(sa.insert(schema.forecast_totals).values(**row, **total))
 
 
 def test_planners_change_the_live_forecast_and_not_a_later_hindcast(
@@ -66,15 +72,25 @@ def test_planners_change_the_live_forecast_and_not_a_later_hindcast(
 def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, engine):
     before = city_total(engine, seeded, tomorrow)
     model = cell(DEPOT, tomorrow).orders
+    week = queries.fleet_week(queries.freshness())
+    here = week[(week["city"] == CITY) & (week["target_on"] == pd.Timestamp(tomorrow))]
+    median = here.set_index("depot_id")["p50"]
     change(orders=4200, day=tomorrow)
     now = queries.freshness()
-    total = before["point"] - model + 4200
+    # The others keep their parts of the total's median.
+    total = 4200 + MEDIAN * (1 - median[DEPOT] / median.sum())
+    assert before["point"] == pytest.approx(MEDIAN)
     assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["point"] == 4200
     assert row_of(queries.depot_days(DEPOT, now), tomorrow)["point"] == 4200
     assert row_of(fleet_plan.plan(now), tomorrow, depot_id=DEPOT)["point"] == 4200
     for table in (queries.daily_totals(CITY, now), fleet_plan.totals(now)):
         of_city = table[table["city"] == CITY] if "city" in table else table
         assert row_of(of_city, tomorrow)["point"] == pytest.approx(total)
+    own = days_ahead.ranked(CITY, ranking.URGENT, now)
+    shown = Cells(html_grids.fleet_grid(own)).text[1]
+    assert shown[:2] == [CITY, formatting.orders(total)]
+    sheet = workbook.grid(fleet_plan.plan(now), "point").set_index("City").loc[CITY]
+    assert sheet[formatting.day(pd.Timestamp(tomorrow))].iloc[0] == round(total)
     after = city_total(engine, seeded, tomorrow)
     assert (after["point"], after["planned"]) == pytest.approx((before["point"], total))
     with engine.connect() as connection:
@@ -129,17 +145,6 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
     assert (row["made_by"], row["overruled_by"]) == ("Anna", None)
     days = row_of(queries.depot_days(DEPOT, queries.freshness()), tomorrow)
     assert (days["point"], days["is_set"], days["basis"]) == (50, True, "closed")
-
-
-def test_the_band_of_a_total_holds_its_number(seeded, banded, write, tomorrow):
-    point = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)["point"]
-    for low, high in ((1.1, 1.2), (0.8, 0.9)):
-        band = {"p10": low * point, "p90": high * point}
-        write(sa.update(schema.forecast_totals).values(band))
-        total = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)
-        assert (total["p10"], total["p90"]) == pytest.approx(
-            (min(low, 1) * point, max(high, 1) * point)
-        )
 
 
 def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow):

@@ -100,7 +100,9 @@ def test_a_hindcast_is_not_shown_instead_of_a_live_forecast(seeded, write):
 
 
 @pytest.mark.parametrize("city", ["", "London"])
-def test_daily_totals_are_sums_of_depots(freshness, seeded, city):
+def test_daily_totals_are_sums_of_depots_while_no_total_is_forecast(
+    freshness, seeded, city
+):
     here = seeded.depots
     names = set(here.loc[(here["city"] == city) | (city == ""), "depot_id"])
     observed = seeded.demand[seeded.demand["depot_id"].isin(names)]
@@ -112,7 +114,7 @@ def test_daily_totals_are_sums_of_depots(freshness, seeded, city):
     for day, orders in observed.groupby("service_on")["orders"].sum().items():
         if day > seeded.through - timedelta(days=21):
             assert totals.loc[pd.Timestamp(day), "actual"] == orders
-    for day, orders in ahead.groupby("target_on")["point"].sum().items():
+    for day, orders in ahead.groupby("target_on")["p50"].sum().items():
         np.testing.assert_allclose(totals.loc[pd.Timestamp(day), "point"], orders)
     assert totals["actual"].isna().sum() == totals["point"].notna().sum() == 7
 
@@ -124,7 +126,7 @@ def test_a_total_has_its_own_band(seeded, write):
         row = {"city": city, "origin_on": seeded.through, "target_on": day}
         write(
             sa.insert(schema.forecast_totals).values(
-                **row, model_version=CHAMPION, p10=p10, p90=p90
+                **row, model_version=CHAMPION, p10=p10, p50=p10, p90=p90
             )
         )
     for city, band in bands.items():
@@ -141,7 +143,7 @@ def test_the_command_prints_the_totals_of_the_page(
     row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
     for ahead in range(1, 8):
         day = seeded.through + ahead * A_DAY
-        band = {"target_on": day, "p10": 1.0, "p90": 9000.0}
+        band = {"target_on": day, "p10": 1.0, "p50": 2500.0, "p90": 9000.0}
         write(sa.insert(schema.forecast_totals).values(**row, **band))
     page = queries.daily_totals(city, freshness).dropna(subset=["point"])
     with engine.connect() as connection:

@@ -55,6 +55,7 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
     set_day = two_cities["depot_id"].eq("L1") & two_cities["target_on"].eq(DAYS[0])
     week = two_cities.assign(
         point=two_cities["point"].mask(set_day, 1400.0),
+        part=two_cities["part"].mask(set_day, 1400.0),
         is_set=set_day,
         override_id=set_day.map({True: 7.0, False: np.nan}),
         made_by=set_day.map({True: "Anna", False: None}),

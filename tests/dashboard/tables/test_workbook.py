@@ -67,6 +67,8 @@ def test_totals_are_added_up_before_they_are_rounded_and_a_depot_may_lack_a_day(
     )
     total, poplar, wapping = workbook.grid(plan, "point").to_numpy().tolist()
     assert total[3:] == [3, 5]
+    higher = workbook.grid(plan.assign(part=2 * plan["part"]), "point")
+    assert higher.iloc[0, 3:].tolist() == [6, 10]
     assert poplar[3:] == [1, pd.NA]
     assert wapping[3:] == [1, 5]
 

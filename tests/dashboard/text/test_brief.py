@@ -33,6 +33,7 @@ def depot_week(name, city, last_on=YESTERDAY, **values):
         "before_on": pd.Timestamp(YESTERDAY - timedelta(days=1)), "revised": 0.0,
     }  # fmt: skip
     days = pd.DataFrame([row | values | {"target_on": day} for day in DAYS])
+    days = days.assign(part=days["point"])
     return days if "model_point" in days else days.assign(model_point=days["point"])
 
 

@@ -22,7 +22,7 @@ DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
     ],
 )
 def test_change_is_over_days_known_in_both_weeks(rows, expected):
-    days = pd.DataFrame(rows, columns=["point", "week_before"])
+    days = pd.DataFrame(rows, columns=["part", "week_before"])
     np.testing.assert_allclose(summaries.change(days), expected)
 
 
@@ -30,7 +30,7 @@ def test_key_figures_of_the_week_ahead():
     week = pd.DataFrame(
         {
             "target_on": [DAYS[7], DAYS[7], DAYS[8]],
-            "point": [100.0, 200.0, 250.4],
+            "part": [100.0, 200.0, 250.4],
             "week_before": [90.0, 180.0, np.nan],
             "depot_id": ["A", "B", "B"],
             "name": ["Alpha", "Beta", "Beta"],
@@ -52,6 +52,19 @@ def test_key_figures_of_the_week_ahead():
     assert older["Largest change since Tue 18 Nov"] == ("−4 %", "Beta")
     first = summaries.fleet_figures(week.assign(revised=np.nan))
     assert not [label for label in first if label.startswith("Largest change")]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([100.4, 200.5], "Totals add the exact numbers"),
+        ([104.0, 210.0], "add up to 4.5 % less, because busy days rise further"),
+        ([98.0, 196.0], "add up to 2.0 % more, as the last month's"),
+    ],
+)
+def test_the_page_says_why_the_depots_do_not_add_up_to_their_total(parts, expected):
+    week = pd.DataFrame({"city": "A", "target_on": DAYS[7], "point": [100.0, 200.0]})
+    assert expected in summaries.totals_note(week.assign(part=parts))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +166,8 @@ YESTERDAY = TODAY - timedelta(days=1)
 
 def scored_day(*rows):
     columns = ["depot_id", "name", "city", "actual", "point"]
-    return pd.DataFrame(rows, columns=columns).assign(is_expected=True)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(is_expected=True, part=table["point"])
 
 
 @pytest.mark.parametrize(
@@ -185,6 +199,12 @@ def test_yesterday_is_compared_with_its_forecast(depots, expected):
     rows = scored_day(*((name[0], name, "London", *both) for name, *both in depots))
     sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
     assert sentence == f"Yesterday: {expected}"
+
+
+def test_the_forecast_of_all_orders_is_the_total_and_not_the_sum_of_the_points():
+    rows = scored_day(("B", "Barking", "London", 100.0, 100.0)).assign(part=104.0)
+    sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
+    assert sentence == "Yesterday: 100 orders, forecast 104 (+4 %)."
 
 
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():

@@ -134,7 +134,8 @@ def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
     assert_no_traceback(app)
     text = page_text(app)
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    assert f"{round(newest['point'].sum()):,}" in text
+    assert f"{round(newest['p50'].sum()):,}" in text
+    assert "the depots' numbers add up to 3.0 % less" in text
     for name in seeded.depots["name"]:
         assert name in text
     assert "missing data after" in text

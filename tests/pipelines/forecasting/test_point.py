@@ -1,4 +1,4 @@
-"""The point is stored beside the quantiles, and is what is scored and totalled."""
+"""The point is stored beside the quantiles, and is what is scored."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -15,7 +15,7 @@ from pipelines.forecasting import forecast, scoring
 from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
-from pipelines.schema import forecast_totals, forecasts, score_totals, scores
+from pipelines.schema import forecasts, score_totals, scores
 from pipelines.settings import Settings
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.pipelines.make import START, add_champion, add_fleet
@@ -97,23 +97,20 @@ def test_scored_is_the_point(served, tmp_path):
     assert errors == pytest.approx(sum(abs(row.point - row.actual) for row in rows))
 
 
-def test_the_band_of_a_total_holds_the_sum_of_the_points(served, tmp_path):
-    """The stored interval stays as it was calibrated: vans are planned from it."""
-    engine, _ = served
+def test_a_total_is_its_own_median_and_not_the_sum_of_the_points(served, tmp_path):
+    engine, made = served
     forecast.forecast_from(
         engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape"
     )
-    total = sum(stored_points(engine, ORIGIN)[step] for step in (0, 7))
-    first = forecast_totals.c.target_on == ORIGIN + timedelta(days=1)
-    for band in ((total + 1, total + 9), (total - 9, total - 1), (1.0, total + 9)):
-        values = dict(zip(("p10", "p90"), band, strict=True))
-        with engine.begin() as connection:
-            connection.execute(sa.update(forecast_totals).where(first).values(values))
-            read = read_totals(connection, ORIGIN, "v")[0]
-        assert read["point"] == read["planned"] == pytest.approx(total)
-        assert (read["p10"], read["p90"]) == pytest.approx(
-            (min(band[0], total), max(band[1], total))
-        )
+    fleet, *_ = infer.forecast(made, read_panel(engine, ORIGIN), point="mape").totals
+    with engine.connect() as connection:
+        totals = read_totals(connection, ORIGIN, "v")[:7]
+    for name, quantile in (("p10", "p10"), ("point", "p50"), ("p90", "p90")):
+        found = [each[name] for each in totals]
+        np.testing.assert_allclose(found, getattr(fleet, f"{quantile}_h"), rtol=1e-6)
+    assert all(each["planned"] == each["point"] for each in totals)
+    points = np.reshape(stored_points(engine, ORIGIN), (2, 7)).sum(axis=0)
+    assert (points < fleet.p50_h).all()
 
 
 def test_the_answer_names_the_point_beside_the_quantiles(served, tmp_path):

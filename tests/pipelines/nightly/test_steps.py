@@ -79,10 +79,10 @@ def assert_totals_fit_the_depots(engine):
     with engine.connect() as connection:
         rows = connection.execute(
             sa.text(
-                "select t.p10, sum(f.p50), t.p90, sum(f.p10), sum(f.p90) "
+                "select t.p10, t.p50, t.p90, sum(f.p10), sum(f.p90) "
                 "from forecast_totals t join depots d on t.city in ('', d.city) "
                 "join forecasts f using (depot_id, origin_on, target_on, model_version) "
-                "group by t.city, t.target_on, t.p10, t.p90"
+                "group by t.city, t.target_on, t.p10, t.p50, t.p90"
             )
         ).all()
         cities = connection.scalar(sa.text("select count(distinct city) from depots"))
