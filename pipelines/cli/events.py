@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import show_list, show_result
 from pipelines.cli.context import AsJson, as_date, open_context
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
     from pipelines.store.events import Event
 
 app = CommandGroup("events", "Events known in advance: list them, withdraw one.")
@@ -68,36 +65,15 @@ def withdraw_event(
 
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
-    from pipelines.runs.ledger import recorded
-    from pipelines.store import commit_order, events, ingest
+    from pipelines.ingest.event_withdrawal import withdraw_event
 
-    with open_context() as context, recorded(context.engine, "withdraw") as run:
-        with run.engine.begin() as connection:
-            event = _event_to_withdraw(connection, event_id)
-            commit_order.block_new_runs(connection)
-            now = ingest.now(connection)
-            withdrawn = events.withdraw(connection, event, reason, now)
-        run.metrics |= {"event_id": withdrawn.event_id}
+    with open_context() as context:
+        withdrawn = withdraw_event(context.engine, event_id, reason)
     sentence = (
         f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to "
         f"{withdrawn.ends_on}, {_where(withdrawn)}. 'harbor forecast' forecasts its days again."
     )
     show_result(asdict(withdrawn), sentence, as_json)
-
-
-def _event_to_withdraw(connection: sa.Connection, event_id: str) -> Event:
-    from pipelines.store import events
-
-    event = events.newest_locked(connection, event_id)
-    if event is None:
-        raise NoDataError(
-            f"There is no event '{event_id}'. See 'harbor events list' for their ids."
-        )
-    if event.withdrawn:
-        raise NothingToDoError(
-            f"The event '{event_id}' was withdrawn before. Nothing was changed."
-        )
-    return event
 
 
 def _row(event: Event) -> dict[str, object]:

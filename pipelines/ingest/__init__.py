@@ -18,7 +18,7 @@ parser              runs all of that in a child process with a memory limit
 plausibility        refuses order ids that are not ids or another partner's
 report              what was loaded, rejected and assumed, by file
 replay              loads rows from quarantine
-withdrawal          removes a loaded file
+withdrawal          removes a loaded file; event_withdrawal: withdraws an event by hand
 """
 
 from pipelines.ingest.options import FileOptions
