@@ -18,7 +18,7 @@ revision = "0001_initial"
 down_revision = None
 
 SQL = Path(__file__).parents[1] / "sql"
-SCRIPTS = ("events", "changed_days", "superseded_rows", "scores_due", "planners")
+SCRIPTS = ("events", "scores_due", "planners")
 
 
 def upgrade() -> None:

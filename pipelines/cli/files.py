@@ -58,8 +58,7 @@ def withdraw_files(
 
     Example: `harbor files withdraw 12`
     """
-    from pipelines.demand import counting
-    from pipelines.ingest.withdrawal import withdraw
+    from pipelines.ingest.withdrawal import withdraw, withdraw_and_count
     from pipelines.runs.ledger import recorded
 
     with open_context() as context:
@@ -67,25 +66,15 @@ def withdraw_files(
             withdrawal = withdraw(context.engine, file_ids, dry_run=True)
         else:
             with recorded(context.engine, "withdraw") as run:
-                withdrawal = withdraw(run.engine, file_ids)
-                run.metrics |= _counts(withdrawal)
-                counting.rebuild_in(run, context.now)
+                withdrawal = withdraw_and_count(run, context.now, file_ids)
     if as_json:
         show_json(
-            {"files": [asdict(each) for each in withdrawal.files]} | _counts(withdrawal)
+            {"files": [asdict(each) for each in withdrawal.files]} | withdrawal.counts()
         )
         return
     _show(withdrawal)
     if dry_run:
         echo("Nothing was changed; this was a dry run.")
-
-
-def _counts(withdrawal: Withdrawal) -> dict[str, int]:
-    return {
-        "removed": withdrawal.removed,
-        "restored": withdrawal.restored,
-        "depots": withdrawal.depots,
-    }
 
 
 def _show(withdrawal: Withdrawal) -> None:

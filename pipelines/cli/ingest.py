@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,15 +14,13 @@ from pipelines.cli.context import AsJson, CommandContext, open_context
 from pipelines.cli.stopping import report_interruption
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
     from pipelines.ingest import FileOptions, IngestReport, LoadProgress
 
 MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
 INTERRUPTION_MESSAGE = (
-    "Files that were loaded completely are kept, the current one is not. The same "
-    "command continues from there."
+    "Files before the current one are kept, but for those stored together with it. The "
+    "same command continues from there."
 )
 
 
@@ -92,7 +91,7 @@ def ingest_files(
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
-    from pipelines.demand import counting
+    from pipelines.ingest import ingest, ingest_and_count
     from pipelines.ingest.spool import STDIN
     from pipelines.runs.ledger import recorded
 
@@ -119,15 +118,13 @@ def ingest_files(
         open_context() as context,
     ):
         _require_usable(options, query, context)
-        load = partial(_load, context, paths, options, query, dry_run)
-        if dry_run:
-            report = load(context.engine)
-        else:
-            with recorded(context.engine, "ingest") as run:
-                report = load(run.engine)
-                run.metrics |= {"files": len(report.files)} | _totals(report)
-                # Even if nothing is new: the previous load may have died before this step.
-                counting.rebuild_in(run, context.now)
+        with _progress() as told:
+            what = paths, options, context.settings, told
+            if dry_run:
+                report = ingest(context.engine, *what, query=query, dry_run=True)
+            else:
+                with recorded(context.engine, "ingest") as run:
+                    report = ingest_and_count(run, context.now, *what, query=query)
     if as_json:
         show_json(report.as_json())
     else:
@@ -177,16 +174,8 @@ def _require_usable(
         )
 
 
-def _load(
-    context: CommandContext,
-    paths: list[str],
-    options: FileOptions,
-    query: str | None,
-    dry_run: bool,
-    engine: sa.Engine,
-) -> IngestReport:
-    from pipelines.ingest import ingest
-
+@contextmanager
+def _progress() -> Iterator[Callable[[LoadProgress], None]]:
     with progress("Reading", None, in_bytes=True) as bar:
 
         def update(state: LoadProgress) -> None:
@@ -197,23 +186,7 @@ def _load(
                 total=state.total,
             )
 
-        return ingest(
-            engine,
-            paths,
-            options,
-            context.settings,
-            update,
-            query=query,
-            dry_run=dry_run,
-        )
-
-
-def _totals(report: IngestReport) -> dict[str, int]:
-    """Rows of all kinds together."""
-    from pipelines.ingest import Counts
-
-    counts = sum((file.counts for file in report.files), start=Counts())
-    return vars(counts) | {"refused": len(report.refused)}
+        yield update
 
 
 def _show(report: IngestReport, dry_run: bool) -> None:

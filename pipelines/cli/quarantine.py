@@ -86,15 +86,12 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    from pipelines.demand import counting
-    from pipelines.ingest import replay
+    from pipelines.ingest.replay import replay_and_count
     from pipelines.runs.ledger import recorded
 
     options = file_options(column, date_format=date_format, decimal=decimal)
     with open_context() as context, recorded(context.engine, "replay") as run:
-        result = replay(run.engine, options, context.settings, context.now, file)
-        run.metrics |= {"accepted": result.accepted, "left": result.left}
-        counting.rebuild_in(run, context.now)
+        result = replay_and_count(run, options, context.settings, context.now, file)
     if as_json:
         show_json(asdict(result))
     for reason in result.reasons:

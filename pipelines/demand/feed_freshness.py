@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import shortened_list
 from pipelines.database.engine import snapshot
-from pipelines.ingest.inbox import DONE
+from pipelines.settings.ingest import DONE
 from pipelines.store import late_depots, runs
 
 RERUN_WINDOW = timedelta(hours=24)

@@ -2,7 +2,6 @@
 
 from datetime import date
 
-import holidays
 import sqlalchemy as sa
 import structlog
 
@@ -32,6 +31,8 @@ def update(connection: sa.Connection, today: date) -> None:
 
 def holidays_of(country: str, subdivision: str, years: range) -> dict[date, str]:
     """Returns the English names of a region's holidays by day, see `update`."""
+    import holidays
+
     try:
         # English, so that a holiday has one name whatever the machine's language.
         days = holidays.country_holidays(

@@ -1,8 +1,8 @@
 """Files to validated rows of every kind, and the quarantine.
 
-service             loads all files of a call
-loading             one file in one transaction; puts its rejected rows into quarantine
-small_files         many small files of new rows in one transaction
+service             loads all files of a call, in groups of one kind
+loading             one file through its group's staging table; rejected rows to quarantine
+refusals            why a file is refused
 inbox               waits for files still being written, moves loaded ones to `done`
 spool, sources      files, folders, URLs, archives → files that can be opened
 database_source     the rows of a query on another database → CSV
@@ -24,7 +24,7 @@ withdrawal          removes a loaded file; event_withdrawal: withdraws an event 
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.replay import ReplayResult, replay
 from pipelines.ingest.report import Counts, FileReport, IngestReport
-from pipelines.ingest.service import LoadProgress, ingest
+from pipelines.ingest.service import LoadProgress, ingest, ingest_and_count
 
 __all__ = [
     "Counts",
@@ -34,5 +34,6 @@ __all__ = [
     "LoadProgress",
     "ReplayResult",
     "ingest",
+    "ingest_and_count",
     "replay",
 ]

@@ -8,10 +8,10 @@ from pathlib import Path
 import structlog
 
 from pipelines.ingest.sources import Source, Unreadable
+from pipelines.settings.ingest import DONE
 
 log = structlog.get_logger()
 
-DONE = "done"
 NANOSECONDS = 1_000_000_000
 STILL_WRITTEN = "It is still being written, and is left for the next load."
 

@@ -96,6 +96,15 @@ def matching_schemas(header: Sequence[str], options: FileOptions) -> list[FileSc
     ]
 
 
+def known_names(options: FileOptions) -> frozenset[str]:
+    """Returns the names, in small letters, by which a column of any kind may go."""
+    return frozenset(
+        options.columns.get(column.name, column.name).strip().casefold()
+        for schema in _candidates(options)
+        for column in schema.columns
+    )
+
+
 def match_score(header: Sequence[str], options: FileOptions) -> int:
     """Returns how many columns of the best-matching schema the header has."""
     return max(

@@ -1,8 +1,9 @@
 """Loads one file in one transaction: its row in `files`, its rows, and its quarantine."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import date
 
 import sqlalchemy as sa
 
@@ -11,12 +12,12 @@ from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.file_schemas import (
     DAILY,
+    DEPOTS,
     EVENTS,
     ORDERS,
     SIGNALS,
     FileSchema,
 )
-from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import DEFAULT_SOURCE, FileOptions
 from pipelines.ingest.parser import RemoteFile
 from pipelines.ingest.parsing import Places
@@ -28,11 +29,10 @@ from pipelines.settings import Settings
 from pipelines.settings.days import first_origin
 from pipelines.store import (
     commit_order,
+    depots,
     events,
-    order_counts,
     order_retention,
     quarantine,
-    score_totals,
     signals,
 )
 from pipelines.store import ingest as store
@@ -49,27 +49,41 @@ Progress = Callable[[int, int], None]
 """Called with the bytes and rows read since the last call."""
 
 
-@dataclass(frozen=True)
-class BufferedFile:
-    """A small file that was parsed to its end and is kept in memory."""
+@dataclass
+class FileGroup:
+    """Files of one kind that go in together: in one transaction, through one staging table.
 
-    mapping: FileMapping
-    conventions: Conventions
-    chunks: tuple[Chunk, ...]
+    Args:
+      connection: It holds the lock of the kind.
+      schema: Of the kind.
+      staging: The rows of one file at a time.
+      frozen_before: The first day that is not frozen; None where none is.
+      counts: Of the files whose rows are in, by file_id.
+      depot_ids: Depots that are there for sure.
+    """
 
-    @property
-    def n_rows(self) -> int:
-        """Number of accepted rows."""
-        return sum(chunk.n_rows for chunk in self.chunks)
+    connection: sa.Connection
+    schema: FileSchema
+    staging: store.StagingTable
+    frozen_before: date | None
+    counts: dict[int, Counts] = field(default_factory=dict)
+    depot_ids: set[str] = field(default_factory=set)
 
-    @property
-    def depot_ids(self) -> set[str]:
-        """Depots of the accepted rows."""
-        return {depot for chunk in self.chunks for depot in chunk.depot_ids}
+    @classmethod
+    def begin(cls, connection: sa.Connection, schema: FileSchema) -> "FileGroup":
+        """Locks the kind, and creates the staging table."""
+        store.lock(connection, schema.name)
+        staging = store.StagingTable.create(connection, schema.table)
+        frozen_before = order_retention.frozen_before(connection)
+        return cls(connection, schema, staging, frozen_before)
 
-    def parse(self, _: Places | None = None) -> tuple[Conventions, Iterator[Chunk]]:
-        """As `ParsedFile.parse`, after which it was made."""
-        return self.conventions, iter(self.chunks)
+    def end(self, *, is_dry_run: bool) -> None:
+        """Writes the counts of the files and the time of their load, last of all."""
+        if self.counts:
+            if not is_dry_run:
+                commit_order.block_new_runs(self.connection)
+            counts = {file_id: vars(each) for file_id, each in self.counts.items()}
+            store.finish_loads(self.connection, counts)
 
 
 @dataclass(frozen=True)
@@ -78,35 +92,37 @@ class LoadRequest:
 
     source: Source
     options: FileOptions
-    file: ParsedFile | RemoteFile | BufferedFile
+    file: ParsedFile | RemoteFile
     settings: Settings
     is_dry_run: bool = False
 
 
-def load(
-    connection: sa.Connection, request: LoadRequest, progress: Progress
-) -> FileReport:
+def load(group: FileGroup, request: LoadRequest, progress: Progress) -> FileReport:
     """Loads a file, unless `files` has it already.
 
-    The caller rolls the transaction back on an error.
+    The caller rolls back what it has done, to a savepoint, on an error.
 
     Raises:
-      RefusedFileError: the file is unreadable, incomplete or empty.
+      RefusedFileError: the file is unreadable or incomplete, or its ids are not plausible.
     """
-    record = file_record(request)
-    key = str(record["sha256"]), str(record["options_sha256"])
-    store.lock(connection, request.file.mapping.schema.name)
-    loaded = store.loaded_files(connection, [key]).get(key)
+    row = _file_row(request)
+    sha256, options_sha256 = str(row["sha256"]), str(row["options_sha256"])
+    loaded = store.loaded_file(group.connection, sha256, options_sha256)
     if loaded is not None:
-        n_rows = loaded.accepted + loaded.unchanged + loaded.rejected
-        progress(request.source.size, n_rows)
-        return _load_again(connection, request, loaded)
-    (file_id,) = store.add_files(connection, [record])
-    return _Loading(connection, request, file_id).run(progress)
+        before = group.counts.get(
+            loaded.file_id, Counts(loaded.accepted, loaded.unchanged, loaded.rejected)
+        )
+        progress(request.source.size, sum(vars(before).values()))
+        return _load_again(group, request, loaded.file_id, before)
+    file_id = store.add_file(group.connection, row)
+    report = _Loading(group, request, file_id).run(progress)
+    group.staging.clear()
+    group.counts[file_id] = report.counts
+    return report
 
 
-def file_record(request: LoadRequest, accepted: int = 0) -> dict[str, object]:
-    """Returns a file's row for `files`, with no unchanged or rejected rows yet."""
+def _file_row(request: LoadRequest) -> dict[str, object]:
+    """Returns a file's row for `files`, without the counts of its rows."""
     source, mapping, options = request.source, request.file.mapping, request.options
     return {
         "path": source.address,
@@ -116,41 +132,31 @@ def file_record(request: LoadRequest, accepted: int = 0) -> dict[str, object]:
         "source": options.source or DEFAULT_SOURCE,
         "size_bytes": source.size,
         "ignored_columns": mapping.ignored,
-        "accepted": accepted,
-        "unchanged": 0,
-        "rejected": 0,
+        **vars(Counts()),
     }
 
 
 def _load_again(
-    connection: sa.Connection, request: LoadRequest, loaded: sa.Row[Any]
+    group: FileGroup, request: LoadRequest, file_id: int, before: Counts
 ) -> FileReport:
     """Loads a file that is known: only its counts of days that are over by now are news."""
-    before = unchanged_report(request, loaded)
-    if request.file.mapping.schema is not DAILY:
-        return before
-    if not request.is_dry_run:
-        commit_order.block_new_runs(connection)
-    n_complete = store.complete_partial_counts(connection, loaded.file_id)
+    path, kind = request.source.display_path, group.schema.name
+    n_complete = 0
+    if group.schema is DAILY:
+        n_complete = store.complete_partial_counts(group.connection, file_id)
+    n_unchanged = before.accepted + before.unchanged - n_complete
+    counts = Counts(n_complete, n_unchanged, before.rejected)
     if not n_complete:
-        return before
-    counts = before.counts
-    renewed = Counts(n_complete, counts.unchanged - n_complete, counts.rejected)
-    return replace(before, state="loaded", counts=renewed)
-
-
-def unchanged_report(request: LoadRequest, loaded: sa.Row[Any]) -> FileReport:
-    """Returns the report of a file that was loaded before."""
-    counts = Counts(0, loaded.accepted + loaded.unchanged, loaded.rejected)
-    kind = request.file.mapping.schema.name
-    return FileReport(request.source.display_path, kind, "unchanged", counts)
+        return FileReport(path, kind, "unchanged", counts)
+    group.counts[file_id] = before
+    return FileReport(path, kind, "loaded", counts)
 
 
 @dataclass
 class _Loading:
     """A load in progress, and the totals of the file so far."""
 
-    connection: sa.Connection
+    group: FileGroup
     request: LoadRequest
     file_id: int
     rows: int = 0
@@ -163,12 +169,13 @@ class _Loading:
 
     def __post_init__(self) -> None:
         self.source, self.settings = self.request.source, self.request.settings
-        self.schema = self.request.file.mapping.schema
+        self.connection, self.schema = self.group.connection, self.group.schema
+        self.staging = self.group.staging
 
     def run(self, progress: Progress) -> FileReport:
         """Copies every chunk, merges the rows into the table, and sets the counts in `files`."""
-        stored = self.request.file.mapping.stored
-        staging = store.StagingTable.create(self.connection, self.schema.table, stored)
+        staging = self.staging
+        staging.columns = self.request.file.mapping.stored
         places = known_places(self.connection, self.schema)
         conventions, chunks = self.request.file.parse(places)
         for chunk in chunks:
@@ -180,15 +187,11 @@ class _Loading:
             progress(chunk.size, chunk.n_rows + len(chunk.rejected))
         self._require_few_rejected()
         self.source.require_unchanged()
-        frozen_before = order_retention.frozen_before(self.connection)
+        frozen_before = self.group.frozen_before
         n_frozen = staging.n_frozen(frozen_before)
         n_partial = staging.n_partial(self.settings.timezone)
-        accepted, moved = self._merge_rows(staging)
-        staging.drop()
+        accepted, moved = self._merge_rows()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
-        if not self.request.is_dry_run:
-            commit_order.block_new_runs(self.connection)
-        store.set_counts(self.connection, self.file_id, vars(counts))
         notes = []
         if not self.rows + self.rejected:
             notes.append(
@@ -234,7 +237,7 @@ class _Loading:
             path, kind, "loaded", counts, (*notes, *more_notes), partial=n_partial
         )
 
-    def _merge_rows(self, staging: store.StagingTable) -> tuple[int, int]:
+    def _merge_rows(self) -> tuple[int, int]:
         """Checks the order ids, and merges the rows into their table.
 
         Returns:
@@ -244,17 +247,23 @@ class _Loading:
         if self.schema in (EVENTS, SIGNALS) and not self.request.is_dry_run:
             # Before the versions take the timestamp at which they became known.
             commit_order.block_new_runs(self.connection)
-        options, mapping, moved = self.request.options, self.request.file.mapping, 0
+        options, mapping = self.request.options, self.request.file.mapping
         ids = OrderIdCheck(self.source.name, mapping, self.rows, options.id_namespace)
-        is_checked = self.schema is ORDERS and not options.force
-        if is_checked:
-            moved = ids.require_not_moved(staging)
+        moved, are_new = 0, False
+        if self.schema is ORDERS:
+            known = self.staging.existing_orders(options.id_namespace)
+            are_new = not known.known
+            if not options.force:
+                ids.require_not_moved(known)
+                moved = known.moved
+        new_depots = self.depot_ids - self.group.depot_ids
         accepted = merge_rows(
-            staging, self.schema, self.file_id, options.id_namespace, self.depot_ids,
-            self.rows, self.settings,
+            self.staging, self.schema, self.file_id, options.id_namespace, new_depots,
+            self.rows, self.settings, are_new=are_new,
         )  # fmt: skip
-        if is_checked:
-            ids.require_distinct_ids(staging, accepted)
+        if self.schema is ORDERS and not options.force:
+            ids.require_distinct_ids(self.staging, accepted)
+        self.group.depot_ids |= new_depots
         return accepted, moved
 
     def _add_chunk(self, chunk: Chunk) -> None:
@@ -303,24 +312,22 @@ def merge_rows(
     schema: FileSchema,
     file_id: int,
     id_namespace: str,
-    depot_ids: Iterable[str],
+    depot_ids: Collection[str],
     n_rows: int,
     settings: Settings,
     *,
     over_later: bool = True,
+    are_new: bool = False,
 ) -> int:
     """Merges rows into their table, or appends versions, and creates the depots they name.
 
-    Rows of later files are replaced too if `over_later`.
+    Rows of later files are replaced too if `over_later`; `are_new` says that none is there.
 
     Returns:
       How many rows changed the table.
     """
     connection = staging.connection
-    with (
-        order_counts.mark_changed_days(connection, schema.table),
-        score_totals.renew_if_depots_move(connection, schema.table),
-    ):
+    with depots.follow_changes(connection) if schema is DEPOTS else nullcontext():
         if schema is EVENTS:
             accepted = events.append(staging, file_id, over_later=over_later)
         elif schema is SIGNALS:
@@ -331,11 +338,15 @@ def merge_rows(
             )
         else:
             accepted = staging.merge(
-                schema.key, file_id, id_namespace, over_later=over_later
+                schema.key,
+                file_id,
+                id_namespace,
+                over_later=over_later,
+                are_new=are_new,
             )
         if accepted < n_rows:
             staging.record_repeats(schema.key, file_id, id_namespace)
-        add_first_seen(connection, schema, depot_ids, settings)
+    add_first_seen(connection, schema, depot_ids, settings)
     return accepted
 
 
@@ -347,11 +358,11 @@ def known_places(connection: sa.Connection, schema: FileSchema) -> Places | None
 def add_first_seen(
     connection: sa.Connection,
     schema: FileSchema,
-    depot_ids: Iterable[str],
+    depot_ids: Collection[str],
     settings: Settings,
 ) -> None:
     """Creates the depots that orders or counts name and no depots file has described."""
-    if schema in (ORDERS, DAILY):
+    if depot_ids and schema in (ORDERS, DAILY):
         store.add_first_seen(
             connection,
             sorted(depot_ids),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.kind_detection import FileMapping
-from pipelines.store.ingest import StagingTable
+from pipelines.store.ingest import ExistingOrders, StagingTable
 
 MAX_MOVED_ORDERS = 10
 MAX_MOVED_SHARE = 0.01
@@ -23,19 +23,18 @@ class OrderIdCheck:
     rows: int
     id_namespace: str
 
-    def require_not_moved(self, staging: StagingTable) -> int:
-        """Returns how many orders the file moves to another depot or day.
+    def require_not_moved(self, known: ExistingOrders) -> None:
+        """Refuses a file of orders that are there already, but elsewhere.
 
         Raises:
-          RefusedFileError: it moves too many, or too many exist in another namespace.
+          RefusedFileError: it moves too many to another depot or day, or too many exist in
+            another namespace.
         """
-        known = staging.existing_orders(self.id_namespace)
         limit = max(MAX_MOVED_ORDERS, MAX_MOVED_SHARE * self.rows)
         if known.moved > limit:
             raise self._moved_error(known.moved)
         if known.doubled > limit:
             raise self._doubled_error(known.doubled, str(known.other_namespace))
-        return known.moved
 
     def require_distinct_ids(self, staging: StagingTable, accepted: int) -> None:
         """Refuses a file most of whose orders replace each other.

@@ -9,12 +9,14 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
+from pipelines.demand import counting
 from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
 from pipelines.ingest.conventions import detect_conventions
 from pipelines.ingest.kind_detection import FileMapping, detect_mapping
 from pipelines.ingest.loading import known_places, merge_rows
 from pipelines.ingest.options import FileOptions, options_of_source
 from pipelines.ingest.validation import rejected_rows, validate_batch
+from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import commit_order, quarantine
 from pipelines.store import ingest as store
@@ -56,6 +58,20 @@ class _Row:
     raw: Mapping[str, str | None]
 
 
+def replay_and_count(
+    run: Run,
+    options: FileOptions,
+    settings: Settings,
+    now: datetime,
+    path: str | None = None,
+) -> ReplayResult:
+    """Replays rows, and counts demand; the run's metrics say what changed."""
+    result = replay(run.engine, options, settings, now, path)
+    run.metrics |= {"accepted": result.accepted, "left": result.left}
+    counting.rebuild_in(run, now)
+    return result
+
+
 def replay(
     engine: sa.Engine,
     options: FileOptions,
@@ -63,7 +79,7 @@ def replay(
     now: datetime,
     path: str | None = None,
 ) -> ReplayResult:
-    """Validates rows in quarantine again, and loads those that pass.
+    """Validates rows in quarantine again, and loads those that pass; does not count demand.
 
     They are loaded as if with their file: a later file's row of the same key stays.
 
@@ -149,16 +165,15 @@ class _FileReplay:
 
     def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
         schema, file_id = mapping.schema, self.file.file_id
-        staging = store.StagingTable.create(
-            self.connection, schema.table, mapping.stored
-        )
+        staging = store.StagingTable.create(self.connection, schema.table)
+        staging.columns = mapping.stored
         staging.write(as_csv(rows))
         depots = rows["depot_id"].to_pylist() if "depot_id" in rows.schema.names else ()
         accepted = merge_rows(
             staging, schema, file_id, id_namespace, set(depots), len(rows),
             self.settings, over_later=False,
         )  # fmt: skip
-        staging.drop()
+        self.connection.execute(sa.text("drop table staging"))
         return accepted
 
 

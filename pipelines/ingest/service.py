@@ -1,19 +1,22 @@
-"""Loads files into the database: each in its own transaction, small ones in groups."""
+"""Loads files into the database: files of one kind that follow each other go in together."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
+from typing import Any, Self
 
 import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import BadInputError
-from pipelines.ingest.inbox import DONE, move_to_done, wait_until_stable
-from pipelines.ingest.loading import LoadRequest, load
+from pipelines.demand import counting
+from pipelines.ingest.file_schemas import FileSchema
+from pipelines.ingest.inbox import move_to_done, wait_until_stable
+from pipelines.ingest.loading import FileGroup, LoadRequest, load
 from pipelines.ingest.options import (
     FileOptions,
     options_of_file,
@@ -21,14 +24,7 @@ from pipelines.ingest.options import (
 )
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.refusals import refusal
-from pipelines.ingest.report import FileReport, IngestReport, depot_notes
-from pipelines.ingest.small_files import (
-    MAX_BATCH_FILES,
-    BatchNotPossibleError,
-    batch_key,
-    load_batch,
-    parse_if_small,
-)
+from pipelines.ingest.report import Counts, FileReport, IngestReport, depot_notes
 from pipelines.ingest.sources import Source, Unreadable
 from pipelines.ingest.spool import (
     TEMPORARY_PREFIX,
@@ -37,15 +33,19 @@ from pipelines.ingest.spool import (
     locked,
     sweep_temporary_folders,
 )
+from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
+from pipelines.settings.ingest import DONE
 from pipelines.store import events
 from pipelines.store import ingest as store
 from pipelines.store.demo import read_demo_fleet
 
 log = structlog.get_logger()
 
-MAX_FILES_ONE_BY_ONE = 8
-"""Number of small files up to which a transaction for each is as quick as one for all."""
+MAX_GROUP_FILES = 500
+MAX_GROUP_BYTES = 32 << 20
+"""Of files that are committed together: a commit of each would take most of its time. A
+larger file is alone."""
 
 
 @dataclass(frozen=True)
@@ -113,15 +113,41 @@ def ingest(
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:
             _refuse_beside_demo(engine)
-        with (
-            Parser(settings.parser_memory_mib) as parser,
-            _transactions(engine, dry_run) as begin,
-        ):
+        with Parser(settings.parser_memory_mib) as parser:
             ingestion = _Ingestion(
-                begin, parser, files, options, settings, today, progress, dry_run,
+                parser, files, options, settings, today, progress, dry_run,
                 total=sum(file.size for file in files if isinstance(file, Source)),
             )  # fmt: skip
-            return ingestion.run()
+            with (
+                _transactions(engine, dry_run) as begin,
+                _Groups(begin, dry_run) as groups,
+            ):
+                ingestion.load_all(groups)
+                groups.end()
+                notes = ingestion.notes(begin)
+            if not dry_run:
+                ingestion.move_to_done()
+            return IngestReport(ingestion.reports, notes)
+
+
+def ingest_and_count(
+    run: Run,
+    now: datetime,
+    paths: Sequence[str],
+    options: FileOptions,
+    settings: Settings,
+    progress: Progress = lambda _: None,
+    *,
+    query: str | None = None,
+) -> IngestReport:
+    """Loads files as `ingest` does, and counts demand; the run's metrics say what changed."""
+    report = ingest(run.engine, paths, options, settings, progress, query=query)
+    counts = sum((file.counts for file in report.files), start=Counts())
+    run.metrics |= {"files": len(report.files)} | vars(counts)
+    run.metrics["refused"] = len(report.refused)
+    # Even if nothing is new: the previous load may have died before this step.
+    counting.rebuild_in(run, now)
+    return report
 
 
 def _refuse_beside_demo(engine: sa.Engine) -> None:
@@ -136,11 +162,52 @@ def _refuse_beside_demo(engine: sa.Engine) -> None:
         )
 
 
+class _Groups:
+    """Forms groups of files: of one kind, in one transaction, and of a bounded size."""
+
+    def __init__(self, begin: Begin, dry_run: bool) -> None:
+        self._begin = begin
+        self._dry_run = dry_run
+        self._group: FileGroup | None = None
+        self._transaction = ExitStack()
+        self._n_files = self._n_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        # After an error the group is rolled back.
+        self._transaction.__exit__(*error)
+
+    @contextmanager
+    def file(self, schema: FileSchema, size: int) -> Iterator[FileGroup]:
+        """Yields the group of a file; on an error nothing of the file stays in it."""
+        is_full = (
+            self._n_files == MAX_GROUP_FILES or self._n_bytes + size > MAX_GROUP_BYTES
+        )
+        if self._group is not None and (is_full or self._group.schema is not schema):
+            self.end()
+        if self._group is None:
+            connection = self._transaction.enter_context(self._begin())
+            self._group = FileGroup.begin(connection, schema)
+        self._n_files += 1
+        self._n_bytes += size
+        with self._group.connection.begin_nested():
+            yield self._group
+
+    def end(self) -> None:
+        """Commits the files so far."""
+        if self._group is not None:
+            self._group.end(is_dry_run=self._dry_run)
+        self._transaction.close()
+        self._group = None
+        self._n_files = self._n_bytes = 0
+
+
 @dataclass
 class _Ingestion:
-    """The files of one `ingest` call; small ones are collected and loaded in groups."""
+    """The files of one `ingest` call."""
 
-    begin: Begin
     parser: Parser
     files: Sequence[SourceOrError]
     options: FileOptions
@@ -151,29 +218,21 @@ class _Ingestion:
     total: int
     done: int = 0
     rows: int = 0
-    pending: list[LoadRequest] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
     loaded: list[Source] = field(default_factory=list)
     # Addresses of archives with a file that was refused.
     incomplete: set[str] = field(default_factory=set)
 
-    def run(self) -> IngestReport:
-        """Loads every file, and moves those of the inbox to `done`."""
+    def load_all(self, groups: _Groups) -> None:
+        """Loads every file, and reports on each in order."""
         unused_columns = self._unused_columns()
         for file in self.files:
-            parsed = self._parse(file, unused_columns)
-            if not self._fits_pending(parsed):
-                self._load_pending()
-            if isinstance(parsed, FileReport):
-                self._add(None, parsed)
-            elif batch_key(parsed) is None:
-                self._load(parsed)
-            else:
-                self.pending.append(parsed)
-        self._load_pending()
-        if not self.dry_run:
-            self._move_to_done()
-        return IngestReport(self.reports, self._notes())
+            report = self._load(file, unused_columns, groups)
+            # At info level if refused, too: the report lists the refusal in any case.
+            reason = {"reason": report.error} if report.error else {}
+            counts = vars(report.counts)
+            log.info("file", path=report.path, state=report.state, **counts, **reason)
+            self.reports.append(report)
 
     def _unused_columns(self) -> set[str]:
         """Returns the columns given for this call that no file of it can have.
@@ -195,10 +254,10 @@ class _Ingestion:
                 unused -= {column.name for column in mapping.schema.columns}
         return unused
 
-    def _parse(
-        self, file: SourceOrError, unused_columns: set[str]
-    ) -> LoadRequest | FileReport:
-        """Parses the header of a file, or all of a small one; reports if that fails."""
+    def _load(
+        self, file: SourceOrError, unused_columns: set[str], groups: _Groups
+    ) -> FileReport:
+        """Loads one file; whatever is wrong with it, the others are loaded."""
         if isinstance(file, Unreadable):
             path, reason = file.display_path, file.reason
             if file.is_waiting:
@@ -208,51 +267,16 @@ class _Ingestion:
         try:
             options = options_of_file(file, self.options, self.settings.sources)
             parsed = self.parser.open(file, options, self.today)
-            kind = parsed.mapping.schema.name
+            schema = parsed.mapping.schema
+            kind = schema.name
             parsed.mapping.require_used(unused_columns, file.name)
             request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
-            return parse_if_small(request)
+            with groups.file(schema, file.size) as group:
+                report = load(group, request, partial(self._report_progress, file))
         except Exception as error:  # noqa: BLE001 - the other files are loaded
             return self._refused(file, kind, error)
-
-    def _fits_pending(self, parsed: LoadRequest | FileReport) -> bool:
-        if isinstance(parsed, FileReport) or not self.pending:
-            return not self.pending
-        is_alike = batch_key(parsed) == batch_key(self.pending[0])
-        return is_alike and len(self.pending) < MAX_BATCH_FILES
-
-    def _load_pending(self) -> None:
-        pending, self.pending = self.pending, []
-        self._load_batch(pending)
-
-    def _load_batch(self, requests: Sequence[LoadRequest]) -> None:
-        """Loads files in one transaction; if that fails, each half of them separately."""
-        if len(requests) <= MAX_FILES_ONE_BY_ONE:
-            for request in requests:
-                self._load(request)
-            return
-        try:
-            with self.begin() as connection:
-                reports = load_batch(connection, requests)
-        except BatchNotPossibleError:
-            half = len(requests) // 2
-            self._load_batch(requests[:half])
-            self._load_batch(requests[half:])
-            return
-        for request, report in zip(requests, reports, strict=True):
-            n_rows = report.counts.accepted + report.counts.unchanged
-            self._report_progress(request.source, request.source.size, n_rows)
-            self._add(request.source, report)
-
-    def _load(self, request: LoadRequest) -> None:
-        source, kind = request.source, request.file.mapping.schema.name
-        try:
-            with self.begin() as connection:
-                progress = partial(self._report_progress, source)
-                report = load(connection, request, progress)
-        except Exception as error:  # noqa: BLE001 - the other files are loaded
-            report = self._refused(source, kind, error)
-        self._add(source, report)
+        self.loaded.append(file)
+        return report
 
     def _refused(
         self, source: Source, kind: str | None, error: Exception
@@ -262,27 +286,18 @@ class _Ingestion:
             self.incomplete.add(source.container.address)
         return FileReport(source.display_path, kind, "refused", error=reason)
 
-    def _add(self, source: Source | None, report: FileReport) -> None:
-        """Adds the report of a file whose transaction is committed, or that has none."""
-        # At info level if refused, too: the report lists the refusal in any case.
-        reason = {"reason": report.error} if report.error else {}
-        counts = vars(report.counts)
-        log.info("file", path=report.path, state=report.state, **counts, **reason)
-        self.reports.append(report)
-        if source is not None and report.error is None:
-            self.loaded.append(source)
-
-    def _move_to_done(self) -> None:
+    def move_to_done(self) -> None:
         """Moves loaded files of the inbox to `done`; an archive once all of it is loaded."""
         for source in self.loaded:
             archive = source.container
             if archive is None or archive.address not in self.incomplete:
                 move_to_done(source, self.settings.inbox)
 
-    def _notes(self) -> tuple[str, ...]:
+    def notes(self, begin: Begin) -> tuple[str, ...]:
+        """Returns what the loaded files leave to be described."""
         if all(report.state != "loaded" for report in self.reports):
             return ()
-        with self.begin() as connection:
+        with begin() as connection:
             n_depots = store.count_undescribed(connection)
             unplaced = events.unplaced(connection)
         return tuple(depot_notes(n_depots, unplaced))
@@ -295,7 +310,7 @@ class _Ingestion:
 
 @contextmanager
 def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
-    """Yields what begins a transaction; in a dry run, a savepoint of one rolled back."""
+    """Yields what begins a transaction; in a dry run, a part of one that is rolled back."""
     if not dry_run:
         yield engine.begin
         return
@@ -304,9 +319,12 @@ def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
             store.lock(connection, kind)
 
         @contextmanager
-        def savepoint() -> Iterator[sa.Connection]:
-            with connection.begin_nested():
+        def part() -> Iterator[sa.Connection]:
+            with connection.begin_nested() as savepoint:
                 yield connection
+                # Its staging table goes before the next one comes.
+                if savepoint.is_active:
+                    connection.execute(sa.text("drop table if exists staging"))
 
-        yield savepoint
+        yield part
         transaction.rollback()

@@ -14,6 +14,7 @@ from pipelines.ingest.batches import Cells, RejectedRow, RowwiseBatch, storable,
 from pipelines.ingest.kind_detection import (
     FileMapping,
     detect_mapping,
+    known_names,
     match_score,
     matching_schemas,
 )
@@ -86,8 +87,12 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
         if any(letter.isalnum() for cell in cells for letter in cell)
     ]
 
+    names = known_names(options)
+
     def rank(line: Header) -> tuple[bool, int, int, int]:
         filled = sum(bool(cell.strip()) for cell in line.cells)
+        if names.isdisjoint(cell.strip().casefold() for cell in line.cells):
+            return False, 0, filled, -line.last_line
         has_kind = bool(matching_schemas(line.cells, options))
         return has_kind, match_score(line.cells, options), filled, -line.last_line
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -11,7 +12,9 @@ from forecaster.errors import (
     NothingToDoError,
     shortened_list,
 )
+from pipelines.demand import counting
 from pipelines.ingest.file_schemas import DAILY, ORDERS
+from pipelines.runs.ledger import Run
 from pipelines.store import commit_order, signals, withdrawal
 from pipelines.store import ingest as store
 from pipelines.store.files import (
@@ -45,11 +48,31 @@ class Withdrawal:
     restored: int
     depots: int
 
+    def counts(self) -> dict[str, int]:
+        """Returns its numbers by name."""
+        return {
+            "removed": self.removed,
+            "restored": self.restored,
+            "depots": self.depots,
+        }
+
+
+def withdraw_and_count(run: Run, now: datetime, file_ids: Sequence[int]) -> Withdrawal:
+    """Withdraws files, and counts demand; the run's metrics say what changed.
+
+    Raises:
+      As `withdraw`.
+    """
+    outcome = withdraw(run.engine, file_ids)
+    run.metrics |= outcome.counts()
+    counting.rebuild_in(run, now)
+    return outcome
+
 
 def withdraw(
     engine: sa.Engine, file_ids: Sequence[int], *, dry_run: bool = False
 ) -> Withdrawal:
-    """Withdraws files in one transaction; the caller must count demand afterwards.
+    """Withdraws files in one transaction, without counting demand.
 
     Raises:
       NoDataError: there is no such file.

@@ -49,7 +49,7 @@ order_counts = sa.Table(
 )
 
 # Days whose orders must be counted again, with duplicates; -infinity: every day.
-# Marked by triggers, and by loads for the rows they load.
+# Marked by whoever writes orders, or the zones of depots: `store.order_counts`.
 changed_days = sa.Table(
     "changed_days",
     metadata,

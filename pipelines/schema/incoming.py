@@ -94,7 +94,7 @@ daily_counts = sa.Table(
 )
 
 # Rows of orders and daily_counts that a later file replaced; restored when that file is
-# withdrawn. A trigger writes them.
+# withdrawn.
 superseded_rows = sa.Table(
     "superseded_rows",
     metadata,

@@ -9,6 +9,9 @@ from pydantic_settings import BaseSettings
 
 from pipelines.settings.field_types import MAX_MIB, Share
 
+DONE = "done"
+"""Folder of the inbox for the files that are loaded."""
+
 
 class SourceSettings(BaseModel):
     """`[sources.NAME]` of harbor.toml: how the files of one source are written.

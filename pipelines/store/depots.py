@@ -1,11 +1,15 @@
 """Statements for depots."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import sqlalchemy as sa
 
 from pipelines.schema import demand_versions, depots
+from pipelines.store import order_counts, score_totals
 
 
 @dataclass(frozen=True)
@@ -99,3 +103,28 @@ def known_depots(connection: sa.Connection) -> list[KnownDepot]:
         .order_by(depots.c.depot_id)
     )
     return [KnownDepot(**row) for row in connection.execute(statement).mappings()]
+
+
+@contextmanager
+def follow_changes(connection: sa.Connection) -> Iterator[None]:
+    """Does what must follow where depots are written: whoever writes them does it in this.
+
+    A zone that changes marks every day to be counted, a depot that moves to another city
+    renews all sums of scores.
+    """
+    before = _zones_and_cities(connection)
+    yield
+    after = _zones_and_cities(connection)
+    known = [
+        (before[depot_id], after[depot_id]) for depot_id in before.keys() & after.keys()
+    ]
+    if any(old.timezone != new.timezone for old, new in known):
+        order_counts.mark_all(connection)
+    if any(old.city != new.city for old, new in known):
+        score_totals.renew_all(connection)
+
+
+def _zones_and_cities(connection: sa.Connection) -> dict[str, Any]:
+    columns = (depots.c.depot_id, depots.c.timezone, depots.c.city)
+    rows: Sequence[Any] = connection.execute(sa.select(*columns)).all()
+    return {row.depot_id: row for row in rows}

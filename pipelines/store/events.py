@@ -13,14 +13,6 @@ from pipelines.schema import event_versions as versions
 from pipelines.store import scores_due
 from pipelines.store.ingest import StagingTable, lock, now
 
-# Columns that the file lacks; the rows keep their order.
-ADD_MISSING = """
-alter table staging
-    add column if not exists event_id text, add column if not exists city text,
-    add column if not exists depot_id text, add column if not exists value float8,
-    add column if not exists known_from date,
-    add column if not exists withdrawn boolean
-"""
 # Rows of new events, and rows that differ from the newest version of their event. Of rows
 # of the same event the last one wins. Derived ids are readable, as people type them.
 FIND_CHANGES = """
@@ -109,10 +101,9 @@ def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> i
     Columns that the file does not have keep their values. Without `over_later`, versions of
     later files or made by hand stay as they are.
     """
-    connection, columns = staging.connection, set(staging.temporary.columns.keys())
+    connection, columns = staging.connection, set(staging.columns)
     has = {f"has_{name}": name in columns for name in ("value", "known_from")}
     has |= {"has_scope": bool(columns & {"city", "depot_id"}), "over_later": over_later}
-    connection.execute(sa.text(ADD_MISSING))
     connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
     parameters = {"file_id": file_id, "now": now(connection)}
     connection.execute(sa.text(SUPERSEDE_BEFORE), parameters)

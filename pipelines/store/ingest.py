@@ -1,8 +1,9 @@
 """Statements that load rows: COPY into a temporary table, then insert or update."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ from pipelines.schema import (
     metadata,
     superseded_rows,
 )
+from pipelines.store import order_counts
 from pipelines.store.copying import copy_csv
 
 LOCKS = ("daily", "events", "signals", "orders", "depots")
@@ -51,6 +53,16 @@ exists (
       and f.loaded_at < day.ends_at and day.ends_at <= clock_timestamp())
 """
 
+FINISH_LOADS = """
+update files f
+set accepted = c.accepted, unchanged = c.unchanged, rejected = c.rejected,
+    loaded_at = clock_timestamp()
+from unnest(cast(:file_ids as bigint[]), cast(:accepted as bigint[]),
+            cast(:unchanged as bigint[]), cast(:rejected as bigint[]))
+     as c (file_id, accepted, unchanged, rejected)
+where f.file_id = c.file_id
+"""
+
 FIRST_SEEN = """
 insert into depots (depot_id, name, city, timezone, country, is_complete)
 select id, id, :city, :timezone, :country, false
@@ -67,38 +79,34 @@ def lock(connection: sa.Connection, kind: str) -> None:
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
 
 
-def loaded_files(
-    connection: sa.Connection, pairs: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], sa.Row[Any]]:
-    """Returns the rows of `files` by sha256 and options_sha256, unless withdrawn."""
-    pairs = set(pairs)
+def loaded_file(
+    connection: sa.Connection, sha256: str, options_sha256: str
+) -> sa.Row[Any] | None:
+    """Returns the row of `files` of the same bytes, read alike, unless withdrawn."""
     statement = sa.select(files).where(
-        files.c.sha256.in_({sha256 for sha256, _ in pairs}),
+        files.c.sha256 == sha256,
+        files.c.options_sha256 == options_sha256,
         files.c.withdrawn_at.is_(None),
     )
-    loaded = {
-        (row.sha256, row.options_sha256): row for row in connection.execute(statement)
-    }
-    return {pair: row for pair, row in loaded.items() if pair in pairs}
+    return connection.execute(statement).one_or_none()
 
 
-def add_files(
-    connection: sa.Connection, entries: Sequence[Mapping[str, object]]
-) -> list[int]:
-    """Inserts rows into `files`, and returns their ids in order."""
-    statement = sa.insert(files).returning(
-        files.c.file_id, sort_by_parameter_order=True
-    )
-    return list(connection.scalars(statement, [dict(entry) for entry in entries]))
+def add_file(connection: sa.Connection, row: Mapping[str, object]) -> int:
+    """Inserts a row into `files`, and returns its id."""
+    statement = sa.insert(files).values(row).returning(files.c.file_id)
+    return int(connection.execute(statement).scalar_one())
 
 
-def set_counts(
-    connection: sa.Connection, file_id: int, counts: Mapping[str, int]
+def finish_loads(
+    connection: sa.Connection, counts: Mapping[int, Mapping[str, int]]
 ) -> None:
-    """Writes counts of a file's rows, and now as the time of its load."""
-    now = sa.func.clock_timestamp()
-    statement = sa.update(files).where(files.c.file_id == file_id)
-    connection.execute(statement.values(**counts, loaded_at=now))
+    """Writes the counts of files' rows, by file_id, and now as the time of their loads."""
+    columns = {
+        name: [each[name] for each in counts.values()]
+        for name in ("accepted", "unchanged", "rejected")
+    }
+    values = {"file_ids": list(counts), **columns}
+    connection.execute(sa.text(FINISH_LOADS), values)
 
 
 def complete_partial_counts(connection: sa.Connection, file_id: int) -> int:
@@ -112,7 +120,8 @@ def complete_partial_counts(connection: sa.Connection, file_id: int) -> int:
     )
     n_partial = int(connection.scalar(partial, {"file_id": file_id}) or 0)
     if n_partial:
-        set_counts(connection, file_id, {})
+        statement = sa.update(files).where(files.c.file_id == file_id)
+        connection.execute(statement.values(loaded_at=sa.func.clock_timestamp()))
     return n_partial
 
 
@@ -146,7 +155,8 @@ def count_undescribed(connection: sa.Connection) -> int:
 
 # An order is the same under another namespace where its time is, too: ids alone are not.
 EXISTING_ORDERS = """
-select count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
+select count(*) filter (where is_ours) as known,
+       count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
        count(*) filter (where not is_ours and not is_elsewhere and was = now) as doubled,
        min(id_namespace)
            filter (where not is_ours and not is_elsewhere and was = now) as other_namespace
@@ -155,6 +165,11 @@ from (select o.id_namespace, o.id_namespace = :id_namespace as is_ours,
              o.ordered_local as was, i.ordered_local as now
       from staging i join orders o using (order_id)) both_sides
 """
+STAGED_DAYS = "select ordered_local::date from staging"
+DAYS_BEFORE = """
+select o.ordered_local::date from staging join orders o using (order_id)
+where o.id_namespace = :id_namespace
+"""
 
 
 @dataclass(frozen=True)
@@ -162,44 +177,56 @@ class ExistingOrders:
     """Numbers of staged orders whose ids exist in the database already.
 
     Args:
+      known: In the same namespace.
       moved: At another depot or on another day, in the same namespace.
       doubled: At the same depot and time, in another namespace.
       other_namespace: One of those; None where there is none.
     """
 
+    known: int
     moved: int
     doubled: int
     other_namespace: str | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class StagingTable:
-    """A temporary table of rows, with the columns that the file has, to be loaded into `target`."""
+    """A temporary table of the rows of one file after the other, to be loaded into `target`.
+
+    Args:
+      connection: Whose transaction drops it.
+      target: A table of files' rows.
+      columns: Those that the file in it has; the others are null.
+    """
 
     connection: sa.Connection
     target: sa.Table
-    temporary: sa.Table
+    columns: Sequence[str] = ()
 
     @classmethod
-    def create(
-        cls, connection: sa.Connection, table: str, columns: Sequence[str]
-    ) -> "StagingTable":
-        """Creates the temporary table."""
-        target = metadata.tables[table]
-        temporary = sa.Table(
-            "staging",
-            sa.MetaData(),
-            *(sa.Column(name, target.c[name].type) for name in columns),
-            prefixes=["TEMPORARY"],
-            postgresql_on_commit="DROP",
+    def create(cls, connection: sa.Connection, table: str) -> "StagingTable":
+        """Creates the temporary table, with the columns of its target."""
+        connection.execute(
+            sa.text(
+                "create temporary table staging on commit drop as "
+                f"select * from {table} limit 0"
+            )
         )
-        temporary.create(connection)
-        return cls(connection, target, temporary)
+        return cls(connection, metadata.tables[table])
+
+    @cached_property
+    def temporary(self) -> sa.Table:
+        """The table, for statements."""
+        columns = (sa.Column(each.name, each.type) for each in self.target.c)
+        return sa.Table("staging", sa.MetaData(), *columns)
 
     def write(self, rows: bytes | memoryview) -> None:
         """Copies rows in CSV, in the order of the columns."""
-        columns = [column.name for column in self.temporary.columns]
-        copy_csv(self.connection, self.temporary.name, columns, rows)
+        copy_csv(self.connection, "staging", self.columns, rows)
+
+    def clear(self) -> None:
+        """Empties the table for the next file."""
+        self.connection.execute(sa.text("truncate staging"))
 
     def existing_orders(self, id_namespace: str) -> ExistingOrders:
         """Compares the incoming orders with those that are there."""
@@ -232,30 +259,6 @@ class StagingTable:
         counted = sa.select(sa.func.count()).select_from(ids)
         return int(self.connection.scalar(counted) or 0)
 
-    def add_new(self, key: Sequence[str], id_namespace: str) -> int:
-        """Inserts the rows if none of their keys exists, and returns their number."""
-        names = [column.name for column in self.temporary.columns]
-        match = [
-            self.target.c[name] == self.temporary.c[name]
-            for name in key
-            if name in names
-        ]
-        existing = sa.select(self.target.c.file_id).join(
-            self.temporary, sa.and_(*match)
-        )
-        if self.connection.scalar(existing.limit(1)) is not None:
-            return 0
-        extra = {"id_namespace": id_namespace} if "id_namespace" in key else {}
-        rows = sa.select(
-            *self.temporary.c, *(sa.literal(value) for value in extra.values())
-        )
-        insert = pg.insert(self.target).from_select([*names, *extra], rows)
-        inserted = self.connection.execute(
-            insert.on_conflict_do_nothing(index_elements=key),
-            execution_options={"preserve_rowcount": True},
-        )
-        return int(inserted.rowcount)
-
     def merge(
         self,
         key: Sequence[str],
@@ -263,82 +266,102 @@ class StagingTable:
         id_namespace: str = "",
         *,
         over_later: bool = True,
+        are_new: bool = False,
     ) -> int:
         """Inserts or updates rows, and returns how many it changed.
 
         Of rows with the same key the last one wins. Columns that the file does not have are left as
-        they are.
+        they are. What is replaced is kept for a withdrawal, and days whose orders change
+        are marked to be counted.
 
         Args:
           key: By which a later row replaces an earlier one.
           file_id: Of the file that the rows are from.
           id_namespace: In which the ids of its orders are unique.
           over_later: Whether rows of later files are replaced too.
+          are_new: Whether it is known that no row of these keys is there.
         """
-        names = [column.name for column in self.temporary.columns]
         of_file = {"file_id": file_id, "id_namespace": id_namespace}
         extra = {name: of_file[name] for name in of_file if name in self.target.c}
-        present = [self.temporary.c[name] for name in key if name in names]
+        present = [self.temporary.c[name] for name in key if name in self.columns]
         last_rows = (
             # Rows lie in the temporary table in the order in which they came.
             sa.select(
-                *self.temporary.c,
+                *(self.temporary.c[name] for name in self.columns),
                 *(sa.literal(value).label(name) for name, value in extra.items()),
             )
             .ext(pg.distinct_on(*present))
             .order_by(*present, sa.literal_column("staging.ctid").desc())
         )
-        if not over_later:
-            self._keep_superseded(last_rows.subquery("last_rows"), key)
-        insert = pg.insert(self.target).from_select([*names, *extra], last_rows)
-        values = [name for name in names if name not in key]
+        if not are_new:
+            self._keep_superseded(last_rows.subquery("last_rows"), key, over_later)
+        if self.target.name == "orders":
+            order_counts.mark_days(self.connection, STAGED_DAYS)
+            if not are_new:
+                namespace = {"id_namespace": id_namespace}
+                order_counts.mark_days(self.connection, DAYS_BEFORE, namespace)
+        insert = pg.insert(self.target).from_select([*self.columns, *extra], last_rows)
+        values = [name for name in (*self.columns, *extra) if name not in key]
         merged = self.connection.execute(
-            self._on_conflict(insert, key, values, extra, over_later),
+            insert.on_conflict_do_update(
+                index_elements=key,
+                set_={name: insert.excluded[name] for name in values},
+                where=self._is_replaced_by(insert.excluded, key, over_later),
+            ),
             execution_options={"preserve_rowcount": True},
         )
         return int(merged.rowcount)
 
-    def _on_conflict(
-        self,
-        insert: pg.Insert,
-        key: Sequence[str],
-        values: list[str],
-        extra: Any,
-        over_later: bool,
-    ) -> pg.Insert:
-        if not values:
-            return insert.on_conflict_do_nothing(index_elements=key)
+    def _is_replaced_by(
+        self, incoming: Any, key: Sequence[str], over_later: bool
+    ) -> sa.ColumnElement[bool]:
+        """Whether a row of the target gives way to the incoming one of its key."""
+        values = [name for name in self.columns if name not in key]
         before = sa.tuple_(*(self.target.c[name] for name in values))
-        after = sa.tuple_(*(insert.excluded[name] for name in values))
+        after = sa.tuple_(*(incoming[name] for name in values))
         is_news = before.is_distinct_from(after)
         if self.target.name == "daily_counts":
             is_news |= sa.literal_column(WAS_PARTIAL, sa.Boolean)
-        return insert.on_conflict_do_update(
-            index_elements=key,
-            set_={
-                name: insert.excluded[name]
-                for name in [*values, *extra]
-                if name not in key
-            },
-            where=is_news & (sa.true() if over_later else self._is_not_later(insert)),
-        )
+        return is_news & (sa.true() if over_later else ~self._is_later(incoming))
 
-    def _keep_superseded(self, last_rows: sa.Subquery, key: Sequence[str]) -> None:
-        """Keeps rows that a later file has replaced already, in case it is withdrawn."""
+    def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
+        """Whether a later file wrote the row; depots have no file, only `is_complete`."""
+        if "file_id" in self.target.c:
+            return self.target.c.file_id > incoming.file_id
+        return self.target.c.is_complete
+
+    def _keep_superseded(
+        self, last_rows: sa.Subquery, key: Sequence[str], over_later: bool
+    ) -> None:
+        """Keeps rows that are about to be replaced, in case their file's successor is withdrawn.
+
+        Without `over_later`, rows that a later file has replaced already are kept, too.
+        """
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        match = [self.target.c[name] == last_rows.c[name] for name in key]
+        match = sa.and_(*(self.target.c[name] == last_rows.c[name] for name in key))
+        replaced = (
+            sa.select(
+                sa.literal(self.target.name),
+                self.target.c.file_id,
+                sa.func.to_jsonb(self.target.table_valued()),
+            )
+            .join(last_rows, match)
+            .where(self._is_replaced_by(last_rows.c, key, over_later))
+        )
         below = (
             sa.select(
                 sa.literal(self.target.name),
                 last_rows.c.file_id,
                 sa.func.to_jsonb(last_rows.table_valued()),
             )
-            .join(self.target, sa.and_(*match))
-            .where(self.target.c.file_id > last_rows.c.file_id)
+            .join(self.target, match)
+            .where(self._is_later(last_rows.c))
         )
-        columns = ["table_name", "file_id", "content"]
-        self.connection.execute(sa.insert(superseded_rows).from_select(columns, below))
+        for kept in [replaced] if over_later else [replaced, below]:
+            columns = ["table_name", "file_id", "content"]
+            insert = sa.insert(superseded_rows).from_select(columns, kept)
+            self.connection.execute(insert)
 
     def record_repeats(
         self, key: Sequence[str], file_id: int, id_namespace: str
@@ -346,7 +369,7 @@ class StagingTable:
         """Records, after `merge`, which earlier files already had some of the rows, unchanged."""
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        values = {"id_namespace": sa.literal(id_namespace), **self.temporary.c}
+        values = {**self.temporary.c, "id_namespace": sa.literal(id_namespace)}
         match = [self.target.c[name] == values[name] for name in key]
         earlier = (
             sa.select(sa.literal(file_id), self.target.c.file_id)
@@ -357,13 +380,3 @@ class StagingTable:
         columns = ["file_id", "repeats_file_id"]
         insert = pg.insert(file_repeats).from_select(columns, earlier)
         self.connection.execute(insert.on_conflict_do_nothing())
-
-    def _is_not_later(self, insert: pg.Insert) -> sa.ColumnElement[bool]:
-        """Whether no later file wrote the row; depots have no file, only `is_complete`."""
-        if "file_id" in self.target.c:
-            return self.target.c.file_id <= insert.excluded.file_id
-        return sa.not_(self.target.c.is_complete)
-
-    def drop(self) -> None:
-        """Drops the temporary table, before another file of the transaction creates it."""
-        self.temporary.drop(self.connection)

@@ -1,7 +1,6 @@
 """Counts orders by the depot's local day, only for the days that changed."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 
 import sqlalchemy as sa
@@ -32,13 +31,13 @@ where o.ordered_local >= :from_local and o.ordered_local < :to_local
 group by 1, 2
 order by 2, 1
 """
-MARK_STAGED = """
+# A service day lies within `SHIFT` of the wall-clock time.
+MARK = f"""
 insert into changed_days (day_on)
 select distinct day + shift
-from (select distinct ordered_local::date as day from staging) days
-cross join generate_series(cast(:least as integer), :most) as shift
+from ({{days}}) days (day)
+cross join generate_series({-SHIFT.days}, {SHIFT.days}) as shift
 """
-DAYS_ARE_MARKED = "select set_config('harbor.days_are_marked', :value, true)"
 FIRST, LAST = date(1900, 1, 1), date(2200, 1, 1)
 
 
@@ -74,24 +73,19 @@ def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
     return [(ranges[0][0], ranges[-1][1])] if len(ranges) > MAX_RANGES else ranges
 
 
-@contextmanager
-def mark_changed_days(connection: sa.Connection, table: str) -> Iterator[None]:
-    """Marks every day that an order in the table `staging` may lie on, and no other.
+def mark_days(
+    connection: sa.Connection, days: str, parameters: Mapping[str, object] | None = None
+) -> None:
+    """Marks every day that an order of some wall-clock dates may lie on.
 
-    Only for `orders` are days marked.
+    Whoever writes orders calls this in the same transaction, with a select of the dates of
+    the rows as they are written, and as they were before.
     """
-    if table != "orders":
-        yield
-        return
-    shift = {"least": -SHIFT.days, "most": SHIFT.days}
-    connection.execute(sa.text(MARK_STAGED), shift)
-    with days_are_marked(connection):
-        yield
+    connection.execute(sa.text(MARK.format(days=days)), dict(parameters or {}))
 
 
-@contextmanager
-def days_are_marked(connection: sa.Connection) -> Iterator[None]:
-    """Keeps the triggers from marking days: those of the rows written now are marked."""
-    connection.execute(sa.text(DAYS_ARE_MARKED), {"value": "yes"})
-    yield
-    connection.execute(sa.text(DAYS_ARE_MARKED), {"value": ""})
+def mark_all(connection: sa.Connection) -> None:
+    """Marks every day, as the depots' zones decide on which day an order lies."""
+    connection.execute(
+        sa.text("insert into changed_days (day_on) values ('-infinity')")
+    )

@@ -37,11 +37,10 @@ def drop_orders(connection: sa.Connection, before: date) -> int:
     Called in a transaction in which demand has just been counted. The superseded rows of these
     orders, and superseded rows of those days, go too.
     """
-    with order_counts.days_are_marked(connection):
-        # None that may lie on a day which is not frozen.
-        until = {"end": before - order_counts.SHIFT}
-        connection.execute(sa.text(DROP_SUPERSEDED), until)
-        dropped = connection.execute(sa.text(DROP_ORDERS), until).rowcount
+    # None that may lie on a day which is not frozen, so that no day changes.
+    until = {"end": before - order_counts.SHIFT}
+    connection.execute(sa.text(DROP_SUPERSEDED), until)
+    dropped = connection.execute(sa.text(DROP_ORDERS), until).rowcount
     values = {"before": before, "dropped": dropped}
     connection.execute(sa.text(FREEZE_DAYS), values)
     return int(dropped)

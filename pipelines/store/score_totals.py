@@ -4,13 +4,11 @@ A transaction that changes scores, the time of a scored forecast or the city of 
 renews the sums.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
 
 import sqlalchemy as sa
 
-from pipelines.schema import depots, score_totals, scores
+from pipelines.schema import score_totals, scores
 from pipelines.schema.published_scores import MEASURES, SCORE_MEASURES
 
 SCORE_LOCK = 0x5343_4F52  # "SCOR"
@@ -58,17 +56,3 @@ def renew_all(connection: sa.Connection) -> None:
     connection.execute(sa.delete(score_totals))
     for origin in connection.scalars(sa.select(scores.c.origin_on).distinct()).all():
         renew(connection, origin)
-
-
-@contextmanager
-def renew_if_depots_move(connection: sa.Connection, table: str) -> Iterator[None]:
-    """Replaces all sums if a depot moves to another city while `table` is written."""
-    before = _cities(connection) if table == depots.name else {}
-    yield
-    if before and before.items() - _cities(connection).items():
-        renew_all(connection)
-
-
-def _cities(connection: sa.Connection) -> dict[str, str]:
-    rows = connection.execute(sa.select(depots.c.depot_id, depots.c.city))
-    return {row.depot_id: row.city for row in rows}

@@ -15,12 +15,6 @@ from pipelines.store.ingest import StagingTable
 ALWAYS = date.min
 """`known_from` of a value that every origin knows."""
 
-# Columns that the file lacks; the rows keep their order.
-ADD_MISSING = """
-alter table staging
-    add column if not exists depot_id text, add column if not exists city text,
-    add column if not exists known_from date
-"""
 # Without `known_from`, a value is known from its arrival. Only where its day has passed and
 # nothing was known of it is it history, known at every origin. Of rows of the same value the
 # last one wins.
@@ -120,7 +114,6 @@ def append(
       over_later: Whether values of later files are superseded too.
     """
     connection = staging.connection
-    connection.execute(sa.text(ADD_MISSING))
     parameters = {
         "file_id": file_id,
         "arrived_on": arrived_on,

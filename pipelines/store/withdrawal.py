@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from pipelines.store import order_counts
+
 # Composed of our own table and column names. Of the rows that a key had, the one loaded last
 # is restored.
 REMOVED_KEYS = """
@@ -16,6 +18,11 @@ select depot_id from {table} where file_id = any(:file_ids)
 union
 select content ->> 'depot_id' from superseded_rows
 where table_name = :table and file_id = any(:file_ids)
+"""
+OLD_DAYS = "select ordered_local::date from orders where file_id = any(:file_ids)"
+RESTORED_DAYS = """
+select (content ->> 'ordered_local')::date
+from superseded_rows join earlier using (superseded_id)
 """
 DELETE = "delete from {table} where file_id = any(:file_ids)"
 DELETE_SUPERSEDED = """
@@ -88,9 +95,13 @@ def remove_rows(
     named = connection.scalars(sa.text(NAMED_DEPOTS.format(**names)), values)
     depot_ids = frozenset(named)
     run(REMOVED_KEYS)
+    if table == "orders":
+        order_counts.mark_days(connection, OLD_DAYS, {"file_ids": list(file_ids)})
     removed = run(DELETE)
     run(DELETE_SUPERSEDED)
     run(FIND_EARLIER)
+    if table == "orders":
+        order_counts.mark_days(connection, RESTORED_DAYS)
     restored = run(RESTORE)
     run(DELETE_EARLIER)
     connection.execute(sa.text("drop table removed, earlier"))

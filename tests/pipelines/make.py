@@ -12,7 +12,7 @@ from forecaster.data.panel import Panel
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines.schema import daily_counts, depots, orders
-from pipelines.store import models
+from pipelines.store import models, order_counts
 from pipelines.store.forecasts import FORECAST_COLUMNS
 from tests.make import make_artefact
 
@@ -71,6 +71,7 @@ def add_orders(
                 "file_id": file_id,
             },
         )
+    order_counts.mark_all(connection)
 
 
 def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -> None:

@@ -40,9 +40,7 @@ def test_ctrl_c_in_a_load_says_what_was_kept(clean_engine, database_url, tmp_pat
     )
     assert status == 130, output
     (line,) = messages(output)
-    assert line.startswith(
-        "harbor: Stopped. Files that were loaded completely are kept"
-    )
+    assert line.startswith("harbor: Stopped. Files before the current one are kept")
     assert "Traceback" not in output
     with clean_engine.connect() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(files)) == 1

@@ -10,6 +10,8 @@ from pipelines.demand.counting import default_origin, rebuild, require_complete_
 from pipelines.scheduling.schedule import origin_at
 from pipelines.schema import daily_counts, events, orders
 from pipelines.settings import Settings
+from pipelines.store import depots as depot_store
+from pipelines.store import order_counts
 from pipelines.store.demand import on_closed_days, recount
 from tests.pipelines.make import add_depot, add_orders
 
@@ -179,6 +181,7 @@ def test_an_order_moved_to_another_day_leaves_its_old_day_unknown_not_stale(conn
     add_orders(connection, "A", "2024-07-01T10:00")
     recount(connection, TODAY, NOW)
     connection.execute(sa.update(orders).values(ordered_local=datetime(2024, 7, 2, 9)))  # noqa: DTZ001
+    order_counts.mark_all(connection)
     assert demand(connection) == [("A", "2024-07-01", None), ("A", "2024-07-02", 1)]
 
 
@@ -232,7 +235,8 @@ def test_a_mended_zone_recounts_the_days(connection):
     add_depot(connection, timezone="UTC")
     add_orders(connection, "A", ("2024-07-01T23:30", 0))
     recount(connection, TODAY, NOW)
-    connection.execute(sa.text("update depots set timezone = 'Europe/Amsterdam'"))
+    with depot_store.follow_changes(connection):
+        connection.execute(sa.text("update depots set timezone = 'Europe/Amsterdam'"))
     assert ("A", "2024-07-02", 1) in demand(connection)
 
 

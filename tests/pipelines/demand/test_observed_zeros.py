@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.schema import orders
+from pipelines.store import order_counts
 from pipelines.store.demand import recount
 from tests.pipelines.make import add_depot
 
@@ -41,6 +42,7 @@ def load(connection, files, opened_on=None):
         for n in range(count)
     ]
     connection.execute(sa.insert(orders), rows)
+    order_counts.mark_all(connection)
 
 
 def observed(connection, depot="A", today=TODAY, now=NOW):
@@ -208,6 +210,7 @@ def test_a_late_file_turns_a_day_that_was_not_observed_into_its_count(connection
             order_id="late", depot_id="A", ordered_local=moment, file_id=900
         )
     )
+    order_counts.mark_all(connection)
     assert observed(connection)[YESTERDAY] == 1
 
 

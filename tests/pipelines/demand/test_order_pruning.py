@@ -11,6 +11,7 @@ from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.schema import orders
 from pipelines.settings import Settings
+from pipelines.store import order_counts
 from tests.pipelines.ingest.ingesting import load, load_one, rows, write
 from tests.pipelines.make import add_depot, add_orders
 
@@ -102,6 +103,7 @@ def add_orders_anew(connection, order_id, moment):
             ordered_local=datetime.fromisoformat(moment),
         )
     )  # fmt: skip
+    order_counts.mark_all(connection)
 
 
 def test_what_is_frozen_stays_so_when_more_days_are_to_be_kept(fleet):

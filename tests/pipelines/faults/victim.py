@@ -60,7 +60,7 @@ class At:
 
 
 def file_claimed() -> None:
-    At(store, "add_files", ORDERS_FILE)
+    At(store, "add_file", ORDERS_FILE)
 
 
 def mid_copy() -> None:
@@ -77,18 +77,18 @@ def mid_copy() -> None:
 
 
 def before_commit() -> None:
-    At(store, "set_counts", ORDERS_FILE)
+    At(store, "finish_loads", ORDERS_FILE)
 
 
 def after_commit() -> None:
-    add, calls = service._Ingestion._add, iter(range(1, 1000))
+    end, calls = service._Groups.end, iter(range(1, 1000))
 
-    def paused(*args: Any) -> None:
+    def paused(groups: Any) -> None:
+        end(groups)
         if next(calls) == ORDERS_FILE:
             pause()
-        add(*args)
 
-    service._Ingestion._add = paused  # type: ignore[method-assign]
+    service._Groups.end = paused  # type: ignore[method-assign]
 
 
 def mid_checkpoint() -> None:

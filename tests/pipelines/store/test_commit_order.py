@@ -61,7 +61,7 @@ def begin_load(connection, name):
     columns = ("path", "sha256", "options_sha256", "kind")
     values = dict(zip(columns, (name, name, "r", "orders"), strict=True))
     entry = {"size_bytes": 1, "ignored_columns": [], **values, **NONE}
-    return ingest.add_files(connection, [entry])[0]
+    return ingest.add_file(connection, entry)
 
 
 def test_a_night_has_no_news_of_what_it_counted_itself(home):
@@ -74,7 +74,7 @@ def test_a_load_that_began_before_the_night_and_committed_after_it_is_news(home)
         file_id = begin_load(slow, "slow.csv")
         night(home)
         commit_order.block_new_runs(slow)
-        ingest.set_counts(slow, file_id, NONE)
+        ingest.finish_loads(slow, {file_id: NONE})
         assert not has_news(home)
     assert has_news(home)
     night(home)
@@ -85,7 +85,7 @@ def test_a_load_that_commits_while_the_night_counts_is_news(home):
     def meanwhile():
         with home.begin() as other:
             commit_order.block_new_runs(other)
-            ingest.set_counts(other, begin_load(other, "quick.csv"), NONE)
+            ingest.finish_loads(other, {begin_load(other, "quick.csv"): NONE})
 
     with home.connect() as connection:
         assert runs.night_without_new_data(connection, DAY) is None
@@ -112,7 +112,7 @@ def test_what_is_counted_between_a_nights_count_and_its_training_is_news_to_both
 def test_a_run_does_not_begin_between_a_loads_mark_and_its_commit(home):
     with home.begin() as loading:
         commit_order.block_new_runs(loading)
-        ingest.set_counts(loading, begin_load(loading, "late.csv"), NONE)
+        ingest.finish_loads(loading, {begin_load(loading, "late.csv"): NONE})
         with home.connect() as hasty:
             hasty.execute(sa.text("set local lock_timeout = '1ms'"))
             with pytest.raises(OperationalError, match="lock timeout"):
