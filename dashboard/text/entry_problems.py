@@ -89,5 +89,7 @@ def _done(override: Mapping[Hashable, Any] | None) -> str:
     if override is None:
         return "was changed by somebody else"
     orders = override["orders"]
-    done = "given back to the model" if pd.isna(orders) else f"set to {orders:.0f}"
-    return f"was {done} by {override['made_by']}"
+    planner = override["made_by"]
+    if pd.isna(orders):
+        return f"was given back to the model by {planner}"
+    return f"was set to {orders:.0f} by {planner}"
