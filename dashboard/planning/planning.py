@@ -7,7 +7,7 @@ import pandas as pd
 
 from dashboard.planning import depot_vans, scenarios, transfers
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.transfers import Transfer
+from dashboard.planning.transfers import POOL, Transfer
 
 QUANTILES = ["p10", "p50", "p90"]
 Settings = Mapping[str, CitySettings]
@@ -117,12 +117,22 @@ def _need(
 
 def transfers_by_day(plan: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:
     """The vans that move between the depots of a city, by day; depots by their names."""
+    name_of = dict(zip(plan["depot_id"], plan["name"], strict=True))
     moves = {}
     for day, rows in plan.groupby("target_on"):
         known = rows[rows["vans"].notna()]
-        own = dict(zip(known["name"], known["vans"].astype(int), strict=True))
-        assigned = dict(zip(rows["name"], rows["allocated"].astype(int), strict=True))
-        moves[pd.Timestamp(str(day))] = transfers.transfers(own, assigned)
+        own = dict(zip(known["depot_id"], known["vans"].astype(int), strict=True))
+        assigned = dict(
+            zip(rows["depot_id"], rows["allocated"].astype(int), strict=True)
+        )
+        moves[pd.Timestamp(str(day))] = [
+            Transfer(
+                each.vans,
+                name_of.get(each.from_depot, POOL),
+                name_of[each.to_depot],
+            )
+            for each in transfers.transfers(own, assigned)
+        ]
     return moves
 
 

@@ -115,6 +115,7 @@ def live(
     with open_context() as context:
         scores = live_accuracy.scores_by(context.engine, by, days)
         with context.engine.connect() as connection:
+            n_scored = len(accuracy.newest_days(connection, days))
             worse = (
                 live_accuracy.depots_worse_than_naive(connection)
                 if by == "depot"
@@ -151,7 +152,8 @@ def live(
         )
     ]
     heading = (by, *columns.values(), "fallback")
-    show_table(f"Live forecasts of {days} days", heading, rows)
+    title = f"Live forecasts of {n_scored} scored {'day' if n_scored == 1 else 'days'}"
+    show_table(title, heading, rows)
 
 
 @app.command("promote")

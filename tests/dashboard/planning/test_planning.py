@@ -111,6 +111,13 @@ def test_vans_that_move_are_named_by_day(week):
     ]
 
 
+def test_vans_move_between_two_depots_of_one_name(week):
+    """Names need not be unique in a city."""
+    plan = planning.make_plan(week.assign(name="Central"), london(10))
+    moves = planning.transfers_by_day(plan.assign(vans=[3.0, 3.0, 4.0, 4.0]))
+    assert moves[DAYS[1]] == [Transfer(1, "Central", "Central")]
+
+
 def test_a_closed_day_that_is_set_gets_vans(week):
     moved = planning.with_changes(week, {("B", DAYS[0]): 60.0})
     row = planning.make_plan(moved, london(10)).iloc[2]

@@ -250,7 +250,11 @@ def test_the_command_shows_who_is_served_by_the_baseline(served, harbor):
     assert (told["by"], told["days"]) == ("depot", 7)
     is_fallback = {row["segment"]: row["is_fallback"] for row in told["scores"]}
     assert is_fallback == {"A0": True, "A1": False}
-    assert "Delft" in live("city").stdout
+    by_city = live("city").stdout
+    assert "Delft" in by_city
+    assert "of 7 scored days" in by_city
+    more = harbor("models", "live", "--days", "28").stdout
+    assert "of 14 scored days" in more
     refused = live("van")
     assert refused.returncode == 2
     assert "'van', but must be one of depot" in " ".join(refused.stderr.split())
