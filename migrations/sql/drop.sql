@@ -1,5 +1,5 @@
--- Takes everything of the first migration away but the tables and the triggers' functions;
--- roles stay, because they belong to the whole cluster.
+-- Takes everything of the first migration away but the tables; roles stay, because they
+-- belong to the whole cluster.
 
 do $$
 begin

@@ -1,4 +1,4 @@
-"""Creates the tables of `pipelines.schema`, the view `events`, triggers and functions.
+"""Creates the tables of `pipelines.schema`, the view `events` and planners' functions.
 
 No release has these tables yet, so the schema is the only place that names a column. The
 first release writes this migration out; from then on a change is a migration of its own.
@@ -18,7 +18,7 @@ revision = "0001_initial"
 down_revision = None
 
 SQL = Path(__file__).parents[1] / "sql"
-SCRIPTS = ("events", "scores_due", "planners")
+SCRIPTS = ("events", "planners")
 
 
 def upgrade() -> None:
@@ -30,7 +30,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     _run_script("drop.sql")
     metadata.drop_all(op.get_bind())
-    _run_script("drop_functions.sql")
 
 
 def _run_script(name: str) -> None:

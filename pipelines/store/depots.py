@@ -1,6 +1,6 @@
 """Statements for depots."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -9,7 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema import demand_versions, depots
-from pipelines.store import order_counts, score_totals
+from pipelines.store import order_counts, score_totals, scores_due
+
+FOLLOWED = ("timezone", "city", "opened_on", "closed_on", "closed_weekdays")
+"""Columns of a depot from which counts, scores or their sums follow."""
 
 
 @dataclass(frozen=True)
@@ -109,22 +112,27 @@ def known_depots(connection: sa.Connection) -> list[KnownDepot]:
 def follow_changes(connection: sa.Connection) -> Iterator[None]:
     """Does what must follow where depots are written: whoever writes them does it in this.
 
-    A zone that changes marks every day to be counted, a depot that moves to another city
-    renews all sums of scores.
+    A zone that changes marks every day to be counted, other open days mark every forecast to
+    be scored, a depot that moves to another city renews all sums of scores.
     """
-    before = _zones_and_cities(connection)
+    before = _followed_columns(connection)
     yield
-    after = _zones_and_cities(connection)
-    known = [
-        (before[depot_id], after[depot_id]) for depot_id in before.keys() & after.keys()
-    ]
-    if any(old.timezone != new.timezone for old, new in known):
+    after = _followed_columns(connection)
+    changed = {
+        name
+        for depot_id in before.keys() & after.keys()
+        for name in FOLLOWED
+        if getattr(before[depot_id], name) != getattr(after[depot_id], name)
+    }
+    if "timezone" in changed:
         order_counts.mark_all(connection)
-    if any(old.city != new.city for old, new in known):
+    # A closure may be of a city.
+    if changed & {"city", "opened_on", "closed_on", "closed_weekdays"}:
+        scores_due.mark_everything(connection)
+    if "city" in changed:
         score_totals.renew_all(connection)
 
 
-def _zones_and_cities(connection: sa.Connection) -> dict[str, Any]:
-    columns = (depots.c.depot_id, depots.c.timezone, depots.c.city)
-    rows: Sequence[Any] = connection.execute(sa.select(*columns)).all()
-    return {row.depot_id: row for row in rows}
+def _followed_columns(connection: sa.Connection) -> dict[str, Any]:
+    columns = (depots.c[name] for name in ("depot_id", *FOLLOWED))
+    return {row.depot_id: row for row in connection.execute(sa.select(*columns))}
