@@ -21,8 +21,8 @@ from pipelines.demand.order_pruning import DroppedOrders as DroppedOrdersRecord
 from pipelines.forecasting.forecast_pruning import (
     DeletedForecasts as DeletedForecastsRecord,
 )
-from pipelines.ingest.replay import ReplayResult
-from pipelines.ingest.report import Counts
+from pipelines.ingest.load.replay import ReplayResult
+from pipelines.ingest.load.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile

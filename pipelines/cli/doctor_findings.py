@@ -13,7 +13,7 @@ from pipelines.cli.replica_finding import check_replica
 from pipelines.database import roles, schema_version
 from pipelines.database.engine import open_engine, snapshot
 from pipelines.forecasting import forecast
-from pipelines.ingest.options import problems_of_sources
+from pipelines.ingest.rows.options import problems_of_sources
 from pipelines.monitoring import ports
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store

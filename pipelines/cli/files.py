@@ -12,7 +12,7 @@ from pipelines.cli.console import echo, show_json, show_list
 from pipelines.cli.context import AsJson, FilePath, open_context
 
 if TYPE_CHECKING:
-    from pipelines.ingest.withdrawal import Withdrawal
+    from pipelines.ingest.load.withdrawal import Withdrawal
     from pipelines.store.files import LoadedFile
 
 app = CommandGroup("files", "Loaded files, and withdrawing them.")
@@ -58,7 +58,7 @@ def withdraw_files(
 
     Example: `harbor files withdraw 12`
     """
-    from pipelines.ingest.withdrawal import withdraw, withdraw_and_count
+    from pipelines.ingest.load.withdrawal import withdraw, withdraw_and_count
     from pipelines.runs.ledger import recorded
 
     with open_context() as context:

@@ -92,7 +92,7 @@ def ingest_files(
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
     from pipelines.ingest import ingest, ingest_and_count
-    from pipelines.ingest.spool import STDIN
+    from pipelines.ingest.sources.spool import STDIN
     from pipelines.runs.ledger import recorded
 
     if not all(path.strip() for path in paths):
@@ -159,7 +159,7 @@ def _require_usable(
     options: FileOptions, query: str | None, context: CommandContext
 ) -> None:
     """Refuses an unknown source, or an encoding of a query, before a run is recorded."""
-    from pipelines.ingest.options import DEFAULT_SOURCE, options_of_source
+    from pipelines.ingest.rows.options import DEFAULT_SOURCE, options_of_source
 
     try:
         merged = options_of_source(
@@ -211,7 +211,7 @@ def _show(report: IngestReport, dry_run: bool) -> None:
 
 def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) -> None:
     """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
-    from pipelines.ingest.sources import SUFFIXES
+    from pipelines.ingest.sources.files import SUFFIXES
 
     refused = report.refused
     if refused:

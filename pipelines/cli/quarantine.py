@@ -86,7 +86,7 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    from pipelines.ingest.replay import replay_and_count
+    from pipelines.ingest.load.replay import replay_and_count
     from pipelines.runs.ledger import recorded
 
     options = file_options(column, date_format=date_format, decimal=decimal)

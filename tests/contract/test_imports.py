@@ -22,6 +22,8 @@ FORBIDDEN = {
     # The pages are started by name.
     "pipelines": {"dashboard", "streamlit"},
     "migrations": {"forecaster", "dashboard", "streamlit"} | JAX,
+    "pipelines/ingest/sources": {"pipelines.ingest.rows", "pipelines.ingest.load"},
+    "pipelines/ingest/rows": {"pipelines.ingest.load", "pipelines.demand"},
     "pipelines/store": {"forecaster"} | JAX,
     "pipelines/schema": {"forecaster", "pipelines.store", "pipelines.settings"},
 }

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.demand.order_pruning import drop_old_orders
-from pipelines.ingest.withdrawal import withdraw
+from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.schema import orders
 from pipelines.settings import Settings
 from pipelines.store import order_counts

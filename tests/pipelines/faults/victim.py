@@ -18,7 +18,7 @@ import psycopg
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.inference import artefact
 from pipelines import cli
-from pipelines.ingest import service
+from pipelines.ingest.load import service
 from pipelines.store import forecasts
 from pipelines.store import ingest as store
 from pipelines.training import train

@@ -6,10 +6,10 @@ import shlex
 import pytest
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import column_suggestions
-from pipelines.ingest.file_schemas import SCHEMAS
-from pipelines.ingest.kind_detection import detect_mapping
-from pipelines.ingest.options import FileOptions
+from pipelines.ingest.rows import column_suggestions
+from pipelines.ingest.rows.file_schemas import SCHEMAS
+from pipelines.ingest.rows.kind_detection import detect_mapping
+from pipelines.ingest.rows.options import FileOptions
 
 STRANGE = {
     "as a city publishes them": (

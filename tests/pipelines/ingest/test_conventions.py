@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest import FileOptions, database_source, workbook
-from pipelines.ingest.conventions import THOUSANDS_SEPARATOR, detect_decimal_mark
+from pipelines.ingest import FileOptions
+from pipelines.ingest.rows.conventions import THOUSANDS_SEPARATOR, detect_decimal_mark
+from pipelines.ingest.sources import database as database_source
+from pipelines.ingest.sources import workbook
 from tests.pipelines.ingest.ingesting import (
     load_one,
     quarantined,

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from pipelines.ingest import FileOptions, inbox, ingest
+from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.sources import inbox
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, rows, write
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from pipelines.ingest import service
-from pipelines.ingest.sources import Source
+from pipelines.ingest.load import service
+from pipelines.ingest.sources.files import Source
 from tests.conftest import empty_tables
 from tests.pipelines.ingest.ingesting import counts, data, load, rows, write
 

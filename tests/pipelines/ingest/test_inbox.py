@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from pipelines.cli import db, doctor_findings
 from pipelines.cli.context import make_inbox, open_context
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.inbox import move_to_done
-from pipelines.ingest.sources import find_sources
+from pipelines.ingest.sources.files import find_sources
+from pipelines.ingest.sources.inbox import move_to_done
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, write
 

@@ -3,8 +3,8 @@
 import pytest
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest.kind_detection import detect_mapping
-from pipelines.ingest.options import FileOptions
+from pipelines.ingest.rows.kind_detection import detect_mapping
+from pipelines.ingest.rows.options import FileOptions
 
 
 @pytest.mark.parametrize(

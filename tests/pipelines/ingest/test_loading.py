@@ -12,15 +12,9 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from pipelines.ingest import (
-    Counts,
-    FileOptions,
-    ingest,
-    loading,
-    parquet,
-    parser,
-    text_blocks,
-)
+from pipelines.ingest import Counts, FileOptions, ingest
+from pipelines.ingest.load import loading
+from pipelines.ingest.rows import parquet, parser, text_blocks
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -347,7 +341,7 @@ def test_a_file_that_breaks_its_parser_is_refused_and_the_others_go_in(
         for name in "ac"
     ]
     settings = SETTINGS.model_copy(update={"parser_memory_mib": memory_mib})
-    breaks = "from pipelines.ingest import parquet; parquet._normalise = None"
+    breaks = "from pipelines.ingest.rows import parquet; parquet._normalise = None"
     monkeypatch.setattr(parquet, "_normalise", None)
     monkeypatch.setattr(parser, "PROGRAM", f"{breaks}; {parser.PROGRAM}")
     named = [str(path) for path in (broken, *others)]

@@ -10,8 +10,8 @@ from pyarrow import parquet as pq
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.parser import Parser
-from pipelines.ingest.sources import find_sources
+from pipelines.ingest.rows.parser import Parser
+from pipelines.ingest.sources.files import find_sources
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, data, load, quarantined, write
 

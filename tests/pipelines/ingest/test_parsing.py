@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import parsing
-from pipelines.ingest.conventions import detect_date_order
-from pipelines.ingest.file_schemas import SCHEMAS
-from pipelines.ingest.parsing import ParseOptions
+from pipelines.ingest.rows import parsing
+from pipelines.ingest.rows.conventions import detect_date_order
+from pipelines.ingest.rows.file_schemas import SCHEMAS
+from pipelines.ingest.rows.parsing import ParseOptions
 
 TODAY = date(2026, 6, 1)
 

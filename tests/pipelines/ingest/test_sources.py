@@ -5,7 +5,7 @@ import os
 import pytest
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.sources import Source, Unreadable, find_sources
+from pipelines.ingest.sources.files import Source, Unreadable, find_sources
 from tests.pipelines.ingest.ingesting import write
 
 

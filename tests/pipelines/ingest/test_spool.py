@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from forecaster.errors import RefusedFileError
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.sources import find_sources, without_credentials
-from pipelines.ingest.spool import TEMPORARY_PREFIX, Spool, locked
+from pipelines.ingest.sources.files import find_sources, without_credentials
+from pipelines.ingest.sources.spool import TEMPORARY_PREFIX, Spool, locked
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, load, quarantined, rows, write
 from tests.pipelines.ingest.workbooks import workbook

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import text_blocks
-from pipelines.ingest.options import FileOptions
-from pipelines.ingest.sources import find_sources
-from pipelines.ingest.text import open_text
+from pipelines.ingest.rows import text_blocks
+from pipelines.ingest.rows.options import FileOptions
+from pipelines.ingest.rows.text import open_text
+from pipelines.ingest.sources.files import find_sources
 from tests.pipelines.ingest.ingesting import write
 
 HEADER = "depot_id,date,orders"

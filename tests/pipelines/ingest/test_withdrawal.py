@@ -13,7 +13,7 @@ from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.cli import app
 from pipelines.demand import counting, order_pruning
 from pipelines.ingest import FileOptions, replay
-from pipelines.ingest.withdrawal import withdraw
+from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.settings import Settings
 from pipelines.store import files as files_store
 from tests.conftest import empty_tables

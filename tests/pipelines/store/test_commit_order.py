@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.ingest import FileOptions, replay
-from pipelines.ingest.withdrawal import withdraw
+from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.runs.ledger import recorded
 from pipelines.store import commit_order, events, ingest, quarantine, runs
 from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, write

@@ -14,7 +14,7 @@ from forecaster.errors import BadInputError
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, ReplayResult, replay
-from pipelines.ingest.withdrawal import withdraw
+from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.schema import signal_versions
 from pipelines.store import files as files_store
 from pipelines.store.signal_summaries import SignalSummary, summaries

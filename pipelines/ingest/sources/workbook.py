@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import IO, Any
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.parsing import unambiguous_text
+from pipelines.ingest.sources.numbers import unambiguous_text
 
 BLOCK_BYTES = 1 << 20
 MAX_GRID_CELLS = 10_000_000

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import workbook
+from pipelines.ingest.sources import workbook
 
 PLAIN_SUFFIXES = (".csv", ".tsv")
 WORKBOOK_SUFFIX = ".xlsx"

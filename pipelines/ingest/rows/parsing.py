@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.ingest import dates
+from pipelines.ingest.rows import dates
 from pipelines.settings.countries import has_calendar, known_countries, known_zones
 
 THOUSANDS_SEPARATOR = {".": ",", ",": "."}
@@ -226,17 +226,6 @@ def _decimal(cell: str, mark: str) -> Decimal:
             )
         raise ValueError("is not a number")
     return value
-
-
-def ambiguous_pattern(mark: str) -> str:
-    """Matches ambiguous numbers such as 1.234, for a decimal mark."""
-    return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
-
-
-def unambiguous_text(value: float | Decimal) -> str:
-    """Formats a number so that it is not ambiguous: 1.234 gets a fourth decimal."""
-    text = str(value)
-    return f"{text}0" if re.fullmatch(ambiguous_pattern("."), text) else text
 
 
 def parse_zone(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature

@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import Any, Self
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.conventions import Convention, Conventions
-from pipelines.ingest.file_schemas import SCHEMAS
-from pipelines.ingest.kind_detection import FileMapping
-from pipelines.ingest.options import FileOptions
-from pipelines.ingest.parsing import Places
-from pipelines.ingest.refusals import ParserError
-from pipelines.ingest.sources import Source
-from pipelines.ingest.validation import Chunk, ParsedFile
+from pipelines.ingest.rows.batches import RejectedRow
+from pipelines.ingest.rows.conventions import Convention, Conventions
+from pipelines.ingest.rows.file_schemas import SCHEMAS
+from pipelines.ingest.rows.kind_detection import FileMapping
+from pipelines.ingest.rows.options import FileOptions
+from pipelines.ingest.rows.parsing import Places
+from pipelines.ingest.rows.validation import Chunk, ParsedFile
+from pipelines.ingest.sources.files import Source
+from pipelines.ingest.sources.refusals import ParserError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MIB = 1 << 20
-PROGRAM = "from pipelines.ingest import parser; parser.main()"
+PROGRAM = "from pipelines.ingest.rows import parser; parser.main()"
 
 
 class Parser:

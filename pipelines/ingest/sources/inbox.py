@@ -7,7 +7,7 @@ from pathlib import Path
 
 import structlog
 
-from pipelines.ingest.sources import Source, Unreadable
+from pipelines.ingest.sources.files import Source, Unreadable
 from pipelines.settings.ingest import DONE
 
 log = structlog.get_logger()

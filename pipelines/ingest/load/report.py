@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from forecaster.errors import shortened_list
-from pipelines.ingest.conventions import MARK_NAMES, Conventions
-from pipelines.ingest.file_schemas import SCHEMAS
-from pipelines.ingest.kind_detection import FileMapping
+from pipelines.ingest.rows.conventions import MARK_NAMES, Conventions
+from pipelines.ingest.rows.file_schemas import SCHEMAS
+from pipelines.ingest.rows.kind_detection import FileMapping
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
 

@@ -9,8 +9,8 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.ingest import parsing
-from pipelines.ingest.parsing import ParsedColumn, ParseOptions
+from pipelines.ingest.rows import parsing
+from pipelines.ingest.rows.parsing import ParsedColumn, ParseOptions
 
 DAYS_AHEAD_OF_DATA = 2
 """For orders and counts: the local dates of two time zones differ by two days at most."""

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError, shortened_list
-from pipelines.ingest import column_suggestions
-from pipelines.ingest.file_schemas import SCHEMAS, FileSchema
-from pipelines.ingest.options import FileOptions
+from pipelines.ingest.rows import column_suggestions
+from pipelines.ingest.rows.file_schemas import SCHEMAS, FileSchema
+from pipelines.ingest.rows.options import FileOptions
 
 MAX_NAMES_SHOWN = 12
 

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells
-from pipelines.ingest.file_schemas import Column
-from pipelines.ingest.kind_detection import FileMapping
-from pipelines.ingest.options import FileOptions
-from pipelines.ingest.parsing import (
+from pipelines.ingest.rows.batches import Cells
+from pipelines.ingest.rows.file_schemas import Column
+from pipelines.ingest.rows.kind_detection import FileMapping
+from pipelines.ingest.rows.options import FileOptions
+from pipelines.ingest.rows.parsing import (
     THOUSANDS_SEPARATOR,
     ParseOptions,
     Places,
-    ambiguous_pattern,
 )
+from pipelines.ingest.sources.numbers import ambiguous_pattern
 
 SLASHED = r"^(?P<first>\d{1,2})[/.-](?P<second>\d{1,2})[/.-]\d{4}"
 MARK_NAMES = {".": "point", ",": "comma"}

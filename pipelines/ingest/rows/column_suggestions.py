@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipelines.ingest.file_schemas import FileSchema
+from pipelines.ingest.rows.file_schemas import FileSchema
 
 CERTAIN, LIKELY = 2, 1
 

@@ -10,17 +10,23 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells, RejectedRow, RowwiseBatch, storable, trim
-from pipelines.ingest.kind_detection import (
+from pipelines.ingest.rows.batches import (
+    Cells,
+    RejectedRow,
+    RowwiseBatch,
+    storable,
+    trim,
+)
+from pipelines.ingest.rows.kind_detection import (
     FileMapping,
     detect_mapping,
     known_names,
     match_score,
     matching_schemas,
 )
-from pipelines.ingest.options import FileOptions
-from pipelines.ingest.sources import Source
-from pipelines.ingest.text_blocks import Block, read_blocks
+from pipelines.ingest.rows.options import FileOptions
+from pipelines.ingest.rows.text_blocks import Block, read_blocks
+from pipelines.ingest.sources.files import Source
 
 SEPARATORS = (",", ";", "\t", "|")
 MAX_HEADER_LINES = 50

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.kind_detection import FileMapping
+from pipelines.ingest.rows.kind_detection import FileMapping
 from pipelines.store.ingest import ExistingOrders, StagingTable
 
 MAX_MOVED_ORDERS = 10

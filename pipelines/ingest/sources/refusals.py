@@ -5,7 +5,7 @@ import traceback
 import structlog
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.sources import first_line
+from pipelines.ingest.sources.files import first_line
 from pipelines.runs.error_messages import is_expected
 
 log = structlog.get_logger()

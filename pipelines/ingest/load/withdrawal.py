@@ -13,7 +13,7 @@ from forecaster.errors import (
     shortened_list,
 )
 from pipelines.demand import counting
-from pipelines.ingest.file_schemas import DAILY, ORDERS
+from pipelines.ingest.rows.file_schemas import DAILY, ORDERS
 from pipelines.runs.ledger import Run
 from pipelines.store import commit_order, signals, withdrawal
 from pipelines.store import ingest as store

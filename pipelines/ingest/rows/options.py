@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest.file_schemas import SCHEMAS, column_names
-from pipelines.ingest.parsing import THOUSANDS_SEPARATOR
-from pipelines.ingest.sources import Source
+from pipelines.ingest.rows.file_schemas import SCHEMAS, column_names
+from pipelines.ingest.rows.parsing import THOUSANDS_SEPARATOR
+from pipelines.ingest.sources.files import Source
 from pipelines.settings.ingest import InvalidSource, SourceSettings
 
 UTF_8 = "utf-8"

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.parsing import unambiguous_text
-from pipelines.ingest.sources import first_line
+from pipelines.ingest.sources.files import first_line
+from pipelines.ingest.sources.numbers import unambiguous_text
 
 BATCH_ROWS = 10_000
 

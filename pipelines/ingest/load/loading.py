@@ -8,9 +8,11 @@ from datetime import date
 import sqlalchemy as sa
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.conventions import Conventions
-from pipelines.ingest.file_schemas import (
+from pipelines.ingest.load.plausibility import OrderIdCheck
+from pipelines.ingest.load.report import Counts, FileReport, file_notes
+from pipelines.ingest.rows.batches import RejectedRow
+from pipelines.ingest.rows.conventions import Conventions
+from pipelines.ingest.rows.file_schemas import (
     DAILY,
     DEPOTS,
     EVENTS,
@@ -18,13 +20,11 @@ from pipelines.ingest.file_schemas import (
     SIGNALS,
     FileSchema,
 )
-from pipelines.ingest.options import DEFAULT_SOURCE, FileOptions
-from pipelines.ingest.parser import RemoteFile
-from pipelines.ingest.parsing import Places
-from pipelines.ingest.plausibility import OrderIdCheck
-from pipelines.ingest.report import Counts, FileReport, file_notes
-from pipelines.ingest.sources import Source
-from pipelines.ingest.validation import Chunk, ParsedFile
+from pipelines.ingest.rows.options import DEFAULT_SOURCE, FileOptions
+from pipelines.ingest.rows.parser import RemoteFile
+from pipelines.ingest.rows.parsing import Places
+from pipelines.ingest.rows.validation import Chunk, ParsedFile
+from pipelines.ingest.sources.files import Source
 from pipelines.settings import Settings
 from pipelines.settings.days import first_origin
 from pipelines.store import (

@@ -26,9 +26,8 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 import pyarrow as pa
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.database_source import write_rows
-from pipelines.ingest.refusals import refusal
-from pipelines.ingest.sources import (
+from pipelines.ingest.sources.database import write_rows
+from pipelines.ingest.sources.files import (
     ARCHIVE_SUFFIX,
     SUFFIXES,
     WORKBOOK_SUFFIX,
@@ -39,6 +38,7 @@ from pipelines.ingest.sources import (
     local_source,
     without_credentials,
 )
+from pipelines.ingest.sources.refusals import refusal
 
 STDIN = "-"
 TEMPORARY_PREFIX = "harbor-ingest-"

@@ -10,12 +10,12 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.demand import counting
-from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
-from pipelines.ingest.conventions import detect_conventions
-from pipelines.ingest.kind_detection import FileMapping, detect_mapping
-from pipelines.ingest.loading import known_places, merge_rows
-from pipelines.ingest.options import FileOptions, options_of_source
-from pipelines.ingest.validation import rejected_rows, validate_batch
+from pipelines.ingest.load.loading import known_places, merge_rows
+from pipelines.ingest.rows.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
+from pipelines.ingest.rows.conventions import detect_conventions
+from pipelines.ingest.rows.kind_detection import FileMapping, detect_mapping
+from pipelines.ingest.rows.options import FileOptions, options_of_source
+from pipelines.ingest.rows.validation import rejected_rows, validate_batch
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import commit_order, quarantine

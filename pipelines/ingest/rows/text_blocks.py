@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.sources import Source, first_line
+from pipelines.ingest.sources.files import Source, first_line
 
 BLOCK_BYTES = 8 << 20
 MAX_UNFINISHED_ROW_BYTES = 4 * BLOCK_BYTES

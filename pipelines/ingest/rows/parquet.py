@@ -10,11 +10,11 @@ from pyarrow import parquet as pq
 from pyarrow import types
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells, RowwiseBatch, cell_text, trim
-from pipelines.ingest.file_schemas import Column
-from pipelines.ingest.kind_detection import FileMapping, detect_mapping
-from pipelines.ingest.options import FileOptions
-from pipelines.ingest.sources import Source, first_line
+from pipelines.ingest.rows.batches import Cells, RowwiseBatch, cell_text, trim
+from pipelines.ingest.rows.file_schemas import Column
+from pipelines.ingest.rows.kind_detection import FileMapping, detect_mapping
+from pipelines.ingest.rows.options import FileOptions
+from pipelines.ingest.sources.files import Source, first_line
 
 BATCH_ROWS = 1 << 18
 """Rows per batch: some 10 MB of orders."""

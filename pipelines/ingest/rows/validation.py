@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells, RejectedRow, RowwiseBatch, cell_text
-from pipelines.ingest.conventions import Conventions, detect_conventions
-from pipelines.ingest.file_schemas import FileSchema
-from pipelines.ingest.kind_detection import FileMapping
-from pipelines.ingest.options import FileOptions
-from pipelines.ingest.parquet import ParquetBatch, ParquetFile, open_parquet
-from pipelines.ingest.parsing import (
+from pipelines.ingest.rows.batches import Cells, RejectedRow, RowwiseBatch, cell_text
+from pipelines.ingest.rows.conventions import Conventions, detect_conventions
+from pipelines.ingest.rows.file_schemas import FileSchema
+from pipelines.ingest.rows.kind_detection import FileMapping
+from pipelines.ingest.rows.options import FileOptions
+from pipelines.ingest.rows.parquet import ParquetBatch, ParquetFile, open_parquet
+from pipelines.ingest.rows.parsing import (
     ParseOptions,
     Places,
     regions_without_calendar,
 )
-from pipelines.ingest.sources import Source
-from pipelines.ingest.text import TextBatch, TextFile, open_text
+from pipelines.ingest.rows.text import TextBatch, TextFile, open_text
+from pipelines.ingest.sources.files import Source
 from pipelines.store.table_csv import as_csv
 
 

@@ -14,19 +14,19 @@ import structlog
 
 from forecaster.errors import BadInputError
 from pipelines.demand import counting
-from pipelines.ingest.file_schemas import FileSchema
-from pipelines.ingest.inbox import move_to_done, wait_until_stable
-from pipelines.ingest.loading import FileGroup, LoadRequest, load
-from pipelines.ingest.options import (
+from pipelines.ingest.load.loading import FileGroup, LoadRequest, load
+from pipelines.ingest.load.report import Counts, FileReport, IngestReport, depot_notes
+from pipelines.ingest.rows.file_schemas import FileSchema
+from pipelines.ingest.rows.options import (
     FileOptions,
     options_of_file,
     options_of_source,
 )
-from pipelines.ingest.parser import Parser
-from pipelines.ingest.refusals import refusal
-from pipelines.ingest.report import Counts, FileReport, IngestReport, depot_notes
-from pipelines.ingest.sources import Source, Unreadable
-from pipelines.ingest.spool import (
+from pipelines.ingest.rows.parser import Parser
+from pipelines.ingest.sources.files import Source, Unreadable
+from pipelines.ingest.sources.inbox import move_to_done, wait_until_stable
+from pipelines.ingest.sources.refusals import refusal
+from pipelines.ingest.sources.spool import (
     TEMPORARY_PREFIX,
     SourceOrError,
     Spool,

@@ -1,0 +1,9 @@
+"""Rows become tables: what changes them also counts demand, where its name says so.
+
+service       loads all files of a call, in groups of one kind
+loading       one file through its group's staging table; rejected rows to quarantine
+plausibility  refuses order ids that are not ids or another partner's
+report        what was loaded, rejected and assumed, by file
+replay        loads rows from quarantine
+withdrawal    removes a loaded file
+"""

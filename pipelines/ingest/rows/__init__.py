@@ -1,0 +1,11 @@
+"""A file becomes checked rows, and rejected ones.
+
+options             how a file is read: options of the call and of its source in harbor.toml
+kind_detection      header → kind of file and column positions, by file_schemas
+column_suggestions  the --column options that a file of unknown columns may need
+text, parquet       CSV or Parquet → batches of cells (text_blocks: bytes → blocks of rows)
+batches             the types of those batches, and of rejected rows
+conventions         detects date order and decimal mark over the whole file
+validation          cells → typed rows and rejected rows, by file_schemas, parsing and dates
+parser              runs all of that in a child process with a memory limit
+"""
