@@ -184,6 +184,7 @@ class Dismissed(TypedDict):
 class Champion(TypedDict):
     champion: str
     reason: str
+    shown_from: date | None
 
 
 class Finding(TypedDict):

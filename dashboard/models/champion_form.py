@@ -14,9 +14,9 @@ from forecaster.errors import HarborError
 CONFIRMATION = "champion changed"
 UNCHANGED = "The champion stays as it is."
 CONSEQUENCE = (
-    "The next nightly run forecasts with the new champion; until then the pages show the "
-    "present forecast, and `harbor forecast` replaces it at once. A model that was never "
-    "champion first makes a trial forecast, and one that fails it, or whose file is damaged "
+    "The next nightly run forecasts with the new champion, and `harbor forecast` does at "
+    "once; until then the pages show its forecast if it has made one from the present data, "
+    "else the present forecast. A model that was never champion first makes a trial forecast, and one that fails it, or whose file is damaged "
     "or pruned, is refused."
 )
 
@@ -77,12 +77,10 @@ def _promote(version: str | None, reason: str, planner: str, is_sure: bool) -> N
         return
     try:
         with st.spinner("Checking the model …"):
-            promotion.promote(version, reason, planner)
+            consequence = promotion.promote(version, reason, planner)
     except HarborError as error:
         widgets.refusal(UNCHANGED, [str(error)])
         return
     name = formatting.escape_markdown(version)
-    st.session_state[CONFIRMATION] = (
-        f"{name} is the champion. The next nightly run forecasts with it."
-    )
+    st.session_state[CONFIRMATION] = f"{name} is the champion. {consequence}"
     st.rerun()

@@ -6,6 +6,7 @@ The pages' own database role cannot write models. The change goes through the fu
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 import streamlit as st
@@ -63,8 +64,8 @@ def problems(version: str | None, reason: str, planner: str) -> list[str]:
     return missing + overrides.text_problems(reason, planner)
 
 
-def promote(version: str, reason: str, planner: str) -> None:
-    """Makes a model the champion; every page reads it from then on.
+def promote(version: str, reason: str, planner: str) -> str:
+    """Makes a model the champion, and returns which forecast is shown then, in a sentence.
 
     The reason is stored with the model, with the planner's name.
 
@@ -81,12 +82,14 @@ def promote(version: str, reason: str, planner: str) -> None:
     text = f"{reason.strip()} ({planner.strip()})"
     with _writing_engine(settings.promotion_url) as engine:
         try:
-            manual_promotion.promote(engine, settings.artefacts, version, text)
+            now = datetime.now(UTC)
+            champion = manual_promotion.promote(engine, settings, version, text, now)
         finally:
             # A canary that failed is stored, too.
             database.show_changes()
             queries.freshness.clear()
             queries.models.clear()
+    return champion.sentence()
 
 
 @contextmanager

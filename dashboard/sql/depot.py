@@ -1,20 +1,23 @@
 """SQL of one depot and its peers."""
 
-from dashboard.sql.shared import CLOSURES, DAYS, IS_FALLBACK, IS_FOR_DEPOT, SPECIAL_OF
+from dashboard.sql.shared import (
+    CLOSURES,
+    DAYS,
+    IS_FALLBACK,
+    IS_FOR_DEPOT,
+    SPECIAL_OF,
+    published_before,
+)
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
-# The forecast of the depot from an earlier origin that was shown last. Its `made_at` is the start of
-# the nightly run; its data are those of the start of its own run.
-PREVIOUS_FORECAST = """
-    select origin_on, model_version, made_at,
-           coalesce((select greatest(r.started_at, made_at) from runs r
-                     where r.run_id = forecasts.run_id), made_at) as data_at
-    from forecasts
-    where depot_id = :depot and origin_on < :origin
-    order by origin_on desc, is_live desc, made_at desc limit 1
+# The forecast from an earlier origin that was shown last. Its data are those of the start of
+# its run.
+PREVIOUS_FORECAST = f"""
+    select p.origin_on, p.model_version, coalesce(r.started_at, p.published_at) as data_at
+    from ({published_before(":origin")}) p left join runs r using (run_id)
 """
 
 DEPOT_STATUS = f"""
@@ -87,6 +90,8 @@ with kind as (
     join forecasts f using (depot_id, origin_on, target_on, model_version)
     join kind on kind.is_live = s.is_live
     where s.depot_id = :depot
+      and (not s.is_live or (s.origin_on, s.model_version)
+                            in (select origin_on, model_version from live_forecasts))
     order by s.target_on desc, s.origin_on desc, f.made_at desc
     limit :days_back
 )

@@ -7,6 +7,7 @@ from dashboard.sql.shared import (
     DEPOT_NAMES,
     FIRST_COUNT,
     IS_FOR_DEPOT,
+    published_before,
 )
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
@@ -17,8 +18,6 @@ from pipelines.schema.planned_orders import (
 )
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
-# `shown` is the newest origin's forecast: the champion's, else a live one, else the newest.
-# Its `made_at` is the start of its nightly run.
 FRESHNESS = f"""
 select (select count(*) from depots) as depots,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
@@ -26,10 +25,11 @@ select (select count(*) from depots) as depots,
         where superseded_at is null and orders is not null) as last_on,
        champion.version as champion,
        shown.origin_on, shown.model_version,
-       coalesce(made_by.finished_at, shown.made_at) as made_at,
-       (select max(target_on) from forecasts f
-        where (f.depot_id, f.origin_on, f.model_version)
-            = (shown.depot_id, shown.origin_on, shown.model_version)) as until_on,
+       coalesce(made_by.finished_at, shown.published_at) as made_at,
+       (select max(f.target_on) from forecasts f
+        join (select * from forecasts
+              where (origin_on, model_version) = (shown.origin_on, shown.model_version)
+              limit 1) depot using (depot_id, origin_on, model_version)) as until_on,
        model.trained_through, model.filename, model.sha256,
        (select max(greatest(started_at, finished_at)) from runs) as worked_at,
        (select max(override_id) from overrides) as last_override,
@@ -41,13 +41,7 @@ select (select count(*) from depots) as depots,
        exists (select from demo_fleet) as is_demo
 from (select 1) as always
 left join models champion on champion.role = 'champion'
-left join lateral (
-    select depot_id, origin_on, model_version, made_at, run_id from forecasts
-    where origin_on = (select max(origin_on) from forecasts)
-    order by model_version is not distinct from champion.version desc, is_live desc,
-             made_at desc
-    limit 1
-) shown on true
+left join shown_forecast shown on true
 left join models model on model.version = shown.model_version
 left join runs made_by on made_by.run_id = shown.run_id
 """
@@ -118,18 +112,18 @@ FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
     select distinct on (s.depot_id) s.depot_id, s.point,
            coalesce(level, 1) * s.p50 as part
-    from scores s join forecasts f using (depot_id, origin_on, target_on, model_version)
+    from scores s join live_forecasts using (origin_on, model_version)
     join depots d using (depot_id)
     left join ({TOTAL_LEVELS}) total
       on (total.city, total.origin_on, total.target_on, total.model_version)
        = (d.city, s.origin_on, s.target_on, s.model_version)
-    where s.target_on = :day and s.is_live
-    order by s.depot_id, s.origin_on desc, f.made_at desc
+    where s.target_on = :day
+    order by s.depot_id, s.origin_on desc
 ), expected as (
-    select distinct f.depot_id
-    from forecasts f join depots d using (depot_id)
+    select f.depot_id
+    from forecasts f join ({published_before(":day")}) using (origin_on, model_version)
+    join depots d using (depot_id)
     where f.target_on = :day and not {is_closed("f.target_on", "d")}
-      and f.origin_on = (select max(origin_on) from forecasts where origin_on < :day)
 ), counted as (
     select depot_id, orders from demand_versions
     where service_on = :day and superseded_at is null and orders is not null
@@ -144,21 +138,17 @@ order by abs(s.point - v.orders) desc nulls last, depot_id
 MIN_REVISION = 0.5
 """Orders per day by which a forecast must differ from the previous one to count as changed."""
 
-# Days closed in either week are not compared. The previous forecast is the one shown last
-# of the previous origin; a hindcast is shown only where nothing was live.
+# Days closed in either week are not compared.
 FLEET_WEEK = f"""
-with closures as ({CLOSURES}), before as (
-    select max(origin_on) as origin_on from forecasts where origin_on < :origin
-), names as ({DEPOT_NAMES}), active as (
+with closures as ({CLOSURES}), before as ({published_before(":origin")}), names as ({DEPOT_NAMES}), active as (
     select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
     from depots d join names using (depot_id)
     join ({DEPOT_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
 ), previous as (
-    select distinct on (depot_id, target_on) depot_id, target_on, origin_on, point
-    from forecasts join before using (origin_on)
+    select depot_id, target_on, point
+    from forecasts join before using (origin_on, model_version)
     where target_on > :origin
-    order by depot_id, target_on, is_live desc, made_at desc
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,

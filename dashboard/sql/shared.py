@@ -52,11 +52,16 @@ SPECIAL_OF = f"""
              order by h.name) as holidays
 """
 
-# Whether the newest forecast of a depot is the baseline, because the model's were worse
-# than the seasonal naive's; recorded by the run that made it.
+# Whether the forecast of a depot that is shown is the baseline, because the model's were
+# worse than the seasonal naive's; recorded by the run that made it.
 IS_FALLBACK = """exists (
-    select from runs r
-    where r.run_id = (select f.run_id from forecasts f
-                      where f.depot_id = {depot} and f.run_id is not null
-                      order by f.origin_on desc, f.is_live desc, f.made_at desc limit 1)
-      and r.metrics -> 'fallback_depot_ids' @> to_jsonb({depot}))"""
+    select from runs r join shown_forecast using (run_id)
+    where r.metrics -> 'fallback_depot_ids' @> to_jsonb({depot}))"""
+
+
+def published_before(day: str) -> str:
+    """Selects the forecast that was shown last of the newest origin before a day."""
+    return f"""
+    select origin_on, model_version, published_at, run_id from publications
+    where origin_on < {day} order by origin_on desc, publication_id desc limit 1
+"""

@@ -14,4 +14,4 @@ end $$;
 drop function add_overrides(jsonb, text, text);
 drop function save_city_settings(
     text, integer, double precision, double precision, double precision, text, bigint);
-drop view events;
+drop view events, shown_forecast, live_forecasts;

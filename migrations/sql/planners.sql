@@ -30,11 +30,9 @@ begin
         select o.* into newest from overrides o
         where o.depot_id = change.depot_id and o.target_on = change.target_on
         order by override_id desc limit 1;
-        select f.* into shown from forecasts f
-        left join models m on m.version = f.model_version and m.role = 'champion'
-        where f.depot_id = change.depot_id and f.target_on = change.target_on
-          and f.origin_on = (select max(origin_on) from forecasts)
-        order by m.version is not null desc, f.is_live desc, f.made_at desc limit 1;
+        select f.* into shown
+        from forecasts f join shown_forecast using (origin_on, model_version)
+        where f.depot_id = change.depot_id and f.target_on = change.target_on;
         refusal := case
             when shown.depot_id is null then
                 ' is not among the days ahead that are forecast. Choose another day.'

@@ -1,4 +1,4 @@
-"""Creates the tables of `pipelines.schema`, the view `events` and planners' functions.
+"""Creates the tables of `pipelines.schema`, views and planners' functions.
 
 No release has these tables yet, so the schema is the only place that names a column. The
 first release writes this migration out; from then on a change is a migration of its own.
@@ -18,7 +18,7 @@ revision = "0001_initial"
 down_revision = None
 
 SQL = Path(__file__).parents[1] / "sql"
-SCRIPTS = ("events", "planners")
+SCRIPTS = ("events", "publications", "planners")
 
 
 def upgrade() -> None:

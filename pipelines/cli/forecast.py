@@ -24,7 +24,10 @@ def forecast(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forecasts every depot, and stores the forecast for the dashboard.
+    """Forecasts every depot, and stores the forecast.
+
+    From the last day of data, the dashboard shows it from then on; from an earlier day it is
+    a hindcast, which is not shown.
 
     Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
@@ -32,6 +35,7 @@ def forecast(
     from pipelines.demand import counting
     from pipelines.forecasting import forecast as forecast_module
     from pipelines.runs.ledger import recorded
+    from pipelines.store import publications
     from pipelines.store.forecasts import read_forecasts, read_totals
 
     if as_csv and as_json:
@@ -52,6 +56,7 @@ def forecast(
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
+            shown = publications.shown(connection)
     if not_started := run.metrics.get("not_started_ids"):
         echo(f"Not started, and left out: {not_started_depots(not_started)}.")
     if as_json:
@@ -63,6 +68,16 @@ def forecast(
             f"Forecast from {day} with model {version}; 80 % of days should fall "
             "between p10 and p90."
         )
+        if "reason" in run.metrics:
+            echo(run.metrics["reason"])
+        if shown is not None and (shown.origin_on, shown.model_version) != (
+            day,
+            version,
+        ):
+            echo(
+                f"The dashboard goes on showing the forecast from {shown.origin_on}, by "
+                f"model {shown.model_version}."
+            )
         show_totals(totals)
         _show_by_day(
             "Orders planned",

@@ -14,6 +14,7 @@ from pipelines.cli.train import coverage_percent, show_scores
 
 if TYPE_CHECKING:
     from pipelines.store.models import Model
+    from pipelines.training.manual_promotion import NewChampion
 
 # Keys of `accuracy.SEGMENTS`, whose module would import the database for a help text.
 SCORE_SEGMENTS = ("depot", "city", "horizon", "model")
@@ -176,14 +177,15 @@ def promote(
     from pipelines.training import manual_promotion
 
     with open_context() as context:
-        manual_promotion.promote(
+        champion = manual_promotion.promote(
             context.engine,
-            context.settings.artefacts,
+            context.settings,
             version,
             reason,
+            context.now,
             unchecked=unchecked,
         )
-    _show_champion(version, reason, as_json)
+    _show_champion(champion, reason, as_json)
 
 
 @app.command("rollback")
@@ -200,12 +202,15 @@ def rollback(
     from pipelines.training import manual_promotion
 
     with open_context() as context:
-        version = manual_promotion.roll_back(
-            context.engine, context.settings.artefacts, reason
+        champion = manual_promotion.roll_back(
+            context.engine, context.settings, reason, context.now
         )
-    _show_champion(version, reason, as_json)
+    _show_champion(champion, reason, as_json)
 
 
-def _show_champion(version: str, reason: str, as_json: bool) -> None:
-    sentence = f"{version} is the champion. 'harbor forecast' writes its forecasts."
-    show_result({"champion": version, "reason": reason}, sentence, as_json)
+def _show_champion(champion: NewChampion, reason: str, as_json: bool) -> None:
+    answer = {
+        "champion": champion.version, "reason": reason, "shown_from": champion.shown_from,
+    }  # fmt: skip
+    sentence = f"{champion.version} is the champion. {champion.sentence()}"
+    show_result(answer, sentence, as_json)

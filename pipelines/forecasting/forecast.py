@@ -1,5 +1,6 @@
 """Forecasts from one origin with one model, and stores the result."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,7 +22,7 @@ from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
-from pipelines.store import depots, late_depots, models
+from pipelines.store import depots, late_depots, models, publications
 from pipelines.store.models import Model
 
 log = structlog.get_logger()
@@ -42,9 +43,14 @@ def forecast_from(
 ) -> str:
     """Forecasts every depot with the champion, and returns its version.
 
-    Safe to repeat: the forecasts of one origin and model are replaced together. For an
-    origin before the champion's training data ends, the newest model trained on nothing
-    later is used.
+    Safe to repeat: the forecasts of one origin and model are replaced together.
+
+    From the newest day with demand, the forecast is published: the pages show it from then
+    on. If the champion has seen later days, which were withdrawn, the newest former champion
+    that has not makes it; without one, the forecast that was last published from there is
+    shown again. A model that was never champion makes none. From an earlier day it is a
+    hindcast, which is stored and not shown; there the newest model trained on nothing later
+    takes the champion's place.
 
     Args:
       engine: Database the pipelines own.
@@ -52,7 +58,8 @@ def forecast_from(
       origin: Last day of the demand used.
       now: Time of the run; decides whether the forecast is live.
       zone: The fleet's time zone, in which the origin's day ends.
-      run: The run that records the metrics, and for a live forecast the late feeds.
+      run: The run that records the metrics, for a live forecast the late feeds, and the
+        reason if an earlier forecast is shown again.
       read_panels: Returns panels that other steps share; the origin's is read without.
       point: What the point is made for.
 
@@ -63,9 +70,13 @@ def forecast_from(
     """
     counting.require_recent_demand(engine, origin)
     with snapshot(engine) as connection:
-        model = model_for(connection, origin)
-        live = is_live(origin, demand_store.last_day(connection), now, zone)
+        last_day_on = counting.newest_demand_day(connection)
+        is_shown = origin >= last_day_on
+        model = (models.servable if is_shown else model_for)(connection, origin)
+        live = is_live(origin, last_day_on, now, zone)
         conditions = _live_conditions(connection, origin) if live else LiveConditions()
+    if model is None:
+        return _show_again(engine, origin, now, zone, run)
     loaded = load_recorded(artefacts, model)
     # Before the counts are read: what comes in between is missing in the forecast.
     if run is not None and live:
@@ -73,7 +84,8 @@ def forecast_from(
     panel = _panel(engine, origin, zone, live, read_panels)
     with measure_inference(run):
         result = infer.forecast(loaded, panel, conditions, point)
-    write(engine, panel, result, str(model["version"]), now, zone, run)
+    version = str(model["version"])
+    write(engine, panel, result, version, now, zone, run, is_shown=is_shown)
     if run is not None:
         with engine.connect() as connection:
             described = depots.depot_ids(connection)
@@ -89,7 +101,7 @@ def forecast_from(
             "fallback_depots": len(fallbacks),
             "fallback_depot_ids": fallbacks,
         }
-    return str(model["version"])
+    return version
 
 
 def record_late_feeds(engine: sa.Engine, origin: date, run: Run) -> None:
@@ -107,8 +119,71 @@ def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:
     )
 
 
+def show_stored(
+    connection: sa.Connection, version: str, now: datetime, zone: ZoneInfo
+) -> date | None:
+    """Publishes a new champion's forecast from the origin that is shown, if it is stored.
+
+    Args:
+      connection: In the transaction that makes it champion.
+      version: Version of the new champion.
+      now: Time of the promotion; decides whether the forecast is live.
+      zone: The fleet's time zone.
+
+    Returns:
+      The origin; None if no forecast of this model is shown.
+    """
+    publications.lock(connection)
+    shown = publications.shown(connection)
+    if shown is None:
+        return None
+    stored = replace(shown, model_version=version)
+    last_day_on = demand_store.last_day(connection)
+    live = is_live(shown.origin_on, last_day_on, now, zone)
+    if stored == shown or publications.publish_stored(
+        connection, stored, live=live, now=now
+    ):
+        return shown.origin_on
+    return None
+
+
+def _show_again(
+    engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo, run: Run | None
+) -> str:
+    """Publishes again what was last published from an origin; returns its model's version.
+
+    Raises:
+      NoModelError: there is no champion, or nothing was published from there.
+    """
+    with engine.begin() as connection:
+        publications.lock(connection)
+        if models.champion(connection) is None:
+            raise NoModelError(
+                "No champion has been promoted. Train one with 'harbor train', then "
+                "'harbor models promote VERSION'."
+            )
+        stored = publications.last_of_origin(connection, origin)
+        live = is_live(origin, demand_store.last_day(connection), now, zone)
+        if stored is None or not publications.publish_stored(
+            connection, stored, live=live, now=now
+        ):
+            raise NoModelError(
+                f"Every champion whose artefact is kept has seen days after {origin}, so "
+                "none may make the forecast that is shown. 'harbor train --through "
+                f"{origin}' trains a model and makes it champion if it passes."
+            )
+    reason = (
+        f"Every champion whose artefact is kept has seen days after {origin}, so the "
+        f"earlier forecast from there, by model {stored.model_version}, is shown again."
+    )
+    log.warning("forecast_shown_again", reason=reason)
+    if run is not None:
+        run.metrics |= {"model": stored.model_version, "reason": reason}
+    return stored.model_version
+
+
 def model_for(connection: sa.Connection, origin: date) -> Model:
-    """Returns the champion, or for an earlier origin the newest eligible model.
+    """Returns the model of a hindcast: the champion, or the newest trained on nothing later.
 
     Raises:
       NoModelError: no model is eligible.
@@ -119,11 +194,6 @@ def model_for(connection: sa.Connection, origin: date) -> Model:
     model = models.newest_trained_through(connection, origin)
     if model is not None:
         return model
-    if champion is None:
-        raise NoModelError(
-            "No champion has been promoted. Train one with 'harbor train', then "
-            "'harbor models promote VERSION'."
-        )
     raise NoModelError(
         f"Every model whose artefact is kept has seen days after {origin}, so none may "
         f"forecast from there. Train one with 'harbor train --through {origin}'."
@@ -164,15 +234,23 @@ def write(
     now: datetime,
     zone: ZoneInfo,
     run: Run | None,
+    *,
+    is_shown: bool,
 ) -> None:
-    """Stores the forecasts of one origin in one transaction.
+    """Stores the forecasts of one origin, and publishes them if asked, in one transaction.
 
     A stored live forecast is kept if this one is a hindcast or was made earlier.
     """
+    run_id = run.run_id if run else None
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
-        key = ForecastKey(panel.origin, version, live, now, run.run_id if run else None)
-        if write_forecast(connection, key, forecast, panel.depot_ids) is None:
+        key = ForecastKey(panel.origin, version, live, now, run_id)
+        rows = write_forecast(connection, key, forecast, panel.depot_ids)
+        if is_shown and not publications.publish(
+            connection, panel.origin, version, live=live, now=now, run_id=run_id
+        ):
+            log.warning("later_forecast_stays", origin=str(panel.origin), model=version)
+        if rows is None:
             log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
             return
     if run is not None:

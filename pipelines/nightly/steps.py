@@ -111,12 +111,17 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 def train(context: NightlyContext, run: Run) -> None:
     """Trains a challenger through the origin, unless an interrupted run already has.
 
+    A training counts as the same if it read the same data and had the same settings.
+
     Raises:
       TrainingError: nights of the origin have ended while they trained, as where memory or
         time does not suffice, and this one is left to the champion.
     """
+    recipe = train_module.build_recipe(context.settings)
+    settings_id = train_module.settings_id(recipe, context.settings)
+    run.metrics["settings_id"] = settings_id
     with run.engine.connect() as connection:
-        previous = runs.training_without_new_data(connection, context.day)
+        previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day)
         has_champion = models.champion(connection) is not None
     if previous is not None:
@@ -132,7 +137,6 @@ def train(context: NightlyContext, run: Run) -> None:
             f"runs show {ended[-1]}'; the next one tries again."
         )
     cleanup.clean_up(run.engine, context.settings)
-    recipe = train_module.build_recipe(context.settings)
     train_module.train(
         run.engine,
         context.settings,

@@ -15,6 +15,8 @@ from pipelines.schema.forecasting import (
     forecast_totals,
     forecasts,
     models,
+    publications,
+    shown_forecast,
 )
 from pipelines.schema.incoming import (
     daily_counts,
@@ -61,12 +63,14 @@ __all__ = [
     "orders",
     "overrides",
     "public_holidays",
+    "publications",
     "quarantine",
     "run_lines",
     "runs",
     "score_totals",
     "scores",
     "scores_due",
+    "shown_forecast",
     "signal_versions",
     "superseded_rows",
 ]

@@ -66,6 +66,31 @@ forecasts = sa.Table(
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 
+# What was shown, and since when: one row each time a forecast is published. Appended, never
+# changed. The views `shown_forecast` and `live_forecasts` read it.
+publications = sa.Table(
+    "publications",
+    metadata,
+    sa.Column(
+        "publication_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
+    ),
+    sa.Column("origin_on", sa.Date, nullable=False),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), nullable=False
+    ),
+    # Whether it counts in live accuracy: the forecast is live, and was still so when it was
+    # published. See `pipelines.forecasting.forecast.is_live`.
+    sa.Column("is_live", sa.Boolean, nullable=False),
+    sa.Column("published_at", Timestamp, nullable=False),
+    # The run that made the forecast.
+    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+)
+sa.Index("ix_publications_origin_on", publications.c.origin_on)
+
+_publication_columns = [sa.Column(c.name, c.type) for c in publications.columns]
+# View of the publication that the pages show: the last one.
+shown_forecast = sa.Table("shown_forecast", sa.MetaData(), *_publication_columns)
+
 # Totals of the fleet and of each city: a total has its own median, and an interval that is
 # narrower than the sum of the depots' intervals.
 forecast_totals = sa.Table(

@@ -42,16 +42,19 @@ PUBLISHED_FORECASTS = """
                    max(made_at) as made_at
             from score_totals
             where is_live = :live and target_on >= (select first_on from period)
+              and (not :live or (origin_on, model_version)
+                                in (select origin_on, model_version from live_forecasts))
             group by origin_on, city, model_version, target_on
         ) of_day
         group by origin_on, city, model_version
     ) t
     order by t.origin_on, t.city, t.depots desc, t.made_at desc, t.model_version
 """
-"""The published model per origin and city: of those that forecast most depots, the last.
+"""The model per origin and city whose scores count.
 
-A forecast is made by the champion at the time, and the pages show the last one. A backfill of
-some depots with another model does not take the place of their whole city's.
+Of live forecasts the one in the view `live_forecasts`. Of hindcasts, which are not published,
+the last one of those that forecast most depots: a hindcast of some depots with another model
+does not take the place of their whole city's.
 """
 
 PUBLISHED_BY_CITY = """

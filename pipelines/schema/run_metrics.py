@@ -8,6 +8,7 @@ COLUMNS = {"origin", "state"}
 """Shown beside the metrics."""
 DETAILS = {
     "by_run",
+    "settings_id",
     "fallback_depot_ids",
     "not_started_ids",
     "cache_hits",

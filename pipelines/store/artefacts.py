@@ -7,15 +7,14 @@ import sqlalchemy as sa
 from pipelines.schema import models
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
-# The champion, the rollback target, challengers, the models of the newest forecasts, and
+# The champion, the rollback target, challengers, the models of the forecast that is shown, and
 # models that were created, or replaced as champion, in the last days.
 NEEDED = f"""
 select version, run_id from models
 where role in ('champion', 'challenger') or version = ({ROLLBACK_TARGET})
 union all
 select version, run_id from models
-where version in (select model_version from forecasts
-                  where origin_on = (select max(origin_on) from forecasts))
+where version in (select model_version from shown_forecast)
    or greatest(created_at, promoted_at,
                (select min(next.promoted_at) from models next
                 where next.promoted_at > models.promoted_at))

@@ -79,6 +79,18 @@ def newest_champion_trained_through(
     )
 
 
+def servable(connection: sa.Connection, origin: date) -> Model | None:
+    """The model that may make the forecast that is shown from an origin.
+
+    The champion; where it has seen later days, which were withdrawn, the newest former
+    champion that has not.
+    """
+    newest = champion(connection)
+    if newest is None or newest["trained_through"] <= origin:
+        return newest
+    return newest_champion_trained_through(connection, origin)
+
+
 def rollback_target(connection: sa.Connection) -> Model | None:
     """The model that was champion before the present one."""
     version = connection.scalar(sa.text(ROLLBACK_TARGET))

@@ -80,8 +80,8 @@ having count(*) > 0
 OVERVIEW = """
 select (select count(*) from depots) as depots,
        (select max(loaded_at) from files) as file_loaded_timestamp_seconds,
-       (select greatest(:due_on - max(origin_on), 0) * 86400 from forecasts
-        having max(origin_on) is not null) as forecast_lag_seconds,
+       (select greatest(:due_on - origin_on, 0) * 86400 from shown_forecast)
+           as forecast_lag_seconds,
        (select greatest(:due_on - max(service_on), 0) * 86400 from demand_versions
         where superseded_at is null and orders is not null
         having max(service_on) is not null) as data_lag_seconds,

@@ -34,12 +34,13 @@ select max(n.run_id) from runs n
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEW_DATA}
 """
-TRAINING_WITHOUT_NEW_DATA = f"""
+SAME_TRAINING = f"""
 select t.run_id, t.metrics ->> 'model' as model from runs t
 join runs n on n.run_id = t.parent_id and n.step = 'nightly'
 join models m on m.version = t.metrics ->> 'model'
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NEW_DATA}
+  and t.metrics ->> 'settings_id' = :settings_id
 order by t.run_id desc limit 1
 """
 
@@ -173,17 +174,16 @@ class NightlyTraining:
     model: str
 
 
-def training_without_new_data(
-    connection: sa.Connection, origin: date
+def same_training(
+    connection: sa.Connection, origin: date, settings_id: str
 ) -> NightlyTraining | None:
-    """The newest training of a nightly run for an origin since which no data has changed.
+    """The newest training of a nightly run for an origin, with the same settings and data.
 
-    A training that was started by hand may have other settings, and does not count. The
-    data counts as changed if it changed after the nightly run's step `demand`: its training
-    reads the data as of then.
+    The data are the same if they have not changed since the nightly run's step `demand`.
+    A training that was started by hand does not count.
     """
-    rows = connection.execute(sa.text(TRAINING_WITHOUT_NEW_DATA), {"origin": origin})
-    row = rows.first()
+    parameters = {"origin": origin, "settings_id": settings_id}
+    row = connection.execute(sa.text(SAME_TRAINING), parameters).first()
     return None if row is None else NightlyTraining(*row)
 
 

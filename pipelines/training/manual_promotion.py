@@ -1,34 +1,59 @@
 """Makes a model the champion by hand: `harbor models` and the dashboard."""
 
+from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
 from pipelines.forecasting import forecast
+from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.store.models import Model
 from pipelines.training import canary
 
 
+@dataclass(frozen=True)
+class NewChampion:
+    """A model that was made champion.
+
+    Attributes:
+      version: Its version.
+      shown_from: Origin of its forecast that is shown; None if it has yet to make one.
+    """
+
+    version: str
+    shown_from: date | None
+
+    def sentence(self) -> str:
+        """Which forecast is shown, in a sentence."""
+        if self.shown_from is None:
+            return "'harbor forecast' or the next night makes its first forecast."
+        return f"Its forecast from {self.shown_from} is shown until the next is made."
+
+
 def promote(
     engine: sa.Engine,
-    artefacts: Path,
+    settings: Settings,
     version: str,
     reason: str,
+    now: datetime,
     *,
     unchecked: bool = False,
-) -> None:
+) -> NewChampion:
     """Makes a model the champion, if its artefact is intact.
 
     A model that was never champion first makes a trial forecast, its canary, whose result
-    is stored.
+    is stored. If its forecast from the origin that is shown is stored, that is shown from
+    now on.
 
     Args:
       engine: Database the pipelines own.
-      artefacts: Folder of exported models.
+      settings: The folder of exported models, and the fleet's time zone.
       version: Version of the model.
       reason: Stored with the model.
+      now: Current time, with a time zone.
       unchecked: Promotes it without a canary.
 
     Raises:
@@ -42,14 +67,16 @@ def promote(
             f"{version} is the evaluation fit of a challenger and serves "
             "hindcasts only. Promote the challenger itself."
         )
-    forecast.load_recorded(artefacts, model)
+    forecast.load_recorded(settings.artefacts, model)
     if model["promoted_at"] is None and not unchecked:
-        _require_canary(engine, artefacts, model)
-    _set_champion(engine, artefacts, model, reason)
+        _require_canary(engine, settings.artefacts, model)
+    return _set_champion(engine, settings, model, reason, now)
 
 
-def roll_back(engine: sa.Engine, artefacts: Path, reason: str) -> str:
-    """Makes the previous champion the champion again, and returns its version.
+def roll_back(
+    engine: sa.Engine, settings: Settings, reason: str, now: datetime
+) -> NewChampion:
+    """Makes the previous champion the champion again, and shows its forecast as `promote` does.
 
     Raises:
       NothingToDoError: there is no previous champion.
@@ -61,8 +88,7 @@ def roll_back(engine: sa.Engine, artefacts: Path, reason: str) -> str:
         raise NothingToDoError(
             "There is no earlier champion to go back to. See 'harbor models list'."
         )
-    _set_champion(engine, artefacts, previous, reason)
-    return previous["version"]
+    return _set_champion(engine, settings, previous, reason, now)
 
 
 def read(engine: sa.Engine, version: str) -> Model:
@@ -92,12 +118,14 @@ def _require_canary(engine: sa.Engine, artefacts: Path, model: Model) -> None:
 
 
 def _set_champion(
-    engine: sa.Engine, artefacts: Path, model: Model, reason: str
-) -> None:
-    forecast.load_recorded(artefacts, model)
+    engine: sa.Engine, settings: Settings, model: Model, reason: str, now: datetime
+) -> NewChampion:
+    forecast.load_recorded(settings.artefacts, model)
     version = model["version"]
     with engine.begin() as connection:
-        promoted = models.promote(connection, version, reason)
-    if not promoted:
-        # Pruned while its file was read.
-        forecast.require_kept(read(engine, version))
+        if models.promote(connection, version, reason):
+            shown_from = forecast.show_stored(connection, version, now, settings.zone)
+            return NewChampion(version, shown_from)
+    # Pruned while its file was read.
+    forecast.require_kept(read(engine, version))
+    raise AssertionError("only a pruned model cannot be promoted")

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import ReadPanels
 from pipelines.store import models
+from pipelines.store.demand import last_day
 from pipelines.store.models import Model
 from pipelines.training import canary
 from pipelines.training.canary import CanaryResult
@@ -55,15 +57,18 @@ def promote_if_better(
     On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
     `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the newest champion from
     before the holdout), and must differ from the champion's. The first and last comparison are of MAPEs rounded to
-    two decimals. Its training data must not be older than the
-    champion's. The first model of a fleet is promoted whatever its scores, because nothing else
-    can forecast. Before promotion the canary must pass. A decision is final.
+    two decimals. Its training data must not be older than those of the model that forecasts
+    now, which is a former champion if the champion has seen days that were withdrawn. A model
+    is promoted whatever its scores if nothing else can forecast, as the first one of a
+    fleet. Before promotion the canary must pass. A decision is final.
 
     Raises:
       NothingToDoError: there is no challenger.
     """
     with snapshot(engine) as connection:
         champion = models.champion(connection)
+        last_day_on = last_day(connection) or date.max
+        serving = models.servable(connection, last_day_on)
         challenger = (
             models.newest_challenger(connection)
             if version is None
@@ -77,10 +82,10 @@ def promote_if_better(
         reason = f"It has been judged already. {challenger['decision_reason'] or ''}"
         promoted = challenger["role"] == "champion"
         return PromotionDecision(challenger["version"], promoted, reason.strip())
-    decision = _decide(challenger, champion)
+    decision = _decide(challenger, serving)
     if decision.promoted:
         result = canary.run_canary(
-            engine, artefacts, challenger, champion, read_panels=read_panels
+            engine, artefacts, challenger, serving, read_panels=read_panels
         )
         decision = replace(decision, canary=result)
         if not result.passed:
@@ -111,20 +116,23 @@ def _version(model: Model | None) -> str | None:
     return None if model is None else model["version"]
 
 
-def _decide(challenger: Model, champion: Model | None) -> PromotionDecision:
+def _decide(challenger: Model, serving: Model | None) -> PromotionDecision:
     version, through = challenger["version"], challenger["trained_through"]
-    if champion is not None and through < champion["trained_through"]:
+    if serving is not None and through < serving["trained_through"]:
         return PromotionDecision(
             version,
             False,
-            f"It was trained through {through}, and the champion through "
-            f"{champion['trained_through']}: it serves hindcasts.",
+            f"It was trained through {through}, and {serving['version']}, which forecasts "
+            f"now, through {serving['trained_through']}: it serves hindcasts.",
         )
-    return decide(version, challenger["scores"], is_first=champion is None)
+    return decide(version, challenger["scores"], is_only=serving is None)
 
 
-def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDecision:
-    """Decides promotion from the percentages of `backtesting.evaluation_scores`; no I/O."""
+def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDecision:
+    """Decides promotion from the percentages of `backtesting.evaluation_scores`; no I/O.
+
+    `is_only` says that no other model may forecast.
+    """
     # "gru" is the challenger: the key is stored, and fixed in answers.
     challenger, naive, champion, earlier = (
         _mape(scores, name)
@@ -132,9 +140,9 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
     )
     is_as_good = _is_tie(challenger, naive)
     if not (challenger < naive or is_as_good):
-        promoted, outcome = is_first, "does not beat the seasonal naive"
-        if is_first:
-            outcome = "is the first model"
+        promoted, outcome = is_only, "does not beat the seasonal naive"
+        if is_only:
+            outcome = "is the only model that may forecast"
     elif challenger > MAX_MAPE_RATIO * champion:
         promoted, outcome = False, "is worse than the champion"
     elif challenger > MAX_MAPE_RATIO * earlier:

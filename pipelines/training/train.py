@@ -1,5 +1,6 @@
 """Trains a model on the panel, exports it and records it as challenger."""
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -244,6 +245,12 @@ def _fit(
         )
     metrics |= step_metrics(result)
     return result
+
+
+def settings_id(recipe: "Recipe", settings: Settings) -> str:
+    """Identifies the settings that decide which model a training makes of its data."""
+    identity = repr((recipe, settings.point))
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def build_recipe(

@@ -60,6 +60,9 @@ FILL = (
        cross join (select cast(:last as date) - ago as origin_on
                    from generate_series(0, cast(:origins as integer)) ago) o
        cross join generate_series(1, 7) step""",
+    """insert into publications (origin_on, model_version, is_live, published_at)
+       select origin_on, model_version, true, min(made_at) from forecasts
+       group by origin_on, model_version order by origin_on""",
     """insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, p50,
                            p90, point, seasonal_naive, median4, is_live)
        select f.depot_id, f.origin_on, f.target_on, f.model_version, v.orders, f.p10,

@@ -113,8 +113,9 @@ def _one_by_one(
         panel = panels.at(origin)
         forecasts, version = infer.forecast(loaded, panel), str(model["version"])
         forecast.write(
-            context.engine, panel, forecasts, version, _now(), settings.zone, None
-        )
+            context.engine, panel, forecasts, version, _now(), settings.zone, None,
+            is_shown=False,
+        )  # fmt: skip
 
 
 def _backfill(context: CommandContext, first: date, last: date) -> float:

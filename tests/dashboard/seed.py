@@ -16,6 +16,7 @@ from pipelines import schema
 from pipelines.store import score_totals
 from pipelines.store.copying import copy_rows
 from tests.make import make_artefact
+from tests.pipelines.make import publish
 
 N_DAYS = 120
 HORIZON = 7
@@ -88,6 +89,8 @@ def seed(
         tables = bulk(through, live, hindcasts)
         for name, (columns, rows) in tables.items():
             copy_rows(connection, name, columns, rows)
+        shown = made.query("is_live").sort_values("origin_on", kind="stable")
+        publish(connection, *shown.to_dict("records"))
         if TOTALS not in tables:
             score_totals.renew_all(connection)
             tables[TOTALS] = table_as_it_is(connection, schema.score_totals)
@@ -131,6 +134,14 @@ def bulk(through: date, live: bool, hindcasts: bool) -> dict[str, Bulk]:
         name: (list(table.columns), [tuple(row.values()) for row in records(table)])
         for name, table in tables.items()
     }
+
+
+def publication(origin: date, model: str) -> sa.Insert:
+    """The statement that publishes a live forecast, the morning after its origin."""
+    morning = datetime.combine(origin + timedelta(days=1), time(7), UTC)
+    return sa.insert(schema.publications).values(
+        origin_on=origin, model_version=model, is_live=True, published_at=morning
+    )
 
 
 def remade(forecasts: pd.DataFrame, model: str, hours: int) -> list[dict[str, object]]:

@@ -1,6 +1,6 @@
 """Rows put straight into the tables, for tests of what happens after a load."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from forecaster.data.panel import Panel
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines.schema import daily_counts, depots, orders
-from pipelines.store import models, order_counts
+from pipelines.store import models, order_counts, publications
 from pipelines.store.forecasts import FORECAST_COLUMNS
 from tests.make import make_artefact
 
@@ -100,3 +100,15 @@ def forecast_table(rows: list[tuple[object, ...]]) -> pa.Table:
     return pa.Table.from_pylist(
         [{**row, "made_at": row["made_at"].isoformat()} for row in named]
     )
+
+
+def publish(connection: sa.Connection, *forecast_rows: dict[str, Any]) -> None:
+    """Publishes the forecasts of these rows: each origin and model once, in their order."""
+    for origin, version, live in dict.fromkeys(
+        (row["origin_on"], row["model_version"], row["is_live"])
+        for row in forecast_rows
+    ):
+        now = datetime.combine(origin + timedelta(days=1), time(4, 31), UTC)
+        publications.publish(
+            connection, origin, version, live=live, now=now, run_id=None
+        )

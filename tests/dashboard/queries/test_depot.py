@@ -46,6 +46,7 @@ def test_unknown_days_are_nan_and_weekly_closing_days_are_closed(freshness, seed
 def test_a_depot_has_its_history_before_any_forecast(seeded, write):
     write(sa.delete(schema.scores))
     write(sa.delete(schema.forecasts))
+    write(sa.delete(schema.publications))
     days = queries.depot_days("LON-01", queries.freshness())
     assert len(days) == 56
     assert days["actual"].notna().all()
@@ -166,7 +167,7 @@ def test_data_of_the_previous_nightly_run_is_not_new(seeded, write):
 
     assert news() == (1, True)
     forecast_run = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
-    write(sa.update(schema.forecasts).values(run_id=forecast_run))
+    write(sa.update(schema.publications).values(run_id=forecast_run))
     queries.depot_status.clear()
     assert news() == (0, False)
 
@@ -191,8 +192,8 @@ def gate(write, seeded, depot):
     """As the night does it: the run that forecast says which depots are served by the baseline."""
     metrics = {"fallback_depots": 1, "fallback_depot_ids": [depot]}
     write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
-    newest = schema.forecasts.c.origin_on == seeded.through
-    write(sa.update(schema.forecasts).where(newest).values(run_id=1))
+    newest = schema.publications.c.origin_on == seeded.through
+    write(sa.update(schema.publications).where(newest).values(run_id=1))
 
 
 def test_overrides_are_beside_the_forecast(freshness, seeded, write):

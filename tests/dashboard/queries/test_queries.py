@@ -11,7 +11,7 @@ from dashboard import queries
 from pipelines import schema
 from pipelines.demand import feed_freshness
 from pipelines.store.forecasts import read_totals
-from tests.dashboard.seed import CHAMPION, JUDGE, records, remade, seed
+from tests.dashboard.seed import CHAMPION, JUDGE, publication, records, remade, seed
 
 pytestmark = pytest.mark.db
 
@@ -56,28 +56,18 @@ def test_the_forecast_time_is_the_end_of_its_run(seeded, write):
     run = {"step": "forecast", "state": "done", "finished_at": written}
     write(sa.insert(schema.runs).values(run))
     newest = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
-    write(sa.update(schema.forecasts).values(run_id=newest))
+    write(sa.update(schema.publications).values(run_id=newest))
     assert queries.freshness().made_at == written
 
 
-def test_the_champions_forecast_is_preferred_to_a_newer_one(seeded, write):
-    write(
-        sa.insert(schema.forecasts).values(
-            remade(published_forecasts(seeded), JUDGE, hours=3)
-        )
-    )
+def test_the_forecast_that_was_published_last_is_shown(seeded, write):
+    """Whoever is champion, and whatever was made since."""
+    made = remade(published_forecasts(seeded), JUDGE, hours=3)
+    write(sa.insert(schema.forecasts).values(made))
     assert queries.freshness().model == CHAMPION
-
-
-def test_without_the_champions_forecast_the_newest_is_shown(seeded, write):
-    write(
-        sa.insert(schema.forecasts).values(
-            remade(published_forecasts(seeded), JUDGE, hours=3)
-        )
-    )
-    write(sa.update(schema.models).values(role="retired"))
+    write(publication(seeded.through, JUDGE))
     freshness = queries.freshness()
-    assert (freshness.champion, freshness.model) == (None, JUDGE)
+    assert (freshness.champion, freshness.model) == (CHAMPION, JUDGE)
 
 
 def as_hindcasts(forecasts, model):
@@ -276,7 +266,7 @@ def test_a_revision_below_half_an_order_a_day_is_zero(seeded, write):
 
 def test_a_first_forecast_has_no_revision(seeded, write):
     made = schema.forecasts
-    for table in (schema.scores, made):
+    for table in (schema.scores, made, schema.publications):
         write(sa.delete(table).where(table.c.origin_on < seeded.through))
     week = queries.fleet_week(queries.freshness())
     assert week[["point_before", "revised"]].isna().all(axis=None)
@@ -442,8 +432,8 @@ def test_a_closed_depot_is_not_in_the_week_ahead(seeded, write):
 def test_late_cities_and_alarms_are_of_the_run_that_forecast(seeded, write):
     metrics = {"late_depots": 1, "late_cities": {"London": 1}}
     write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
-    newest = schema.forecasts.c.origin_on == seeded.through
-    write(sa.update(schema.forecasts).where(newest).values(run_id=1))
+    newest = schema.publications.c.origin_on == seeded.through
+    write(sa.update(schema.publications).where(newest).values(run_id=1))
     for alarms in (["Old."], ["Worse than the naive."]):
         write(
             sa.insert(schema.runs).values(

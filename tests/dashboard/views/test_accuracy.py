@@ -11,7 +11,15 @@ import sqlalchemy as sa
 from dashboard import queries
 from dashboard.queries import ScoreFilter
 from pipelines import schema
-from tests.dashboard.seed import CHAMPION, DEPOTS, JUDGE, records, remade, seed
+from tests.dashboard.seed import (
+    CHAMPION,
+    DEPOTS,
+    JUDGE,
+    publication,
+    records,
+    remade,
+    seed,
+)
 
 pytestmark = pytest.mark.db
 
@@ -93,6 +101,7 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     write(sa.insert(schema.forecasts).values(remade(of_origin, JUDGE, hours=2)))
     again = scored.assign(model_version=JUDGE, point=1.0, p10=0.0, p90=2.0)
     write(sa.insert(schema.scores).values(records(again)))
+    write(publication(origin, JUDGE))
     live = seeded.scores[seeded.scores["is_live"]]
     expected = pd.concat([live[live["origin_on"] != origin], again])
     scores = queries.accuracy(ScoreFilter(True), queries.freshness())
@@ -159,6 +168,8 @@ def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
     made = made[[name for name in names if name in made]]
     write(sa.insert(schema.forecasts).values(records(made)))
     write(sa.insert(schema.scores).values(records(both)))
+    for origin in both["origin_on"]:
+        write(publication(origin, CHAMPION))
     scores = queries.accuracy(ScoreFilter(True), queries.freshness())
     live = seeded.scores[seeded.scores["is_live"]]
     assert_scores(scores[scores["grain"] == "all"], pd.concat([live, both.iloc[[0]]]))

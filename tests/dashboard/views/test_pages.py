@@ -122,7 +122,7 @@ def test_every_page_states_that_data_was_missing_at_forecast_time(
 ):
     metrics = {"late_depots": 1, "late_cities": {"London": 1}}
     write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
-    write(sa.update(schema.forecasts).values(run_id=1))
+    write(sa.update(schema.publications).values(run_id=1))
     for view in VIEWS:
         app = open_page(view, depot="LON-01")
         assert_no_traceback(app)
@@ -217,7 +217,7 @@ def test_the_data_table_is_built_when_it_is_opened(seeded, open_page):
 def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
     seeded, write, open_page, view
 ):
-    clear(write, schema.scores, schema.forecasts)
+    clear(write, schema.scores, schema.forecasts, schema.publications)
     app = open_page(view)
     assert_no_traceback(app)
     assert "No forecast has been made yet" in app.info[0].value
@@ -230,7 +230,7 @@ def test_before_the_first_model_the_page_says_how_to_train_one(
     seeded, write, open_page, view
 ):
     """Hindcasts need a model, so that a backfill is no advice."""
-    clear(write, schema.scores, schema.forecasts, schema.models)
+    clear(write, schema.scores, schema.forecasts, schema.publications, schema.models)
     app = open_page(view)
     assert_no_traceback(app)
     assert "`harbor train`" in app.info[0].value
@@ -240,14 +240,14 @@ def test_before_the_first_model_the_page_says_how_to_train_one(
 def test_without_a_forecast_no_page_is_named_that_would_list_depots(
     seeded, write, open_page
 ):
-    clear(write, schema.scores, schema.forecasts)
+    clear(write, schema.scores, schema.forecasts, schema.publications)
     assert open_page("depot").info[0].value == "Choose a depot above."
 
 
 def test_without_a_champion_or_forecast_every_page_has_a_message(
     seeded, write, open_page
 ):
-    clear(write, schema.scores, schema.forecasts, schema.models)
+    clear(write, schema.scores, schema.forecasts, schema.publications, schema.models)
     for view in VIEWS:
         app = open_page(view, depot="LON-01")
         assert_no_traceback(app)
@@ -307,7 +307,7 @@ def test_clearing_the_depot_clears_the_url(seeded, open_page):
 
 
 def test_a_depot_without_forecast_or_scores_shows_its_history(seeded, write, open_page):
-    clear(write, schema.scores, schema.forecasts)
+    clear(write, schema.scores, schema.forecasts, schema.publications)
     app = open_page("depot", depot="LON-01")
     assert_no_traceback(app)
     infos = " ".join(info.value for info in app.info)

@@ -71,7 +71,7 @@ def test_an_unknown_model_or_run_is_explained(worked, open_page, view, name):
 
 
 def test_without_models_the_page_says_how_to_train_one(seeded, write, open_page):
-    for table in (schema.scores, schema.forecasts, schema.models):
+    for table in (schema.scores, schema.forecasts, schema.publications, schema.models):
         write(sa.delete(table))
     app = open_page("models")
     assert_no_traceback(app)

@@ -614,7 +614,7 @@ def test_an_address_that_cannot_be_changed_is_explained(
 
 
 def test_without_a_forecast_there_is_no_plan(seeded, write, open_page):
-    clear(write, schema.scores, schema.forecasts)
+    clear(write, schema.scores, schema.forecasts, schema.publications)
     app = open_page("plan")
     assert_no_traceback(app)
     assert "there is nothing to plan" in app.info[0].value

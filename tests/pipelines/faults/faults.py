@@ -186,6 +186,7 @@ TABLES = {
     "models": "select version, role, sha256, trained_through from models",
     "forecasts": "select depot_id, origin_on, target_on, model_version, p10, p50, p90, point, "
     "is_live from forecasts",
+    "shown": "select origin_on, model_version, is_live from shown_forecast",
     "scores": "select depot_id, origin_on, target_on, model_version, p50, point from scores",
 }
 

@@ -13,7 +13,7 @@ from pipelines.settings import Settings
 from pipelines.store import accuracy, score_totals
 from pipelines.store import models as model_store
 from pipelines.store.accuracy import SegmentScores
-from tests.pipelines.make import START, add_depot
+from tests.pipelines.make import START, add_depot, publish
 
 SETTINGS = Settings(alert_days_worse_than_naive=3)
 
@@ -139,6 +139,7 @@ def _write(engine, rows):
                 sa.insert(forecasts), {**shared, "basis": "model", "made_at": made}
             )
             connection.execute(sa.insert(scores), {**shared, **scored})
+        publish(connection, *(row for row in rows if row["is_live"]))
         score_totals.renew_all(connection)
 
 

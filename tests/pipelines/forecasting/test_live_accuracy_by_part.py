@@ -20,7 +20,7 @@ from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
-from tests.pipelines.make import START, add_champion, add_depot, add_fleet
+from tests.pipelines.make import START, add_champion, add_depot, add_fleet, publish
 
 pytestmark = pytest.mark.db
 
@@ -43,6 +43,7 @@ def write(connection, rows):
         shared = {name: value for name, value in row.items() if name not in scored}
         connection.execute(sa.insert(forecasts), {**shared, **made})
         connection.execute(sa.insert(scores), {**shared, **scored})
+    publish(connection, *(row for row in rows if row["is_live"]))
     score_totals.renew_all(connection)
 
 

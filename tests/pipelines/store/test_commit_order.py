@@ -30,14 +30,14 @@ def night(engine, meanwhile=lambda: None, before_training=lambda: None):
             counting.rebuild_in(run, NOW)
         before_training()
         with recorded(engine, "train", DAY, parent=whole) as run:
-            run.metrics["model"] = "m1"
+            run.metrics |= {"model": "m1", "settings_id": "s1"}
     return whole.run_id
 
 
 def has_news(engine):
     with engine.connect() as connection:
         of_night = runs.night_without_new_data(connection, DAY) is None
-        of_training = runs.training_without_new_data(connection, DAY) is None
+        of_training = runs.same_training(connection, DAY, "s1") is None
     assert of_night == of_training
     return of_night
 

@@ -15,7 +15,7 @@ from pipelines.settings import Settings
 from pipelines.store import artefacts, models
 from pipelines.training.artefact_pruning import MIN_AGE, prune_artefacts
 from tests.pipelines import in_process
-from tests.pipelines.make import add_depot
+from tests.pipelines.make import add_depot, publish
 
 pytestmark = pytest.mark.db
 
@@ -83,6 +83,9 @@ def forecast_with(engine, version, origin):
                 is_live=True, made_at=ago(1),
             )
         )  # fmt: skip
+        publish(
+            connection, {"origin_on": origin, "model_version": version, "is_live": True}
+        )
 
 
 def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, settings, add):
@@ -99,8 +102,8 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
     add("young", "rejected", days_ago=YOUNG)
     add("shown", "rejected")
     add("shown before", "rejected")
-    forecast_with(clean_engine, "shown", DAY)
     forecast_with(clean_engine, "shown before", DAY - timedelta(days=1))
+    forecast_with(clean_engine, "shown", DAY)
     (settings.artefacts / "of nobody.npz").write_bytes(b"weights")
     pruned = prune_artefacts(clean_engine, settings)
     gone = ["evaluation of refused", "long before", "refused", "shown before"]

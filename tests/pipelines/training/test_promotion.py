@@ -21,7 +21,7 @@ def scores(own, naive):
 
 
 @pytest.mark.parametrize(
-    ("own", "naive", "is_first", "promoted", "reason"),
+    ("own", "naive", "is_only", "promoted", "reason"),
     [
         pytest.param(6.0, 9.0, False, True, "It beats the seasonal naive", id="better"),
         pytest.param(
@@ -32,30 +32,35 @@ def scores(own, naive):
         ),
         pytest.param(9.1, 9.0, False, False, "It does not beat", id="worse"),
         pytest.param(
-            9.1, 9.0, True, True, "It is the first model", id="worse, but alone"
+            9.1,
+            9.0,
+            True,
+            True,
+            "It is the only model that may forecast",
+            id="worse, but alone",
         ),
         pytest.param(None, 9.0, False, False, "It does not beat", id="undefined"),
         pytest.param(None, None, False, False, "It does not beat", id="both undefined"),
     ],
 )
 def test_promotion_by_the_naive_and_the_first_model(
-    own, naive, is_first, promoted, reason
+    own, naive, is_only, promoted, reason
 ):
-    decision = decide("v1", scores(own, naive), is_first)
+    decision = decide("v1", scores(own, naive), is_only)
     assert decision.promoted is promoted
     assert decision.reason.startswith(reason)
 
 
 def test_the_reason_names_numbers_and_days():
-    reason = decide("v1", scores(6.0, 9.0), is_first=False).reason
+    reason = decide("v1", scores(6.0, 9.0), is_only=False).reason
     for part in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
         assert part in reason
 
 
 def test_a_challenger_a_little_worse_than_the_champion_says_so():
-    reason = decide("v1", with_champion(5.95), is_first=False).reason
+    reason = decide("v1", with_champion(5.95), is_only=False).reason
     assert "is within 2 % of the champion" in reason
-    assert "within" not in decide("v1", with_champion(7.0), is_first=False).reason
+    assert "within" not in decide("v1", with_champion(7.0), is_only=False).reason
 
 
 def with_champion(mape):
@@ -68,7 +73,7 @@ def with_champion(mape):
     ("champion", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
 )
 def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
-    decision = decide("v1", with_champion(champion), is_first=False)
+    decision = decide("v1", with_champion(champion), is_only=False)
     assert decision.promoted is promoted
     if not promoted:
         assert decision.reason.startswith("It is worse than the champion: MAPE 6.00 %")
@@ -83,7 +88,7 @@ def test_a_challenger_is_no_worse_than_the_champion_of_before_its_holdout(
 ):
     table = with_champion(5.95)
     table["models"]["earlier_champion"] = {"mape": earlier}
-    decision = decide("v1", table, is_first=False)
+    decision = decide("v1", table, is_only=False)
     assert decision.promoted is promoted
     if not promoted:
         assert decision.reason.startswith("It is worse than an earlier champion: MAPE")
@@ -98,19 +103,19 @@ def test_two_percent_a_night_do_not_add_up():
         table["models"]["champion"] = {"mape": champions[-1]}
         table["models"]["earlier_champion"] = {"mape": champions[-29]}
         own = table["models"]["gru"]["mape"]
-        is_promoted = decide("v1", table, is_first=False).promoted
+        is_promoted = decide("v1", table, is_only=False).promoted
         champions.append(own if is_promoted else champions[-1])
     assert champions[-1] <= 6.0 * 1.02**3
 
 
 def test_on_a_tie_the_champion_stays():
     for champion in (6.0, 6.004):
-        decision = decide("v1", with_champion(champion), is_first=False)
+        decision = decide("v1", with_champion(champion), is_only=False)
         assert not decision.promoted
         assert decision.reason.startswith(
             "It is no better than the champion: MAPE 6.00 %"
         )
-    assert decide("v1", with_champion(6.01), is_first=False).promoted
+    assert decide("v1", with_champion(6.01), is_only=False).promoted
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_on_a_tie_the_champion_stays():
 )
 def test_a_model_whose_network_did_not_help_is_named_the_baseline(share, is_named):
     judged = scores(6.0, 9.0) | {"network_share": share}
-    reason = decide("v1", judged, is_first=False).reason
+    reason = decide("v1", judged, is_only=False).reason
     started = reason.startswith("Delivering the baseline, it beats the seasonal naive")
     assert started is is_named
 
