@@ -4,7 +4,7 @@ They save planners' overrides and city settings (`planning`), and, where allowed
 (`models.promotion`); nothing else.
 
 app         navigation              views       one file a page, named as in `app`
-components  widgets and forms       queries     cached tables from the database, by `sql`
+components  widgets and forms       queries     cached tables from the database
 text        sentences               tables      display tables, HTML and files
 charts      Altair charts           inference   what-if on the CPU
 planning    vans and overrides      models      making a champion

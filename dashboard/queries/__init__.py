@@ -5,7 +5,8 @@ cannot be served after a nightly run.
 
 database   the connection: read-only, with short timeouts      replica   whether it is behind
 freshness  freshness of data and forecast, the cache key       fleet, depot, accuracy,
-overrides, pipeline: the queries of a page, by what they are about; their SQL is in `sql`
+overrides, pipeline: the queries of a page, by what they are about, each with its SQL
+fragments  conditions and sub-queries that several share
 """
 
 from dashboard.queries.accuracy import (

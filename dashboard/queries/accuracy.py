@@ -6,8 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row
+from dashboard.queries.fragments import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
 from dashboard.queries.freshness import Freshness
-from dashboard.sql import accuracy as sql
+from pipelines.schema.published_scores import (
+    MEASURES,
+    PUBLISHED_BY_CITY,
+    PUBLISHED_BY_DEPOT,
+    PUBLISHED_FORECASTS,
+    SCORE_MEASURES,
+)
 
 SCORED_DAYS = 56
 """Days of scores that are shown unless another period is chosen."""
@@ -41,10 +48,89 @@ class ScoreFilter:
     days_back: int = SCORED_DAYS
 
 
+SCORE_KINDS = """
+select exists (select from score_totals where is_live and target_on is not null)
+           as has_live,
+       exists (select from score_totals where not is_live and target_on is not null)
+           as has_hindcasts
+"""
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def score_kinds(freshness: Freshness) -> ScoreKinds:
     """Whether there are scores of live forecasts and of hindcasts."""
-    return ScoreKinds(**read_row(sql.SCORE_KINDS))
+    return ScoreKinds(**read_row(SCORE_KINDS))
+
+
+PUBLISHED = f"""
+with period as (
+    select max(target_on) - cast(:days_back as integer) + 1 as first_on
+    from score_totals where is_live = :live
+), published as ({PUBLISHED_FORECASTS})
+"""
+
+IN_SCOPE = """(:city = '' or city = :city)
+      and (:horizon = 0 or target_on - origin_on = :horizon)"""
+"""Condition of the filters by city and days ahead; '' and 0 are all."""
+
+PUBLISHED_OF_DEPOT = f"""
+    select m.* from (
+        {SCORE_MEASURES}
+        where s.depot_id = :depot and s.is_live = :live
+          and s.target_on >= (select first_on from period)
+    ) m join published using (origin_on, city, model_version)
+"""
+
+
+def _accuracy(measures: str) -> str:
+    """Scores by every grain.
+
+    The forecast is compared with the naive forecasts over the rows that all three have; `all_`
+    figures are of every row.
+    """
+    return f"""{PUBLISHED}, published_scores as (
+    select t.*, t.target_on - t.origin_on as horizon,
+           extract(isodow from t.target_on)::integer as weekday,
+           f.*
+    from (select * from ({measures}) every where {IN_SCOPE}) t
+    cross join lateral (
+        values ('forecast', ape_sum, abs_error_sum, error_sum, true),
+               ('seasonal naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum,
+                false),
+               ('median of 4', median_ape_sum, median_abs_error_sum, median_error_sum,
+                false)
+    ) as f (forecaster, forecaster_ape_sum, forecaster_abs_error_sum,
+            forecaster_error_sum, is_own)
+)
+select case grouping(target_on, city, model_version, horizon, weekday)
+            when 15 then 'day' when 23 then 'city' when 27 then 'model'
+            when 29 then 'horizon' when 30 then 'weekday' else 'all' end as grain,
+       target_on as day_on, city, model_version, horizon, weekday, forecaster,
+       sum(forecaster_ape_sum) filter (where has_baselines)
+         / nullif(sum(n) filter (where has_baselines and is_nonzero), 0)::float8
+         as mape,
+       sum(forecaster_abs_error_sum) filter (where has_baselines)
+         / nullif(sum(actual_sum) filter (where has_baselines), 0) as wape,
+       sum(forecaster_error_sum) filter (where has_baselines)
+         / nullif(sum(actual_sum) filter (where has_baselines), 0) as bias,
+       sum(n_in_interval) filter (where is_own and has_baselines)::float8
+         / nullif(sum(n) filter (where has_baselines), 0) as coverage,
+       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
+         as counted,
+       sum(ape_sum) filter (where is_own)
+         / nullif(sum(n) filter (where is_nonzero), 0)::float8 as all_mape,
+       coalesce(sum(n) filter (where is_nonzero), 0)::bigint as all_counted
+from published_scores
+group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
+                        (forecaster, model_version), (forecaster, horizon),
+                        (forecaster, weekday))
+order by grain, target_on, city, model_version, horizon, weekday, forecaster
+"""
+
+
+ACCURACY = _accuracy(PUBLISHED_BY_CITY)
+
+ACCURACY_OF_DEPOT = _accuracy(PUBLISHED_OF_DEPOT)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -61,11 +147,50 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       forecast's over every scored day.
     """
     return read(
-        sql.ACCURACY_OF_DEPOT if scope.depot else sql.ACCURACY,
+        ACCURACY_OF_DEPOT if scope.depot else ACCURACY,
         numbers=["mape", "wape", "bias", "coverage", "all_mape"],
         days=["day_on"],
         **vars(scope),
     )
+
+
+PUBLISHED_OF_HORIZON = f"""
+    select m.depot_id, m.has_baselines, m.is_nonzero, {MEASURES} from (
+        {SCORE_MEASURES}
+        where s.is_live = :live and s.target_on >= (select first_on from period)
+          and s.target_on - s.origin_on = :horizon
+    ) m join published using (origin_on, city, model_version)
+"""
+
+
+def _depot_accuracy(measures: str) -> str:
+    """Scores by depot, worst first by forecast value added or by MAPE."""
+    return f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
+    select depot_id, sum(ape_sum) / sum(n)::float8 as mape,
+           sum(naive_ape_sum) / sum(n)::float8 as naive_mape,
+           sum(error_sum) / sum(actual_sum) as bias,
+           sum(n_in_interval)::float8 / sum(n) as coverage,
+           sum(n)::bigint as counted
+    from ({measures}) published_scores
+    where has_baselines and is_nonzero
+    group by depot_id
+), worst as (
+    select summed.*, naive_mape - mape as value_added, name, city,
+           count(*) over () as n_depots,
+           case when :by_value then mape - naive_mape else mape end as sort_error
+    from summed join names using (depot_id)
+    where :city = '' or city = :city
+    order by sort_error desc, name, depot_id
+    limit :row_limit
+)
+select *, {IS_FALLBACK.format(depot="worst.depot_id")} as is_fallback from worst
+order by sort_error desc, name, depot_id
+"""
+
+
+DEPOT_ACCURACY = _depot_accuracy(PUBLISHED_BY_DEPOT)
+
+DEPOT_ACCURACY_OF_HORIZON = _depot_accuracy(PUBLISHED_OF_HORIZON)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -82,12 +207,53 @@ def depot_accuracy(
       is_fallback (its newest forecast is the baseline): worst first.
     """
     return read(
-        sql.DEPOT_ACCURACY_OF_HORIZON if scope.horizon else sql.DEPOT_ACCURACY,
+        DEPOT_ACCURACY_OF_HORIZON if scope.horizon else DEPOT_ACCURACY,
         numbers=["mape", "naive_mape", "value_added", "bias", "coverage"],
         by_value=by_value,
         row_limit=MAX_DEPOTS,
         **vars(scope),
     )
+
+
+# Of several forecasts of a depot's day, the one made last, beside the last override of the day.
+# Days far off by chance alone are listed as well as those with an event. Each day's worst come
+# from an index.
+LARGEST_ERRORS = f"""{PUBLISHED}, days as (
+    select distinct target_on from score_totals
+    where is_live = :live and target_on >= (select first_on from period)
+), worst as (
+    select of_day.* from days cross join lateral (
+        select s.* from scores s join depots d using (depot_id)
+        where s.is_live = :live and s.target_on = days.target_on
+          and (s.origin_on, d.city, s.model_version) in (select * from published)
+          and (:city = '' or d.city = :city) and (:depot = '' or s.depot_id = :depot)
+          and (:horizon = 0 or s.target_on - s.origin_on = :horizon)
+          and not exists (
+              select from scores later
+              where :horizon = 0 and later.depot_id = s.depot_id and later.origin_on > s.origin_on
+                and later.origin_on < s.target_on and later.target_on = s.target_on
+                and later.is_live = :live
+                and (later.origin_on, d.city, later.model_version)
+                    in (select * from published))
+        order by abs(s.point - s.actual) desc limit :row_limit
+    ) of_day
+    order by abs(point - actual) desc, target_on desc, depot_id
+    limit :row_limit
+), names as ({DEPOT_NAMES})
+select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.point, w.p90,
+       f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by,
+       {SPECIAL_OF.format(day="w.target_on")}
+from worst w
+join depots d using (depot_id)
+join names using (depot_id)
+left join forecasts f using (depot_id, origin_on, target_on, model_version)
+left join lateral (
+    select orders, reason, made_by from overrides
+    where depot_id = w.depot_id and target_on = w.target_on
+    order by override_id desc limit 1
+) o on o.orders is not null
+order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
+"""
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -101,12 +267,39 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       made_by of the day's last override, missing without one.
     """
     return read(
-        sql.LARGEST_ERRORS,
+        LARGEST_ERRORS,
         numbers=["actual", "p10", "point", "p90", "override_orders"],
         days=["target_on"],
         row_limit=MAX_DAYS,
         **vars(scope),
     )
+
+
+# The last override of each day that was scored, beside the forecast and the seasonal naive
+# of its time, all of the same days. The forecast's own number changes nothing and is left out.
+OVERRIDE_ACCURACY = """
+with final as (
+    select distinct on (depot_id, target_on) * from overrides
+    order by depot_id, target_on, override_id desc
+), known as (
+    select o.reason, o.orders, o.point, s.seasonal_naive, s.actual
+    from final o
+    join scores s
+      on (s.depot_id, s.origin_on, s.target_on, s.model_version)
+       = (o.depot_id, o.origin_on, o.target_on, o.model_version)
+    where o.orders is not null and o.orders <> o.point
+      and s.actual > 0 and s.seasonal_naive is not null
+)
+select reason, count(*) as counted,
+       avg(abs(seasonal_naive - actual) / actual) as naive_mape,
+       avg(abs(point - actual) / actual) as forecast_mape,
+       avg(abs(orders - actual) / actual) as override_mape
+from known
+group by grouping sets ((), (reason))
+having count(*) > 0
+order by grouping(reason) desc, counted desc, reason
+limit :row_limit
+"""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -119,7 +312,7 @@ def override_accuracy(freshness: Freshness) -> pd.DataFrame:
       before any changed day is known.
     """
     return read(
-        sql.OVERRIDE_ACCURACY,
+        OVERRIDE_ACCURACY,
         numbers=["naive_mape", "forecast_mape", "override_mape"],
         row_limit=MAX_REASONS + 1,
     )

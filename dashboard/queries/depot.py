@@ -8,10 +8,20 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row, select, snapshot
+from dashboard.queries.fragments import (
+    CLOSURES,
+    DAYS,
+    IS_FALLBACK,
+    IS_FOR_DEPOT,
+    SPECIAL_OF,
+    published_before,
+)
 from dashboard.queries.freshness import FORTNIGHT, Freshness
-from dashboard.sql import depot as sql
-from dashboard.sql import fleet as fleet_sql
 from forecaster.inference.cold_start import YOUNG_DAYS
+from pipelines.schema.closures import is_closed
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
+from pipelines.schema.planned_orders import PLANNED_FORECASTS
+from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28
@@ -56,17 +66,51 @@ class DepotStatus:
     previous: PreviousForecast | None
 
 
+DEPOTS = """
+select depot_id, city,
+       name || ' · ' || city || case when name = depot_id then ''
+                                     else ' · ' || depot_id end as label
+from depots
+order by city, name, depot_id
+"""
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def depots(freshness: Freshness) -> pd.DataFrame:
     """depot_id, city and label (name, city and id in one) of every depot, by city and name."""
-    return read(fleet_sql.DEPOTS)
+    return read(DEPOTS)
+
+
+# The forecast from an earlier origin that was shown last. Its data are those of the start of
+# its run.
+PREVIOUS_FORECAST = f"""
+    select p.origin_on, p.model_version, coalesce(r.started_at, p.published_at) as data_at
+    from ({published_before(":origin")}) p left join runs r using (run_id)
+"""
+
+DEPOT_STATUS = f"""
+with closures as ({CLOSURES}), before as ({PREVIOUS_FORECAST})
+select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
+       {IS_FALLBACK.format(depot="d.depot_id")} as is_fallback,
+       b.origin_on as before_on, b.model_version as before_model,
+       (select count(*) from demand_versions v
+        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.data_at)
+         as corrected,
+       array(select distinct e.kind from event_versions e
+             where greatest(e.known_at, e.superseded_at) > b.data_at
+               and e.ends_on > :origin and e.starts_on <= :until
+               and {IS_FOR_DEPOT}
+             order by e.kind) as new_events
+from depots d join ({DEPOT_FRESHNESS}) f using (depot_id) left join before b on true
+where d.depot_id = :depot
+"""
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     """A depot's feed freshness, previous forecast and fallback state."""
     row = read_row(
-        sql.DEPOT_STATUS,
+        DEPOT_STATUS,
         depot=depot,
         as_of=freshness.newest,
         since=freshness.lagging_day - FORTNIGHT,
@@ -84,6 +128,26 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     )
 
 
+DEPOT_DAYS = f"""
+with closures as ({CLOSURES}), days as ({DAYS}), before as ({PREVIOUS_FORECAST})
+select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis,
+       f.model_point, p.point as point_before, f.override_id,
+       coalesce(f.is_set, false) as is_set,
+       f.override_reason, f.made_by, f.overruled_by,
+       coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
+       {SPECIAL_OF.format(day="g.day_on")}
+from days g join depots d on d.depot_id = :depot
+left join demand_versions v
+  on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
+left join ({PLANNED_FORECASTS} and f.depot_id = :depot) f on f.target_on = g.day_on
+left join before b on true
+left join forecasts p
+  on p.depot_id = :depot and p.target_on = g.day_on and p.origin_on = b.origin_on
+ and p.model_version = b.model_version
+order by g.day_on
+"""
+
+
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last 8 weeks of one depot and the days ahead, a row for each day.
@@ -99,7 +163,7 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     """
     until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(
-        sql.DEPOT_DAYS,
+        DEPOT_DAYS,
         numbers=[
             "actual", "p10", "point", "p90", "model_point", "point_before", "override_id"
         ],
@@ -112,6 +176,28 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     )  # fmt: skip
 
 
+# The last forecast of each day: live where there is any live, else hindcast.
+PAST_FORECASTS = """
+with kind as (
+    select coalesce(bool_or(is_live), false) as is_live from scores
+    where depot_id = :depot
+), latest as (
+    select distinct on (s.target_on)
+           s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live,
+           s.model_version
+    from scores s
+    join forecasts f using (depot_id, origin_on, target_on, model_version)
+    join kind on kind.is_live = s.is_live
+    where s.depot_id = :depot
+      and (not s.is_live or (s.origin_on, s.model_version)
+                            in (select origin_on, model_version from live_forecasts))
+    order by s.target_on desc, s.origin_on desc, f.made_at desc
+    limit :days_back
+)
+select * from latest order by target_on
+"""
+
+
 @st.cache_data(max_entries=128, show_spinner=False)
 def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last forecast of each of 28 past days, with the actuals.
@@ -121,12 +207,34 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
       first. Live forecasts only; hindcasts only where the depot has no live one.
     """
     return read(
-        sql.PAST_FORECASTS,
+        PAST_FORECASTS,
         numbers=["actual", "p10", "point", "p90"],
         days=["target_on", "origin_on"],
         depot=depot,
         days_back=PAST_DAYS,
     )
+
+
+EVENTS_AHEAD = f"""
+with here as (
+    select * from depots where depot_id = :depot
+), special as (
+    select e.kind as what, false as is_holiday, e.starts_on, e.ends_on,
+           case when e.depot_id is not null then 'this depot'
+                when e.city is not null then 'all of ' || e.city
+                else 'everywhere' end as scope
+    from events e, here d
+    where {IS_FOR_DEPOT}
+    union all
+    select distinct h.name, true, h.day_on, h.day_on, 'public holiday'
+    from public_holidays h, here
+    where h.country = here.country
+      and h.subdivision in ('', coalesce(here.subdivision, ''))
+)
+select what, is_holiday, starts_on, ends_on, scope from special
+where ends_on >= :first and starts_on <= :until
+order by starts_on, what, scope
+"""
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -138,12 +246,56 @@ def events_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:
       ('this depot', 'all of CITY', 'everywhere', 'public holiday').
     """
     return read(
-        sql.EVENTS_AHEAD,
+        EVENTS_AHEAD,
         days=["starts_on", "ends_on"],
         depot=depot,
         first=freshness.newest + timedelta(days=1),
         until=freshness.newest + timedelta(days=EVENT_DAYS),
     )
+
+
+# The depots whose days influence a forecast: those of its city, or the whole fleet where
+# none of its city was counted on or before :mature_by (`cold_start`).
+PEER_DEPOTS_CTE = """
+with here as (
+    select city from depots where depot_id = :depot
+), known as (
+    select exists (
+        select from depots c join here using (city) join demand_versions v using (depot_id)
+        where v.superseded_at is null and v.orders is not null
+          and v.service_on between :first and :mature_by) as is_mature
+), peers as (
+    select d.* from depots d, here, known where d.city = here.city or not known.is_mature
+)
+"""
+
+PEER_DEPOTS = f"""{PEER_DEPOTS_CTE}
+select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
+from peers order by depot_id
+"""
+
+PEER_DEMAND = f"""{PEER_DEPOTS_CTE}
+select v.depot_id, v.service_on, v.orders
+from demand_versions v join peers using (depot_id)
+where v.superseded_at is null and v.service_on between :first and :through
+"""
+
+PEER_HOLIDAYS = f"""{PEER_DEPOTS_CTE}
+select country, subdivision, day_on, name from public_holidays
+where country in (select country from peers)
+"""
+
+PEER_SIGNALS = f"""{PEER_DEPOTS_CTE}
+select {SIGNAL_COLUMNS}
+from signal_versions
+where superseded_at is null and not withdrawn and day_on >= :first
+  and (depot_id in (select depot_id from peers) or city in (select city from peers))
+"""
+
+ALL_EVENTS = """
+select kind, starts_on, ends_on, city, depot_id, value, known_from from events
+order by event_id
+"""
 
 
 def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFrame]:
@@ -164,9 +316,9 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
     }
     with snapshot() as connection:
         return {
-            "depots": select(connection, sql.PEER_DEPOTS, **keys),
-            "demand": select(connection, sql.PEER_DEMAND, ["orders"], **keys),
-            "events": select(connection, sql.ALL_EVENTS),
-            "holidays": select(connection, sql.PEER_HOLIDAYS, **keys),
-            "signals": select(connection, sql.PEER_SIGNALS, **keys),
+            "depots": select(connection, PEER_DEPOTS, **keys),
+            "demand": select(connection, PEER_DEMAND, ["orders"], **keys),
+            "events": select(connection, ALL_EVENTS),
+            "holidays": select(connection, PEER_HOLIDAYS, **keys),
+            "signals": select(connection, PEER_SIGNALS, **keys),
         }

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from dashboard.queries.database import read_row, settings
-from dashboard.sql import fleet as sql
+from pipelines.schema.active_depots import ACTIVE_ZONES
 
 FORTNIGHT = timedelta(days=14)
 
@@ -93,10 +93,39 @@ def zone() -> ZoneInfo:
     return settings().zone
 
 
+FRESHNESS = f"""
+select (select count(*) from depots) as depots,
+       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
+       (select max(service_on) from demand_versions
+        where superseded_at is null and orders is not null) as last_on,
+       champion.version as champion,
+       shown.origin_on, shown.model_version,
+       coalesce(made_by.finished_at, shown.published_at) as made_at,
+       (select max(f.target_on) from forecasts f
+        join (select * from forecasts
+              where (origin_on, model_version) = (shown.origin_on, shown.model_version)
+              limit 1) depot using (depot_id, origin_on, model_version)) as until_on,
+       model.trained_through, model.filename, model.sha256,
+       (select max(greatest(started_at, finished_at)) from runs) as worked_at,
+       (select max(override_id) from overrides) as last_override,
+       (select max(settings_id) from city_settings) as last_settings,
+       pg_is_in_recovery() as is_replica,
+       made_by.metrics -> 'late_cities' as late_cities,
+       (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
+        order by run_id desc limit 1) as alarms,
+       exists (select from demo_fleet) as is_demo
+from (select 1) as always
+left join models champion on champion.role = 'champion'
+left join shown_forecast shown on true
+left join models model on model.version = shown.model_version
+left join runs made_by on made_by.run_id = shown.run_id
+"""
+
+
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
 def freshness() -> Freshness:
     """Freshness of data and forecast; refreshed every two seconds."""
-    row = read_row(sql.FRESHNESS)
+    row = read_row(FRESHNESS)
     return Freshness(
         model=row.pop("model_version"),
         late_cities=tuple((row.pop("late_cities") or {}).items()),

@@ -6,11 +6,33 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read
+from dashboard.queries.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from dashboard.queries.freshness import Freshness
-from dashboard.sql import pipeline as sql
+from pipelines.schema.closures import is_closed
+from pipelines.schema.ledger import RUN_STATE
 
 CALENDAR_DAYS, REFUSED_DAYS = 28, 14
 MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_DEPOTS = 14, 25, 50, 60
+
+
+# The newest nightly runs and the newest other runs, each with its steps.
+RUNS = f"""
+with nights as (
+    select run_id from runs where parent_id is null and step = 'nightly'
+    order by run_id desc limit :row_limit
+), others as (
+    select run_id from runs where parent_id is null and step <> 'nightly'
+    order by run_id desc limit :row_limit
+), parents as (
+    select run_id from nights union all select run_id from others
+)
+select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at,
+       finished_at, metrics, error,
+       extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
+         ::float8 as seconds
+from runs join parents p on p.run_id = coalesce(parent_id, runs.run_id)
+order by coalesce(parent_id, runs.run_id) desc, runs.run_id
+"""
 
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
@@ -23,11 +45,40 @@ def runs() -> pd.DataFrame:
       a running one, so far): parents newest first, each followed by its steps.
     """
     return read(
-        sql.RUNS,
+        RUNS,
         numbers=["parent_id", "seconds"],
         days=["origin_on"],
         row_limit=MAX_RUNS,
     )
+
+
+# A refused file leaves only its log line. It is listed until a later load logs another
+# state, or, in the inbox, until a nightly run no longer finds it.
+FILES = """
+with loaded as (
+    select path, kind, accepted, unchanged, rejected, ignored_columns,
+           loaded_at as came_at, null as refused_because
+    from files where withdrawn_at is null order by file_id desc limit :row_limit
+), last_lines as (
+    select distinct on (l.fields ->> 'path')
+           l.fields, l.written_at, r.run_id, r.parent_id
+    from runs r join run_lines l using (run_id)
+    where r.step = 'ingest' and l.event = 'file'
+      and r.started_at > clock_timestamp() - make_interval(days => :refused_days)
+    order by l.fields ->> 'path', l.line_id desc
+), refused as (
+    select fields ->> 'path', '', null::bigint, null::bigint, null::bigint, '{}'::text[],
+           written_at, fields ->> 'reason'
+    from last_lines
+    where fields ->> 'state' = 'refused'
+      and (parent_id is null
+           or run_id >= coalesce((select max(run_id) from runs
+                                  where step = 'ingest' and parent_id is not null
+                                    and state = 'done'), 0))
+    order by written_at desc limit :row_limit
+)
+select * from loaded union all select * from refused order by came_at desc
+"""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -40,11 +91,24 @@ def files(freshness: Freshness) -> pd.DataFrame:
       are of the last 14 days, and neither fixed nor removed.
     """
     return read(
-        sql.FILES,
+        FILES,
         numbers=["accepted", "unchanged", "rejected"],
         row_limit=MAX_FILES,
         refused_days=REFUSED_DAYS,
     )
+
+
+# By file and reason, with the first row of each.
+REJECTED = """
+select f.path, q.reason, count(*) as n_rows, min(q.line) as first_line,
+       (array_agg(q.column_name order by q.quarantine_id))[1] as column_name,
+       (array_agg(q.value order by q.quarantine_id))[1] as value
+from quarantine q join files f using (file_id)
+where q.replayed_at is null and q.dismissed_at is null
+group by f.file_id, f.path, q.reason
+order by f.file_id desc, n_rows desc, q.reason
+limit :row_limit
+"""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -54,7 +118,38 @@ def rejected_rows(freshness: Freshness) -> pd.DataFrame:
     Returns:
       path, reason, n_rows, first_line, column_name and value (of the first row).
     """
-    return read(sql.REJECTED, numbers=["first_line"], row_limit=MAX_REASONS)
+    return read(REJECTED, numbers=["first_line"], row_limit=MAX_REASONS)
+
+
+# A closed day without orders is closed, whatever its count says. A day is missing if the
+# depot was open, after its first count, and has no count.
+CALENDAR = f"""
+with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope as (
+    select d.*, names.name as display_name, first_count.first_on, last_count.last_on
+    from depots d join names using (depot_id)
+    {FIRST_COUNT}
+    left join lateral (
+        select max(service_on) as last_on from demand_versions v
+        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
+    ) last_count on true
+    where d.closed_on is null or d.closed_on > :since
+), counts as materialized ({COUNTS}), states as (
+    select d.depot_id, d.display_name as name, d.city, d.last_on, g.day_on,
+           case when {is_closed("g.day_on")} and coalesce(v.orders, 0) = 0 then 'closed'
+                when v.orders is not null then 'counted'
+                when d.first_on is null or g.day_on < d.first_on then 'before'
+                else 'missing' end as state
+    from scope d cross join days g
+    left join counts v on v.depot_id = d.depot_id and v.service_on = g.day_on
+)
+select depot_id, name, city, last_on, array_agg(state order by day_on) as states,
+       count(*) filter (where state = 'missing') as missing,
+       count(*) over () as n_depots
+from states
+group by depot_id, name, city, last_on
+order by missing desc, last_on nulls first, city, name, depot_id
+limit :row_limit
+"""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -67,7 +162,7 @@ def calendar(freshness: Freshness) -> pd.DataFrame:
       days), n_depots (in all; 60 are returned).
     """
     return read(
-        sql.CALENDAR,
+        CALENDAR,
         days=["last_on"],
         since=freshness.newest - timedelta(days=CALENDAR_DAYS - 1),
         until=freshness.newest,

@@ -16,7 +16,6 @@ FORBIDDEN = {
     "forecaster/data": JAX | {"forecaster.model", "forecaster.inference"},
     "forecaster/inference": JAX | {"forecaster.model"},
     "dashboard": JAX | {"migrations", "forecaster.model"},
-    "dashboard/sql": {"streamlit", "dashboard.queries"},
     "dashboard/views": {"sqlalchemy", "pipelines", "forecaster", "pandas", "numpy"},
     "dashboard/queries": {"dashboard.views", "dashboard.components", "dashboard.text"},
     # The pages are started by name.

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dashboard.sql.fleet import FRESHNESS
+from dashboard.queries.freshness import FRESHNESS
 from forecaster.errors import NoModelError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
