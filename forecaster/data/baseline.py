@@ -139,8 +139,7 @@ class BaselineResiduals:
         log_dt, observed_dt = np.zeros(shape, np.float32), np.zeros(shape, bool)
         log_dt[:, :n_steps] = log_counts(panel.demand_dt)
         observed_dt[:, :n_steps] = panel.observed_dt
-        holiday_gt = panel.calendar.of_kind(HOLIDAY)
-        regular_dt = observed_dt & ~holiday_gt[panel.calendar.group_d]
+        regular_dt = observed_dt & ~panel.calendar.of_kind(HOLIDAY)
         if effect_dt is not None:
             log_dt = (log_dt - effect_dt) * observed_dt
             regular_dt &= np.abs(effect_dt) < LARGE_EFFECT

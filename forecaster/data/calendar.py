@@ -1,14 +1,14 @@
 """The calendar: holidays and events, known in advance.
 
 Depots with the same holidays and events share one row, so that ten thousand depots in
-three cities cost three calendars.
+three cities cost three calendars. Events of single depots are kept day by day.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int8, Shaped
+from jaxtyping import Bool, Float32, Int, Int8, Int32, Shaped
 
 HOLIDAY = "holiday"
 # Kind of one named holiday, beside the plain kind that all of them have.
@@ -19,8 +19,47 @@ MAX_LEAD_DAYS = 127
 
 
 @dataclass(frozen=True)
+class OwnDays:
+    """Days of events of single depots: a row for each depot, day and kind, in this order.
+
+    Attributes:
+      depot_r: The depot, by number.
+      step_r: The day.
+      kind_r: The kind of the event, by number.
+      lead_r: Days from the first announcement of the kind to the day, of the depot's own event
+        or of one that it shares.
+      value_r: Value of the one announced first; NaN where it has none.
+    """
+
+    depot_r: Int32[np.ndarray, " row"]
+    step_r: Int32[np.ndarray, " row"]
+    kind_r: Int32[np.ndarray, " row"]
+    lead_r: Int8[np.ndarray, " row"]
+    value_r: Float32[np.ndarray, " row"]
+
+    @classmethod
+    def none(cls) -> "OwnDays":
+        """Returns no days."""
+        number_r = np.zeros(0, np.int32)
+        lead_r, value_r = number_r.astype(np.int8), number_r.astype(np.float32)
+        return cls(number_r, number_r, number_r, lead_r, value_r)
+
+    def __len__(self) -> int:
+        return len(self.depot_r)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the rows."""
+        return sum(column_r.nbytes for column_r in vars(self).values())
+
+    def rows(self, chosen: np.ndarray) -> "OwnDays":
+        """Returns the rows of a mask, or of indices."""
+        return OwnDays(**{name: each[chosen] for name, each in vars(self).items()})
+
+
+@dataclass(frozen=True)
 class Calendar:
-    """Kinds of day of each group of depots.
+    """Kinds of day: those that depots share, in groups, and those of single depots.
 
     Attributes:
       kinds: Names of the last axis: `holiday`, `holiday: NAME`, and kinds of events.
@@ -30,6 +69,8 @@ class Calendar:
         where it was announced afterwards. None where all were announced long before.
       value_gtk: Value of the event, announced with it; NaN where it has none. None where
         no event has one.
+      own: Events of single depots, which `active_gtk` lacks: their memory grows with their
+        days, and not with the depots that have any.
     """
 
     kinds: tuple[str, ...]
@@ -37,15 +78,18 @@ class Calendar:
     group_d: Int[np.ndarray, " depot"]
     lead_gtk: Int8[np.ndarray, "calendar time kind"] | None = None
     value_gtk: Float32[np.ndarray, "calendar time kind"] | None = None
+    own: OwnDays = field(default_factory=OwnDays.none)
 
     def steps(self, first: int, end: int) -> "Calendar":
         """Returns the calendar of the steps from `first` to `end` (exclusive)."""
-        lead_gtk, value_gtk = self.lead_gtk, self.value_gtk
+        lead_gtk, value_gtk, own = self.lead_gtk, self.value_gtk, self.own
+        own = own.rows((own.step_r >= first) & (own.step_r < end))
         return replace(
             self,
             active_gtk=self.active_gtk[:, first:end],
             lead_gtk=None if lead_gtk is None else lead_gtk[:, first:end],
             value_gtk=None if value_gtk is None else value_gtk[:, first:end],
+            own=replace(own, step_r=own.step_r - np.int32(first)),
         )
 
     def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "Calendar":
@@ -58,23 +102,36 @@ class Calendar:
             group_d=group_d,
             lead_gtk=None if lead_gtk is None else lead_gtk[groups],
             value_gtk=None if value_gtk is None else value_gtk[groups],
+            own=self._own_of_depots(rows),
         )
+
+    def _own_of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> OwnDays:
+        number_d = np.full(len(self.group_d), -1, np.int32)
+        number_d[rows] = np.arange(len(number_d[rows]))
+        own = self.own.rows(number_d[self.own.depot_r] >= 0)
+        own = replace(own, depot_r=number_d[own.depot_r])
+        return own.rows(np.argsort(own.depot_r, kind="stable"))
 
     def known_ahead(self, days: int) -> "Calendar":
         """Returns the calendar with only what was announced so many days before each day."""
+        own = self.own.rows(self.own.lead_r >= days)
         if self.lead_gtk is None:
-            return self
+            return replace(self, own=own)
         is_known_gtk = self.lead_gtk >= days
         value_gtk = self.value_gtk
         if value_gtk is not None:
             value_gtk = np.where(is_known_gtk, value_gtk, np.float32(np.nan))
         active_gtk = self.active_gtk & is_known_gtk
-        return replace(self, active_gtk=active_gtk, value_gtk=value_gtk)
+        return replace(self, active_gtk=active_gtk, value_gtk=value_gtk, own=own)
 
     def has_short_notice(self, kinds: Sequence[str], days: int) -> bool:
         """Whether a day of these kinds was announced fewer than so many days before."""
-        return any(
-            bool((self.of_kind(kind) & (self.lead_of(kind) < days)).any())
+        is_late_r = self.own.lead_r < days
+        late_kinds = {
+            self.kinds[kind] for kind in np.unique(self.own.kind_r[is_late_r])
+        }
+        return not late_kinds.isdisjoint(kinds) or any(
+            bool((self.shared_days(kind) & (self.shared_lead(kind) < days)).any())
             for kind in kinds
         )
 
@@ -88,29 +145,70 @@ class Calendar:
           max_kinds: Largest number of kinds.
           min_days: Smallest number of days of each.
         """
-        days_k = self.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
+        active_tk = np.logical_or.reduce(self.active_gtk, axis=0)
+        active_tk[self.own.step_r, self.own.kind_r] = True
+        days_k = active_tk[:n_steps].sum(axis=0)
         by_frequency = np.argsort(-days_k, kind="stable")[:max_kinds]
         return tuple(
             self.kinds[k] for k in sorted(by_frequency) if days_k[k] >= min_days
         )
 
-    def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
+    def share_of_days(self, kind: str, n_steps: int) -> float:
+        """Share of the first steps that are of a kind.
+
+        Depots that share every event count once, one with events of its own by itself.
+        """
+        days_g = self.shared_days(kind)[:, :n_steps].sum(axis=1)
+        own = self.own.rows(self.own.step_r < n_steps)
+        has_own_d = self.has_own_d
+        own_days = own.rows(own.kind_r == self._number(kind))
+        group_r = self.group_d[own_days.depot_r]
+        is_shared_r = self.shared_days(kind)[group_r, own_days.step_r]
+        groups = [*np.unique(self.group_d[~has_own_d]), *self.group_d[has_own_d]]
+        days = days_g[groups].sum() + (~is_shared_r).sum()
+        return float(days / (len(groups) * n_steps))
+
+    @property
+    def has_own_d(self) -> Bool[np.ndarray, " depot"]:
+        """Whether a depot has events of its own."""
+        return np.isin(np.arange(len(self.group_d)), self.own.depot_r)
+
+    def is_ever(self, kind: str) -> bool:
+        """Whether any day of any depot is of a kind."""
+        is_own = (self.own.kind_r == self._number(kind)).any()
+        return bool(self.shared_days(kind).any() or is_own)
+
+    def of_kind(self, kind: str) -> Bool[np.ndarray, "depot time"]:
         """Whether each day is of a kind; False for a kind that the calendar lacks."""
+        active_dt = self.shared_days(kind)[self.group_d]
+        own = self.own.rows(self.own.kind_r == self._number(kind))
+        active_dt[own.depot_r, own.step_r] = True
+        return active_dt
+
+    def value_of(self, kind: str) -> Float32[np.ndarray, "depot time"]:
+        """Value of the event of a kind on each day; NaN where there is none."""
+        shape = (len(self.group_d), self.active_gtk.shape[1])
+        if self.value_gtk is None or kind not in self.kinds:
+            return np.full(shape, np.nan, np.float32)
+        value_dt = self.value_gtk[self.group_d, :, self._number(kind)]
+        own = self.own.rows(self.own.kind_r == self._number(kind))
+        value_dt[own.depot_r, own.step_r] = own.value_r
+        return value_dt
+
+    def shared_days(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
+        """Whether each day is of a kind for all depots of a group."""
         if kind not in self.kinds:
             return np.zeros(self.active_gtk.shape[:2], bool)
-        return self.active_gtk[:, :, self.kinds.index(kind)]
+        return self.active_gtk[:, :, self._number(kind)]
 
-    def lead_of(self, kind: str) -> Int8[np.ndarray, "calendar time"]:
-        """Days from the announcement to each day of a kind; `MAX_LEAD_DAYS` elsewhere."""
+    def shared_lead(self, kind: str) -> Int8[np.ndarray, "calendar time"]:
+        """Days from the announcement to each shared day; `MAX_LEAD_DAYS` elsewhere."""
         if self.lead_gtk is None or kind not in self.kinds:
             return np.full(self.active_gtk.shape[:2], MAX_LEAD_DAYS, np.int8)
-        return self.lead_gtk[:, :, self.kinds.index(kind)]
+        return self.lead_gtk[:, :, self._number(kind)]
 
-    def value_of(self, kind: str) -> Float32[np.ndarray, "calendar time"]:
-        """Value of the event of a kind on each day; NaN where there is none."""
-        if self.value_gtk is None or kind not in self.kinds:
-            return np.full(self.active_gtk.shape[:2], np.nan, np.float32)
-        return self.value_gtk[:, :, self.kinds.index(kind)]
+    def _number(self, kind: str) -> int:
+        return self.kinds.index(kind) if kind in self.kinds else -1
 
 
 def adjacent_days(

@@ -8,7 +8,7 @@ businesses are closed) and to holidays as such. Each step is shrunk towards the 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -64,7 +64,6 @@ class CalendarEffects:
 
     def of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the effect of every day of a panel, days ahead included."""
-        columns = effect_columns(panel, self.kinds)
         city_row, depot_row = self._city_row, self._depot_row
         effect_df = np.tile(self.fleet_f, (panel.n_depots, 1))
         for row, (depot, city) in enumerate(
@@ -74,17 +73,29 @@ class CalendarEffects:
                 effect_df[row] = self.depot_df[depot_row[depot]]
             elif city in city_row:
                 effect_df[row] = self.city_cf[city_row[city]]
-        return _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
+        columns = effect_columns(panel, self.kinds)
+        effect_dt = _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
+        own = columns.own
+        own_effect_r = own.value_r * effect_df[own.depot_r, own.column_r]
+        np.add.at(effect_dt, (own.depot_r, own.step_r), own_effect_r)
+        return effect_dt
 
     def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the standard deviation of the effect of every day, log counts.
 
         It falls as days of a kind are observed; 0 on a day of no kind.
         """
-        value_gtf = effect_columns(panel, self.kinds).value_gtf
-        variance_gt = ((value_gtf @ self.covariance_ff) * value_gtf).sum(axis=-1)
+        columns, group_d = effect_columns(panel, self.kinds), panel.calendar.group_d
+        variance_dt = self._variance(columns.value_gtf)[group_d]
+        days = _OwnDays.of(columns, group_d)
+        variance_dt[days.depot_n, days.step_n] = self._variance(days.value_nf)
         # Rounding may leave a variance just below 0.
-        return np.sqrt(np.maximum(variance_gt, 0.0))[panel.calendar.group_d]
+        return np.sqrt(np.maximum(variance_dt, 0.0))
+
+    def _variance(
+        self, value: Float32[np.ndarray, "*day feature"]
+    ) -> Float32[np.ndarray, "*day"]:
+        return ((value @ self.covariance_ff) * value).sum(axis=-1)
 
     @cached_property
     def _city_row(self) -> dict[str, int]:
@@ -170,10 +181,11 @@ class _Problem:
         kinds = panel.calendar.frequent_kinds(
             panel.n_steps, MAX_EFFECT_KINDS, min_days=1
         )
-        columns = effect_columns(panel, kinds)
-        columns = replace(columns, value_gtf=columns.value_gtf[:, : panel.n_steps])
+        columns = effect_columns(panel, kinds).until(panel.n_steps)
         excluded_gt = (columns.value_gtf[..., columns.excluded_f] != 0).any(axis=-1)
         excluded_dt = excluded_gt[panel.calendar.group_d]
+        own = columns.own.rows(columns.excluded_f[columns.own.column_r])
+        excluded_dt[own.depot_r, own.step_r] = True
         residual_dt, known_dt = _deviations_from_neighbours(panel, excluded_dt)
         normal_dt = known_dt & ~excluded_dt
         noise_d = _noise(residual_dt, normal_dt) * _autocorrelation_inflation(
@@ -191,7 +203,7 @@ class _Problem:
         )
         effect_f = self._fit_fleet(cells, fleet_f).mean_f
         city_f = CITY_SD_SHARE * fleet_f
-        of_cities = cells.of_cities(effect_f)
+        of_cities = cells.of_cities(len(self._cities), effect_f)
         if len(of_cities) > 1:
             city_f = estimate_prior_sds(of_cities, city_f, family_f)
         city_cf = effect_f + np.stack(
@@ -212,7 +224,8 @@ class _Problem:
         fleet = self._fit_fleet(cells, prior_sds.fleet_f)
         fleet_f = fleet.mean_f
         of_cities = [
-            fit_ridge(rows, prior_sds.city_f) for rows in cells.of_cities(fleet_f)
+            fit_ridge(rows, prior_sds.city_f)
+            for rows in cells.of_cities(len(self._cities), fleet_f)
         ]
         city_cf = fleet_f + np.stack([fit.mean_f for fit in of_cities])
         depot_df = city_cf[self._city_d]
@@ -254,28 +267,37 @@ class _Problem:
 
         What a day does to all of them at once is one observation, not one of each depot.
         """
-        panel = self.panel
-        keys = list(zip(panel.cities, panel.calendar.group_d.tolist(), strict=True))
-        names = sorted(set(keys))
-        cell_d = np.array([names.index(key) for key in keys])
-        total_nt = np.zeros((len(names), panel.n_steps))
+        panel, group_d = self.panel, self.panel.calendar.group_d
+        own_d = np.where(panel.calendar.has_own_d, np.arange(panel.n_depots), -1)
+        keys_d = np.stack([self._city_d, group_d, own_d], axis=1)
+        _, first_n, cell_d = np.unique(
+            keys_d, axis=0, return_index=True, return_inverse=True
+        )
+        total_nt = np.zeros((len(first_n), panel.n_steps))
         precision_nt = np.zeros_like(total_nt)
         precision_dt = (self.known_dt & counted_t) / self.noise_d[:, None] ** 2
         np.add.at(total_nt, cell_d, precision_dt * self.residual_dt)
         np.add.at(precision_nt, cell_d, precision_dt)
         known_nt = precision_nt > 0
         mean_nt = total_nt / np.where(known_nt, precision_nt, 1.0)
-        first_n = np.unique(cell_d, return_index=True)[1]
         normal_nt = known_nt & ~self.excluded_dt[first_n]
         noise_n = _noise(mean_nt, normal_nt) * _autocorrelation_inflation(
             mean_nt, normal_nt
         )
-        return _Cells(
-            np.array([city for city, _ in names]),
-            self.columns.value_gtf[panel.calendar.group_d[first_n]],
-            known_nt / noise_n[:, None] ** 2,
-            mean_nt,
+        weight_nt = known_nt / noise_n[:, None] ** 2
+        days = _OwnDays.of(self.columns, group_d)
+        cell_m, step_m = cell_d[days.depot_n], days.step_n
+        own = _Cells(
+            self._city_d[days.depot_n],
+            days.value_nf,
+            weight_nt[cell_m, step_m],
+            mean_nt[cell_m, step_m],
         )
+        weight_nt[cell_m, step_m] = 0.0
+        city_n, group_n = keys_d[first_n, :2].T
+        return _Cells.of_shared_days(
+            city_n, group_n, self.columns.value_gtf, weight_nt, mean_nt
+        ).and_also(own)
 
     def _depot_rows(
         self,
@@ -284,9 +306,16 @@ class _Problem:
         depots: Int[np.ndarray, " some"],
     ) -> Iterator[Rows]:
         """Rows of each given depot: its days on which any column is not 0, less its city's effects."""
-        group_d = self.panel.calendar.group_d
+        group_d, own = self.panel.calendar.group_d, self.columns.own
+        end_d = np.searchsorted(
+            own.depot_r, np.arange(self.panel.n_depots), side="right"
+        )
+        start_d = np.searchsorted(own.depot_r, np.arange(self.panel.n_depots))
         for depot in depots:
             value_tf = self.columns.value_gtf[group_d[depot]]
+            if start_d[depot] < end_d[depot]:
+                value_tf, rows = value_tf.copy(), slice(start_d[depot], end_d[depot])
+                value_tf[own.step_r[rows], own.column_r[rows]] = own.value_r[rows]
             some_t = self.known_dt[depot] & counted_t & (value_tf != 0).any(axis=1)
             value_rf = value_tf[some_t]
             rest_r = self.residual_dt[depot, some_t]
@@ -295,37 +324,93 @@ class _Problem:
             yield Rows(value_rf, weight_r, rest_r)
 
 
+class _OwnDays(NamedTuple):
+    """Days on which single depots have columns of their own, with all columns of the day."""
+
+    depot_n: Int[np.ndarray, " day"]
+    step_n: Int[np.ndarray, " day"]
+    value_nf: Float32[np.ndarray, "day feature"]
+
+    @classmethod
+    def of(
+        cls, columns: EffectColumns, group_d: Int[np.ndarray, " depot"]
+    ) -> "_OwnDays":
+        """Puts the days' own columns into those that their depots share."""
+        own = columns.own
+        days_r2 = np.stack([own.depot_r, own.step_r], axis=1)
+        days_n2, day_r = np.unique(days_r2, axis=0, return_inverse=True)
+        depot_n, step_n = days_n2.T
+        value_nf = columns.value_gtf[group_d[depot_n], step_n]
+        value_nf[day_r, own.column_r] = own.value_r
+        return cls(depot_n, step_n, value_nf)
+
+
 @dataclass(frozen=True)
 class _Cells:
-    """Series of mean residuals, one per cell (city and calendar); weight 0 where none is known."""
+    """Days of mean residuals of cells (city and calendar) on which any column is not 0."""
 
-    city_n: np.ndarray
-    value_ntf: Float32[np.ndarray, "cell time feature"]
-    weight_nt: Float[np.ndarray, "cell time"]
-    mean_nt: Float[np.ndarray, "cell time"]
+    # Number of the city.
+    city_r: Int[np.ndarray, " row"]
+    value_rf: Float32[np.ndarray, "row feature"]
+    # 0 where nothing is known.
+    weight_r: Float[np.ndarray, " row"]
+    mean_r: Float[np.ndarray, " row"]
+
+    @classmethod
+    def of_shared_days(
+        cls,
+        city_n: Int[np.ndarray, " cell"],
+        group_n: Int[np.ndarray, " cell"],
+        value_gtf: Float32[np.ndarray, "calendar time feature"],
+        weight_nt: Float[np.ndarray, "cell time"],
+        mean_nt: Float[np.ndarray, "cell time"],
+    ) -> "_Cells":
+        """Rows of the days that the cells of a city and a group share: one for all of them.
+
+        Rows with equal columns are as good as their weighted mean.
+        """
+        places_n2 = np.stack([city_n, group_n], axis=1)
+        places_p2, first_p, place_n = np.unique(
+            places_n2, axis=0, return_index=True, return_inverse=True
+        )
+        weight_pt, mean_pt = weight_nt[first_p], mean_nt[first_p]
+        if len(places_p2) < len(places_n2):
+            weight_pt, total_pt = np.zeros_like(weight_pt), np.zeros_like(weight_pt)
+            np.add.at(weight_pt, place_n, weight_nt)
+            np.add.at(total_pt, place_n, weight_nt * mean_nt)
+            mean_pt = total_pt / np.where(weight_pt > 0, weight_pt, 1.0)
+        value_ptf = value_gtf[places_p2[:, 1]]
+        place_r, step_r = np.nonzero((value_ptf != 0).any(axis=-1))
+        return cls(
+            places_p2[place_r, 0],
+            value_ptf[place_r, step_r],
+            weight_pt[place_r, step_r],
+            mean_pt[place_r, step_r],
+        )
+
+    def and_also(self, other: "_Cells") -> "_Cells":
+        """Returns the rows of both that say anything."""
+        parts = zip(vars(self).values(), vars(other).values(), strict=True)
+        both = _Cells(*(np.concatenate(part) for part in parts))
+        return both.rows(both.weight_r > 0)
+
+    def rows(self, chosen_r: Bool[np.ndarray, " row"]) -> "_Cells":
+        """Returns the chosen rows."""
+        return _Cells(*(column[chosen_r] for column in vars(self).values()))
 
     def rows_less(self, effect_f: Float[np.ndarray, " feature"]) -> Rows:
         """All of them, less some effects, as the rows of one regression."""
-        rest_nt = self.mean_nt - self.value_ntf @ effect_f
-        return _known_rows(self.value_ntf, self.weight_nt, rest_nt)
+        rest_r = self.mean_r - self.value_rf @ effect_f
+        return Rows(self.value_rf, self.weight_r, rest_r)
 
-    def of_cities(self, fleet_f: Float[np.ndarray, " feature"]) -> list[Rows]:
-        """Rows of each city, less the fleet's effects; cities in the order of names."""
-        rest_nt = self.mean_nt - self.value_ntf @ fleet_f
+    def of_cities(
+        self, n_cities: int, fleet_f: Float[np.ndarray, " feature"]
+    ) -> list[Rows]:
+        """Rows of each city, less the fleet's effects; cities in the order of numbers."""
         return [
-            _known_rows(self.value_ntf[here_n], self.weight_nt[here_n], rest_nt[here_n])
-            for here_n in (self.city_n == city for city in sorted(set(self.city_n)))
+            self.rows(self.city_r == city).rows_less(fleet_f)
+            for city in range(n_cities)
         ]
-
-
-def _known_rows(
-    value_ntf: Float32[np.ndarray, "cell time feature"],
-    weight_nt: Float[np.ndarray, "cell time"],
-    target_nt: Float[np.ndarray, "cell time"],
-) -> Rows:
-    """The days of some cells on which anything is known."""
-    known_nt = weight_nt > 0
-    return Rows(value_ntf[known_nt], weight_nt[known_nt], target_nt[known_nt])
 
 
 def _deviations_from_neighbours(

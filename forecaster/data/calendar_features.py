@@ -5,8 +5,8 @@ A new calendar column, which the network reads:
      These come first, and are cut off by position (`SEASON_COLUMNS` in `model.model`,
      `model.export` and `inference.numpy_model`; `n_unidentified_columns` in
      `model.two_stage_fit`).
-  2. `lead_columns`, if it is made of events: it fills three columns for each kind (the day,
-     the day before, the day after), found by the name of the first.
+  2. `lead_columns` and `own_columns`, if it is made of events: they fill three columns for
+     each kind (the day, the day before, the day after), found by the name of the first.
   3. `features.CALENDAR_REACH`, if it reads more than 14 days of calendar after its day.
   4. `test_every_calendar_column_has_its_name_and_meaning` has the column.
   5. Train again: an artefact keeps the names of its columns, and one of other columns is
@@ -46,6 +46,8 @@ def calendar_columns(
 ) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
     """Builds the columns of season, month, weekday, kinds of day and holiday proximity.
 
+    Those of events of single depots are in `own_columns`.
+
     Args:
       calendar: Calendar that ends with these days; it may begin earlier.
       kinds: Kinds with columns: for the day, the day before and the day after.
@@ -59,14 +61,14 @@ def calendar_columns(
     first = n_steps - len(day_t)
     columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
     for kind in kinds:
-        active_gt = calendar.of_kind(kind).astype(np.float32)
+        active_gt = calendar.shared_days(kind).astype(np.float32)
         names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
         near = [
             value_gt[:, first:] for value_gt in (active_gt, *adjacent_days(active_gt))
         ]
         columns.append(np.stack(near, axis=-1))
     names += ["holiday is near", "holiday was near"]
-    columns.append(_proximity(calendar.of_kind(HOLIDAY))[:, first:])
+    columns.append(_proximity(calendar.shared_days(HOLIDAY))[:, first:])
     return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
 
 
@@ -100,12 +102,10 @@ def lead_columns(
     Returns:
       The day as a whole, then the columns; None where all were announced a horizon ahead.
     """
-    if calendar.lead_gtk is None:
-        return None
-    leads = [calendar.lead_of(kind) for kind in kinds]
     # The column "the day before" needs one more day than the horizon.
-    if all((lead_gt > horizon).all() for lead_gt in leads):
+    if not calendar.has_short_notice(kinds, horizon + 1):
         return None
+    leads = [calendar.shared_lead(kind) for kind in kinds]
     shape = (len(calendar.active_gtk), days, 1 + len(names))
     lead_gtf = np.full(shape, MAX_LEAD_DAYS, np.float32)
     lead_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]

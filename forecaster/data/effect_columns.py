@@ -10,14 +10,15 @@ artefact of the tests anew under the new number.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY, adjacent_days
+from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar, adjacent_days
 from forecaster.data.dates import month_days, weekdays
+from forecaster.data.own_columns import OwnColumns
 from forecaster.data.panel import Panel
 
 MAJOR_HOLIDAYS = (
@@ -81,7 +82,8 @@ class EffectColumns:
       prior_sd_f: Standard deviation of each effect before any is observed, log counts.
       family_f: Index of the family, whose columns share one estimated standard deviation.
       excluded_f: Whether days with the column are left out of the normal level.
-      value_gtf: Columns of every calendar and day.
+      value_gtf: Columns of every calendar and day, as its depots share them.
+      own: Days on which a column of single depots is 1, and `value_gtf` has it not.
     """
 
     kinds: tuple[str, ...]
@@ -91,6 +93,12 @@ class EffectColumns:
     family_f: Int[np.ndarray, " feature"]
     excluded_f: Bool[np.ndarray, " feature"]
     value_gtf: Float32[np.ndarray, "calendar time_ahead feature"]
+    own: OwnColumns
+
+    def until(self, n_steps: int) -> "EffectColumns":
+        """Returns the columns of the first steps."""
+        own = self.own.rows(self.own.step_r < n_steps)
+        return replace(self, value_gtf=self.value_gtf[:, :n_steps], own=own)
 
 
 def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
@@ -102,11 +110,11 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     """
     calendar = panel.calendar
     n_groups, n_steps, _ = calendar.active_gtk.shape
-    holiday_gt = calendar.of_kind(HOLIDAY)
+    holiday_gt = calendar.shared_days(HOLIDAY)
     major_holiday_gt = np.zeros((n_groups, n_steps), bool)
     for kind in calendar.kinds:
         if _is_major_holiday(kind):
-            major_holiday_gt |= calendar.of_kind(kind)
+            major_holiday_gt |= calendar.shared_days(kind)
     day_t = panel.days()
     month_day_t = month_days(day_t)
     year_end_gt = major_holiday_gt & np.isin(month_day_t, (CHRISTMAS, NEW_YEAR))
@@ -137,23 +145,39 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
         *_columns_beside("major holiday", major_holiday_gt),
     ]
     for kind in kinds:
-        active_gt = calendar.of_kind(kind)
+        active_gt = calendar.shared_days(kind)
         if kind.startswith(NAMED_HOLIDAY):
             columns.append(_Column(kind, NAME, active_gt))
         elif kind != HOLIDAY:
-            is_rare = bool(active_gt[:, : panel.n_steps].mean() < RARE_SHARE)
+            is_rare = calendar.share_of_days(kind, panel.n_steps) < RARE_SHARE
             columns.append(_Column(kind, EVENT, active_gt, is_excluded=is_rare))
+    names = tuple(column.name for column in columns)
     families = list(FAMILY_PRIOR_SDS)
     values = [np.asarray(column.value_gt, np.float32) for column in columns]
     return EffectColumns(
         kinds=tuple(kinds),
-        names=tuple(column.name for column in columns),
+        names=names,
         prior_mean_f=np.array([column.prior_mean for column in columns]),
         prior_sd_f=np.array([FAMILY_PRIOR_SDS[column.family] for column in columns]),
         family_f=np.array([families.index(column.family) for column in columns]),
         excluded_f=np.array([column.is_excluded for column in columns]),
         value_gtf=np.stack(values, axis=-1),
+        own=_own_columns(calendar, names),
     )
+
+
+def _own_columns(calendar: Calendar, names: Sequence[str]) -> OwnColumns:
+    """Columns of events of single depots, on days when not all depots share them."""
+    column_k = np.array(
+        [names.index(kind) if kind in names else -1 for kind in calendar.kinds], int
+    )
+    own = calendar.own
+    is_shared_r = calendar.active_gtk[
+        calendar.group_d[own.depot_r], own.step_r, own.kind_r
+    ]
+    own = own.rows((column_k[own.kind_r] >= 0) & ~is_shared_r)
+    ones_r = np.ones(len(own), np.float32)
+    return OwnColumns(own.depot_r, own.step_r, column_k[own.kind_r], ones_r)
 
 
 def _is_major_holiday(kind: str) -> bool:

@@ -20,6 +20,7 @@ from forecaster.data.baseline import (
 from forecaster.data.calendar import Calendar
 from forecaster.data.calendar_features import calendar_columns, lead_columns
 from forecaster.data.effects import no_effects
+from forecaster.data.own_columns import OwnColumns, own_columns, own_lead_columns
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import (
     CITY_MEAN_DAYS,
@@ -63,12 +64,14 @@ class Features:
         same kinds, shrunk towards 0; and log(1 + number of such days).
       calendar_gtf: Calendar features, columns as in `names`.
       group_d: Calendar of each depot.
+      own: Columns of events of single depots, which `calendar_gtf` lacks.
       embedding_row_d: Row of each depot's embedding, from 1; 0 for a depot without one.
       names: Names of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Number of steps with actuals; the rest lies ahead.
       lead_gtf: Days from the announcement to the day, for the day as a whole and for each
         column of `calendar_gtf`; None where all were announced a horizon ahead.
+      own_lead: The same for `own`.
 
     All end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
     `event_response_dtf` later still.
@@ -89,11 +92,13 @@ class Features:
     event_response_dtf: Float32[np.ndarray, "depot target response"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
+    own: OwnColumns
     embedding_row_d: Int[np.ndarray, " depot"]
     names: tuple[str, ...]
     start_on: date
     n_steps: int
-    lead_gtf: Float32[np.ndarray, "calendar time lead"] | None = None
+    lead_gtf: Float32[np.ndarray, "calendar time lead"] | None
+    own_lead: OwnColumns
 
 
 def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
@@ -174,6 +179,7 @@ def build_features(
         ),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
+        own=own_columns(panel.calendar, kinds, names, len(day_t)),
         embedding_row_d=np.array(
             [embedding_row_of.get(depot, 0) for depot in panel.depot_ids], int
         ),
@@ -181,6 +187,7 @@ def build_features(
         start_on=panel.day(first_step),
         n_steps=panel.n_steps - first_step,
         lead_gtf=lead_columns(panel.calendar, kinds, names, len(day_t), horizon),
+        own_lead=own_lead_columns(panel.calendar, kinds, names, len(day_t)),
     )
 
 

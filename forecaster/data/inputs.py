@@ -144,10 +144,15 @@ def cut_windows(
         name: getattr(features, f"{name}_dtf")[depot_b1, near_bs] * is_inside_bs1
         for name in NEAR_DAYS
     }
+    calendar = features.calendar_gtf[group_b1, near_bs] * is_inside_bs1
+    features.own.write(calendar, depot_b, first_b + reach)
+    if lead is not None:
+        lead = lead[group_b1, near_bs] * is_inside_bs1
+        features.own_lead.write(lead, depot_b, first_b + reach)
     return Slices(
         depot=features.embedding_row_d[depot_b].astype(np.float32),
-        calendar=features.calendar_gtf[group_b1, near_bs] * is_inside_bs1,
-        lead=None if lead is None else lead[group_b1, near_bs] * is_inside_bs1,
+        calendar=calendar,
+        lead=lead,
         **every_day,
         **near_days,
     )
@@ -174,13 +179,27 @@ def last_windows(features: Features, task: TaskConfig) -> Slices:
         name: _last_days(getattr(features, f"{name}_dtf"), near, beyond)
         for name in NEAR_DAYS
     }
-    calendar_gsf = _last_days(features.calendar_gtf, near, beyond)
+    calendar = _last_days(features.calendar_gtf, near, beyond)[features.group_d]
+    first = features.n_steps - task.context
+    features.own.write(
+        calendar, np.arange(len(calendar)), np.full(len(calendar), first)
+    )
     return Slices(
         depot=features.embedding_row_d.astype(np.float32),
-        calendar=calendar_gsf[features.group_d],
+        calendar=calendar,
         **every_day,
         **near_days,
     )
+
+
+def last_calendars(features: Features, task: TaskConfig) -> Int[np.ndarray, " depot"]:
+    """A number for each different calendar in the windows of `last_windows`."""
+    day_r = features.own.step_r - features.n_steps
+    is_near_r = (day_r >= -task.context) & (day_r < task.horizon)
+    own_d = np.unique(features.own.depot_r[is_near_r])
+    calendar_d = features.group_d.copy()
+    calendar_d[own_d] = len(features.calendar_gtf) + np.arange(len(own_d))
+    return calendar_d
 
 
 def _last_days(

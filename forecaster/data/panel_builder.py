@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float32, Int, Int8
+from jaxtyping import Bool, Float32, Int, Int8, Int32
 
 from forecaster.config import MAX_HORIZON
 from forecaster.data.calendar import (
@@ -21,6 +21,7 @@ from forecaster.data.calendar import (
     MAX_LEAD_DAYS,
     NAMED_HOLIDAY,
     Calendar,
+    OwnDays,
 )
 from forecaster.data.panel import Panel
 from forecaster.data.signal_builder import known_signals
@@ -29,10 +30,12 @@ from forecaster.errors import NoDataError
 ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
 """Stand for a missing announcement, and for a version that nothing replaces."""
 NOT_OBSERVED = np.float32(np.nan)
+LAST_ORDER = np.iinfo(np.int32).max
+"""Place in the order of a day without an event."""
 DayLike = date | pd.Timestamp | str
 """A day as tables hold it: a date, a timestamp or ISO text."""
-GroupKey = tuple[str, str, str, str | None]
-"""Country, subdivision and city of depots with one calendar; the id of one with its own events."""
+GroupKey = tuple[str, str, str]
+"""Country, subdivision and city of depots with one calendar."""
 Scope = tuple[str | None, str | None]
 """City and depot that an event applies to: one of them, or neither where it is everywhere."""
 
@@ -293,38 +296,132 @@ def build_calendar(
     holidays = holidays.assign(kind=holidays["name"].map(_kind_of_holiday))
     names = sorted(set(holidays["kind"]))
     kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
-    keys = _group_keys(depots, events)
+    keys = _group_keys(depots)
     groups = list(dict.fromkeys(keys))
-    active_gtk = np.zeros((len(groups), n_steps, len(kinds)), bool)
-    lead_gtk = (
-        np.full(active_gtk.shape, -MAX_LEAD_DAYS, np.int8)
-        if _has_short_notice_events(events)
-        else None
-    )
-    value_gtk = (
-        np.full(active_gtk.shape, np.nan, np.float32)
-        if events["value"].notna().any()
-        else None
-    )
-    _mark_holidays(active_gtk, kinds, groups, holidays, start_on)
-    rows_of = _rows_by_scope(*zip(*(key[2:] for key in groups), strict=True))
-    for event in events.to_dict("records"):
-        rows = rows_of.get(_scope(event), [])
+    shared = _SharedDays.none(len(groups), n_steps, len(kinds))
+    _mark_holidays(shared.active_gtk, kinds, groups, holidays, start_on)
+    rows_of = _rows_by_scope((city for *_, city in groups), [None] * len(groups))
+    position = {depot: row for row, depot in enumerate(depots["depot_id"])}
+    own = []
+    for order, event in enumerate(events.to_dict("records")):
         first, end = step_range(event["starts_on"], event["ends_on"], start_on, n_steps)
-        days = (rows, slice(first, end), kinds.index(event["kind"]))
-        if value_gtk is not None:
-            value = np.float32(event["value"])
-            value_gtk[days] = np.where(active_gtk[days], value_gtk[days], value)
-        active_gtk[days] = True
-        if lead_gtk is not None:
-            lead_t = _lead(event["known_from"], start_on, first, end)
-            lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
-    if lead_gtk is not None:
-        # Days without the kind, and public holidays, have the largest lead.
-        lead_gtk[lead_gtk == -MAX_LEAD_DAYS] = MAX_LEAD_DAYS
-    position = {key: row for row, key in enumerate(groups)}
-    group_d = np.array([position[key] for key in keys], int)
-    return Calendar(kinds, active_gtk, group_d, lead_gtk, value_gtk)
+        days = _EventDays(
+            first,
+            end,
+            kinds.index(event["kind"]),
+            _lead(event["known_from"], start_on, first, end),
+            np.float32(event["value"]),
+            order,
+        )
+        if pd.isna(event["depot_id"]):
+            shared.mark(rows_of.get(_scope(event), []), days)
+        elif event["depot_id"] in position:
+            own.append((position[event["depot_id"]], days))
+    row_of = {key: row for row, key in enumerate(groups)}
+    group_d = np.array([row_of[key] for key in keys], int)
+    has_leads = _has_short_notice_events(events)
+    has_values = bool(events["value"].notna().any())
+    own_days = _own_days(own, shared, group_d)
+    if not has_leads:
+        own_days = replace(
+            own_days, lead_r=np.full_like(own_days.lead_r, MAX_LEAD_DAYS)
+        )
+    return Calendar(
+        kinds,
+        shared.active_gtk,
+        group_d,
+        shared.final_lead_gtk() if has_leads else None,
+        shared.value_gtk if has_values else None,
+        own_days,
+    )
+
+
+@dataclass(frozen=True)
+class _EventDays:
+    """Days of one event: its steps, kind, leads and value, and its place in the order."""
+
+    first: int
+    end: int
+    kind: int
+    lead_t: Int8[np.ndarray, " time"]
+    value: np.float32
+    order: int
+
+
+@dataclass(frozen=True)
+class _SharedDays:
+    """Days that groups of depots share, while events are marked in their order.
+
+    Attributes:
+      active_gtk: Whether a day is of a kind.
+      lead_gtk: Largest lead of the day's events of a kind; -MAX_LEAD_DAYS without any.
+      value_gtk: Value of the first of them.
+      order_gtk: Place of the first of them in the order.
+    """
+
+    active_gtk: Bool[np.ndarray, "calendar time kind"]
+    lead_gtk: Int8[np.ndarray, "calendar time kind"]
+    value_gtk: Float32[np.ndarray, "calendar time kind"]
+    order_gtk: Int32[np.ndarray, "calendar time kind"]
+
+    @classmethod
+    def none(cls, *shape: int) -> "_SharedDays":
+        """Returns days without an event."""
+        return cls(
+            np.zeros(shape, bool),
+            np.full(shape, -MAX_LEAD_DAYS, np.int8),
+            np.full(shape, np.nan, np.float32),
+            np.full(shape, LAST_ORDER, np.int32),
+        )
+
+    def mark(self, rows: list[int], event: _EventDays) -> None:
+        """Marks the days of an event in some rows."""
+        days = (rows, slice(event.first, event.end), event.kind)
+        is_first = self.order_gtk[days] == LAST_ORDER
+        self.active_gtk[days] = True
+        self.lead_gtk[days] = np.maximum(self.lead_gtk[days], event.lead_t)
+        self.value_gtk[days] = np.where(is_first, event.value, self.value_gtk[days])
+        self.order_gtk[days] = np.minimum(self.order_gtk[days], event.order)
+
+    def final_lead_gtk(self) -> Int8[np.ndarray, "calendar time kind"]:
+        """Leads; days without the kind, and public holidays, have the largest."""
+        is_unset_gtk = self.lead_gtk == -MAX_LEAD_DAYS
+        return np.where(is_unset_gtk, np.int8(MAX_LEAD_DAYS), self.lead_gtk)
+
+
+def _own_days(
+    events: Sequence[tuple[int, _EventDays]],
+    shared: _SharedDays,
+    group_d: Int[np.ndarray, " depot"],
+) -> OwnDays:
+    """Days of events of single depots, given with their depot, together with what is shared."""
+    if not events:
+        return OwnDays.none()
+    count_e = [event.end - event.first for _, event in events]
+    step_n = np.concatenate([np.arange(event.first, event.end) for _, event in events])
+    lead_n = np.concatenate([event.lead_t for _, event in events])
+    depot_n, kind_n, order_n = (
+        np.repeat(np.array(value_e, np.int32), count_e)
+        for value_e in zip(
+            *((depot, event.kind, event.order) for depot, event in events), strict=True
+        )
+    )
+    value_n = np.repeat([event.value for _, event in events], count_e)
+    by_row = np.lexsort((order_n, kind_n, step_n, depot_n))
+    key_nk = np.stack([depot_n, step_n, kind_n], axis=1)[by_row]
+    is_first_n = np.append(True, (key_nk[1:] != key_nk[:-1]).any(axis=1))[: len(key_nk)]
+    starts = np.flatnonzero(is_first_n)
+    depot_r, step_r, kind_r = key_nk[starts].T.astype(np.int32)
+    days = (group_d[depot_r], step_r, kind_r)
+    is_shared_first_r = shared.order_gtk[days] < order_n[by_row][starts]
+    lead_r = np.maximum.reduceat(lead_n[by_row], starts) if len(starts) else lead_n
+    return OwnDays(
+        depot_r,
+        step_r,
+        kind_r,
+        np.maximum(lead_r, shared.lead_gtk[days]),
+        np.where(is_shared_first_r, shared.value_gtk[days], value_n[by_row][starts]),
+    )
 
 
 def _in_order(events: pd.DataFrame) -> pd.DataFrame:
@@ -366,15 +463,13 @@ def step_of(day: DayLike, start_on: date) -> int:
     return (pd.Timestamp(day).date() - start_on).days
 
 
-def _group_keys(depots: pd.DataFrame, events: pd.DataFrame) -> list[GroupKey]:
-    """Key of each depot's calendar: country, subdivision, city, and its id if it has events."""
-    has_events = set(events["depot_id"].dropna())
+def _group_keys(depots: pd.DataFrame) -> list[GroupKey]:
+    """Key of each depot's calendar: country, subdivision, city."""
     return [
         (
             depot["country"],
             depot["subdivision"] if pd.notna(depot["subdivision"]) else "",
             depot["city"],
-            depot["depot_id"] if depot["depot_id"] in has_events else None,
         )
         for depot in depots.to_dict("records")
     ]

@@ -151,14 +151,17 @@ def event_response(
     valid_dt = residuals.has_residual_dt[:, since:]
     residual_dt = residuals.clipped_residual_dt[:, since:]
     first_step -= since
+    n_steps = calendar.active_gtk.shape[1]
+    calendar = calendar.steps(since, n_steps)
+    ahead = calendar.steps(first_step, n_steps)
     total_dt = np.zeros_like(residual_dt[:, first_step:])
     weight_dt, count_dt = np.zeros_like(total_dt), np.zeros_like(total_dt)
     for kind in kinds:
-        active_gt = calendar.of_kind(kind)[:, since:]
-        if not active_gt[:, first_step:].any():
+        if not ahead.is_ever(kind):
             continue
-        past_dt = active_gt[calendar.group_d] & valid_dt
-        active_dt = active_gt[calendar.group_d, first_step:]
+        active_dt = calendar.of_kind(kind)
+        past_dt = active_dt & valid_dt
+        active_dt = active_dt[:, first_step:]
         weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
         sums_dt = _past_sum(past_dt * residual_dt, horizon, first_step)
         number_dt = _past_sum(past_dt, horizon, first_step)

@@ -148,8 +148,7 @@ def _values(
     calendar = panel.calendar.known_ahead(days)
     for row, name in enumerate(names):
         if name.startswith(EVENT_VALUE):
-            value_gt = calendar.value_of(name.removeprefix(EVENT_VALUE))
-            value_kdt[row] = value_gt[calendar.group_d]
+            value_kdt[row] = calendar.value_of(name.removeprefix(EVENT_VALUE))
     signals = [name.removeprefix(SIGNAL) for name in names if name.startswith(SIGNAL)]
     if signals and panel.signals:
         is_signal_k = np.array([name.startswith(SIGNAL) for name in names])

@@ -257,7 +257,7 @@ class _Predictor:
         task = replace(artefact.task, context=context)
         slices = inputs.last_windows(features, task)
         baseline_doh, correction_doh = self._network.forward(
-            slices, n_days, features.group_d
+            slices, n_days, inputs.last_calendars(features, task)
         )
         position_o = np.array([(origin - origins[0]).days for origin in origins])
         spread_do = features.spread_dt[:, features.n_steps - n_days + position_o]

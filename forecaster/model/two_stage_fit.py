@@ -183,6 +183,8 @@ def watermark(panel: Panel) -> str:
         calendar.group_d,
     ):
         digest.update(np.ascontiguousarray(array).tobytes())
+    for column_r in vars(calendar.own).values():
+        digest.update(column_r.tobytes())
     for optional in (calendar.lead_gtk, calendar.value_gtk):
         if optional is not None:
             digest.update(optional.tobytes())

@@ -23,7 +23,14 @@ from tests.benchmarks.machine import commit, cores, machine, stamp
 
 # Each with what makes it short enough for a release; a night's training is left out.
 BENCHMARKS: dict[str, tuple[str, ...]] = {
-    "speed": ("reference", "training", "serving", "compilations"),
+    "speed": (
+        "reference",
+        "training",
+        "serving",
+        "compilations",
+        "own_events",
+        "long_horizon",
+    ),
     "ingest": (),
     "hindcast": (),
     "dashboard": (),

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -36,9 +37,9 @@ TIMED_STEPS = 100
 CONTEXT = 128
 COMPARABLE = (
     "share_of_matmul_peak", "of_recurrent_steps", "first_night", "second_night",
-    "calendars", "peak_mib",
+    "calendars", "peak_mib", "of_none", "of_week",
 )  # fmt: skip
-ON_ONE_THREAD = ("serving", "largest")
+ON_ONE_THREAD = ("serving", "own_events", "largest")
 """Parts whose products of NumPy have one thread each, as every command has them."""
 Result = dict[str, Any]
 
@@ -138,6 +139,47 @@ def serving(n_depots: int, n_days: int, context_days: int = READ_DAYS) -> Result
         "processor_seconds": round(min(of_cores), 4),
         "panel_mib": round((panel.demand_dt.nbytes + panel.closed_dt.nbytes) / 2**20),
         "import_seconds": _import_seconds(),
+    }
+
+
+def own_events() -> Result:
+    """A forecast of 10,000 depots with an event each, against the same depots without any."""
+    from forecaster.data.calendar import OwnDays
+    from forecaster.inference import infer
+
+    panel = invented_panel(SERVED_DEPOTS[1], REFERENCE_DAYS)
+    artefact = invented_artefact(panel, READ_DAYS)
+    rows = np.arange(panel.n_depots, dtype=np.int32)
+    days = OwnDays(
+        depot_r=rows,
+        step_r=(rows * 7) % np.int32(REFERENCE_DAYS),
+        kind_r=np.zeros_like(rows),
+        lead_r=np.full(len(rows), 127, np.int8),
+        value_r=np.full(len(rows), np.nan, np.float32),
+    )
+    with_events = replace(panel, calendar=replace(panel.calendar, own=days))
+    seconds = [
+        min(timed(partial(infer.forecast, artefact, each)) for _ in range(3))
+        for each in (with_events, panel)
+    ]
+    return {"of_none": round(seconds[0] / seconds[1], 2), "kib": days.n_bytes // 1024}
+
+
+def long_horizon() -> Result:
+    """Training of 7 depots for 61 days ahead, against 7 days; both fits, compilation too."""
+    from forecaster.config import TaskConfig
+    from forecaster.model.cpu_devices import use_all_cores
+    from forecaster.model.two_stage_fit import Recipe, train_model
+
+    use_all_cores(Recipe().train.batch_size, "")
+    panel = invented_panel(7, REFERENCE_DAYS, ahead=61)
+    seconds = [
+        timed(partial(train_model, panel, Recipe(task=TaskConfig(horizon=horizon))))
+        for horizon in (61, 7)
+    ]
+    return {
+        "of_week": round(seconds[0] / seconds[1], 2),
+        "seconds": round(seconds[0], 1),
     }
 
 
@@ -285,6 +327,8 @@ PARTS: dict[str, Callable[..., Result]] = {
     "night": night,
     "training": training,
     "serving": serving,
+    "own_events": own_events,
+    "long_horizon": long_horizon,
     "largest": largest,
     "compilations": compilations,
 }

@@ -56,8 +56,8 @@ def test_some_depots_keep_their_demand_calendar_and_closures(shops):
     np.testing.assert_array_equal(some.demand_dt, shops.demand_dt[rows])
     kind = "promotion"
     np.testing.assert_array_equal(
-        some.calendar.of_kind(kind)[some.calendar.group_d],
-        shops.calendar.of_kind(kind)[shops.calendar.group_d[rows]],
+        some.calendar.of_kind(kind),
+        shops.calendar.of_kind(kind)[rows],
     )
     earlier = some.as_of(some.day(400))
     np.testing.assert_array_equal(

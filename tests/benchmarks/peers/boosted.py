@@ -198,7 +198,10 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
     columns["level"] = level_od
     columns["spread"] = features.spread_dt[:, origins].T
     columns["age"] = features.age_dt[:, origins].T
-    known_do = features.calendar_gtf[features.group_d][:, target]
+    calendar_dtf = features.calendar_gtf[features.group_d]
+    every = np.arange(len(calendar_dtf))
+    features.own.write(calendar_dtf, every, np.zeros_like(every))
+    known_do = calendar_dtf[:, target]
     for k in range(known_do.shape[-1]):
         columns[f"known_{k}"] = known_do[..., k].T
     return _table(series, columns, origins, target, level_od)

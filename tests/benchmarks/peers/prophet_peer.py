@@ -137,7 +137,9 @@ def calendar_columns(panel: Panel, depot: int) -> pd.DataFrame:
     Kinds that fell on fewer than two of the panel's days teach nothing and are left out.
     """
     calendar = panel.calendar
-    active_tk = calendar.active_gtk[calendar.group_d[depot]]
+    active_tk = calendar.active_gtk[calendar.group_d[depot]].copy()
+    own = calendar.own.rows(calendar.own.depot_r == depot)
+    active_tk[own.step_r, own.kind_r] = True
     often_k = active_tk[: panel.n_steps].sum(axis=0) >= 2
     names = [f"kind_{k}" for k in np.flatnonzero(often_k)]
     return pd.DataFrame(active_tk[:, often_k].astype(float), columns=names)

@@ -92,10 +92,57 @@ def test_an_event_of_one_depot_gives_it_a_calendar_of_its_own():
         ),
     )
     panel = panel_of(make_depots(4), make_demand(4, 60), events)
-    promotion = panel.calendar.of_kind("promotion")[panel.calendar.group_d]
-    game = panel.calendar.of_kind("game")[panel.calendar.group_d]
+    promotion = panel.calendar.of_kind("promotion")
+    game = panel.calendar.of_kind("game")
     assert promotion[:, 0].tolist() == [False, True, False, False]
     assert game[:, 1].tolist() == [True, False, True, False]
+
+
+def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
+    def calendar_of(n_depots, days):
+        event = [
+            (
+                "promotion",
+                START + timedelta(days=row % 40),
+                START + timedelta(days=row % 40 + days - 1),
+                None,
+                f"D{row}",
+                None,
+            )
+            for row in range(n_depots)
+        ]
+        panel = panel_of(
+            make_depots(n_depots), make_demand(n_depots, 60), make_events(*event)
+        )
+        return panel.calendar
+
+    few, many, longer = calendar_of(10, 1), calendar_of(80, 1), calendar_of(80, 3)
+    assert few.active_gtk.shape == many.active_gtk.shape
+    assert [len(each.own) for each in (few, many, longer)] == [10, 80, 240]
+    assert many.own.n_bytes == 8 * few.own.n_bytes
+
+
+def test_an_own_event_has_the_value_and_the_lead_of_the_one_announced_first():
+    """Also where the other one is of the depot's whole city."""
+
+    def day(ago):
+        return START + timedelta(days=20 - ago)
+
+    rows = [
+        ("promotion", day(0), day(0), None, "D0", day(9)),
+        ("promotion", day(0), day(0), "Ghent", None, day(5)),
+        ("promotion", day(0), day(0), None, "D2", day(3)),
+        ("promotion", day(0), day(0), None, "D3", day(2)),
+    ]
+    events = make_events(*rows).assign(value=[9.0, 5.0, 3.0, 2.0])
+    depots = make_depots(4).assign(city=["Ghent", "Ghent", "Ghent", "Delft"])
+    calendar = panel_of(depots, make_demand(4, 60), events).calendar
+    assert calendar.value_of("promotion")[:, 20].tolist() == [9.0, 5.0, 5.0, 2.0]
+    for days, known in ((1, "1111"), (3, "1110"), (6, "1000")):
+        active_d = calendar.known_ahead(days).of_kind("promotion")[:, 20]
+        assert "".join(str(int(each)) for each in active_d) == known
+    assert calendar.has_short_notice(["promotion"], 3)
+    assert not calendar.has_short_notice(["promotion"], 2)
 
 
 def test_an_event_announced_after_the_origin_is_not_known():
@@ -134,7 +181,7 @@ def test_holidays_are_those_of_country_and_subdivision():
     )
     depots = make_depots(2, subdivision=["ZH", None])
     panel = panel_of(depots, holidays=holidays)
-    marked = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
+    marked = panel.calendar.of_kind(HOLIDAY)
     assert np.flatnonzero(marked[0]).tolist() == [0, 2]
     assert np.flatnonzero(marked[1]).tolist() == [0]
 
@@ -227,8 +274,8 @@ def test_a_part_of_the_calendar_keeps_its_values():
     )
     panel = panel_of(make_depots(4), make_demand(4, 60), events)
     last, part = panel.last(57), panel.of_depots(slice(1, 2))
-    assert last.calendar.value_of("promotion")[last.calendar.group_d][1, 2] == 2.0
-    assert part.calendar.value_of("promotion")[part.calendar.group_d][0, 5] == 2.0
+    assert last.calendar.value_of("promotion")[1, 2] == 2.0
+    assert part.calendar.value_of("promotion")[0, 5] == 2.0
 
 
 def test_an_earlier_origin_does_not_know_the_value_of_a_later_event():

@@ -1,0 +1,134 @@
+"""Calendar columns of events of single depots, day by day.
+
+They stand where the columns of `calendar_features`, which depots share, lack them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int
+
+from forecaster.data.calendar import MAX_LEAD_DAYS, Calendar, OwnDays
+
+
+@dataclass(frozen=True)
+class OwnColumns:
+    """Values of single depots' columns on single days, depots in order.
+
+    Attributes:
+      depot_r: The depot.
+      step_r: The day.
+      column_r: The column.
+      value_r: Its value.
+    """
+
+    depot_r: Int[np.ndarray, " row"]
+    step_r: Int[np.ndarray, " row"]
+    column_r: Int[np.ndarray, " row"]
+    value_r: Float32[np.ndarray, " row"]
+
+    def rows(self, chosen_r: Bool[np.ndarray, " row"]) -> "OwnColumns":
+        """Returns the chosen rows."""
+        return OwnColumns(**{name: each[chosen_r] for name, each in vars(self).items()})
+
+    def write(
+        self,
+        value_bsf: Float32[np.ndarray, "batch day feature"],
+        depot_b: Int[np.ndarray, " batch"],
+        first_b: Int[np.ndarray, " batch"],
+    ) -> None:
+        """Writes the values into windows of days, in place.
+
+        Args:
+          value_bsf: Columns of each window.
+          depot_b: Depot of each window.
+          first_b: Step of its first day.
+        """
+        start_b = np.searchsorted(self.depot_r, depot_b)
+        count_b = np.searchsorted(self.depot_r, depot_b + 1) - start_b
+        before_b = np.cumsum(count_b) - count_b
+        row_n = np.repeat(start_b - before_b, count_b) + np.arange(count_b.sum())
+        window_n = np.repeat(np.arange(len(depot_b)), count_b)
+        day_n = self.step_r[row_n] - first_b[window_n]
+        inside_n = (day_n >= 0) & (day_n < value_bsf.shape[1])
+        row_n, window_n, day_n = row_n[inside_n], window_n[inside_n], day_n[inside_n]
+        value_bsf[window_n, day_n, self.column_r[row_n]] = self.value_r[row_n]
+
+
+def own_columns(
+    calendar: Calendar, kinds: Sequence[str], names: Sequence[str], days: int
+) -> OwnColumns:
+    """Columns of the day, of the day before and of the day after an event of one depot.
+
+    Args:
+      calendar: Calendar that ends with these days; it may begin earlier.
+      kinds: Kinds with columns.
+      names: Columns, from `calendar_features.calendar_columns`.
+      days: Number of last days returned; their steps count from the first of them.
+    """
+    own, column_r = _with_columns(calendar, kinds, names)
+    ones_r = np.ones(len(own), np.float32)
+    return _last_days(
+        calendar,
+        days,
+        (own.depot_r, own.step_r, column_r, ones_r),
+        (own.depot_r, own.step_r - 1, column_r + 1, ones_r),
+        (own.depot_r, own.step_r + 1, column_r + 2, ones_r),
+    )
+
+
+def own_lead_columns(
+    calendar: Calendar, kinds: Sequence[str], names: Sequence[str], days: int
+) -> OwnColumns:
+    """Leads of the columns of `own_columns`, as `calendar_features.lead_columns` has them."""
+    own, column_r = _with_columns(calendar, kinds, names)
+    lead_r = own.lead_r.astype(np.float32)
+    return _last_days(
+        calendar,
+        days,
+        (own.depot_r, own.step_r, 0 * column_r, _smallest_leads(calendar, own, kinds)),
+        (own.depot_r, own.step_r, column_r + 1, lead_r),
+        # The announcement is one day nearer to the day before, one day farther from the day after.
+        (own.depot_r, own.step_r - 1, column_r + 2, lead_r - 1),
+        (own.depot_r, own.step_r + 1, column_r + 3, lead_r + 1),
+    )
+
+
+def _with_columns(
+    calendar: Calendar, kinds: Sequence[str], names: Sequence[str]
+) -> tuple[OwnDays, Int[np.ndarray, " row"]]:
+    """Own days of the kinds with columns, and the first of the three columns of each."""
+    column_k = np.array(
+        [names.index(kind) if kind in kinds else -1 for kind in calendar.kinds], int
+    )
+    own = calendar.own.rows(column_k[calendar.own.kind_r] >= 0)
+    return own, column_k[own.kind_r]
+
+
+def _smallest_leads(
+    calendar: Calendar, own: OwnDays, kinds: Sequence[str]
+) -> Float32[np.ndarray, " row"]:
+    """Smallest lead of the kinds of each row's day, the depot's own and those it shares."""
+    days_rk = np.stack([own.depot_r, own.step_r], axis=1)
+    days_nk, day_r = np.unique(days_rk, axis=0, return_inverse=True)
+    depot_n, step_n = days_nk.T
+    smallest_n = np.full(len(days_nk), MAX_LEAD_DAYS, np.int8)
+    for kind in kinds:
+        lead_n = calendar.shared_lead(kind)[calendar.group_d[depot_n], step_n]
+        if kind in calendar.kinds:
+            is_kind_r = own.kind_r == calendar.kinds.index(kind)
+            lead_n[day_r[is_kind_r]] = own.lead_r[is_kind_r]
+        smallest_n = np.minimum(smallest_n, lead_n)
+    return smallest_n[day_r].astype(np.float32)
+
+
+def _last_days(
+    calendar: Calendar, days: int, *parts: tuple[np.ndarray, ...]
+) -> OwnColumns:
+    """Columns on the calendar's last days, of depots, steps, columns and values in parts."""
+    depot_n, step_n, column_n, value_n = map(np.concatenate, zip(*parts, strict=True))
+    step_n = step_n - (calendar.active_gtk.shape[1] - days)
+    rows = np.flatnonzero((step_n >= 0) & (step_n < days))
+    rows = rows[np.argsort(depot_n[rows], kind="stable")]
+    return OwnColumns(depot_n[rows], step_n[rows], column_n[rows], value_n[rows])
