@@ -161,7 +161,7 @@ def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
         for day in (newest - 55 * A_DAY, newest - 56 * A_DAY)
     ]
     both = pd.concat(shifted).assign(
-        p10=0.0, p90=400.0, seasonal_naive=90.0, median4=95.0
+        p10=0.0, p50=300.0, p90=400.0, seasonal_naive=90.0, median4=95.0
     )
     names = [column.name for column in schema.forecasts.columns]
     made = both.assign(basis="model", made_at=datetime(2026, 1, 1, tzinfo=UTC))

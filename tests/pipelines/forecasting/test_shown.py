@@ -235,8 +235,6 @@ def test_a_forecast_that_was_begun_earlier_is_not_shown_instead_of_a_later_one(f
     fleet.promote("A")
     with recorded(fleet.engine, "forecast", LAST) as slow:
         fleet.forecast()
-        fleet.promote("A")
-        fleet.add_model("B", LAST)
         version = forecast.forecast_from(
             fleet.engine, fleet.settings.artefacts, LAST, fleet.now,
             fleet.settings.zone, slow,
