@@ -1,8 +1,8 @@
 """Forecasts daily orders per depot: arrays in, arrays out.
 
-No database, no environment, no clock. `data` and `inference` need NumPy (`panel_builder`
-also pandas); `model` needs JAX and is never imported by the other two, because the
-dashboard's host has none.
+No database, no environment, no clock. `data` and `inference` need NumPy (`panel_builder` and
+`signal_builder`, which serving does not import, also pandas); `model` needs JAX and is never
+imported by the other two, because the dashboard's host has none.
 
 Words
   demand      orders per depot and local day: the target
@@ -44,13 +44,15 @@ Words
   canary      forecast of a challenger, checked before it may become champion
   cold start  forecast of a depot without history, from its peers
 
-Shape letters, one meaning each (but g is a gate in `numpy_gru`; c a city in `totals` and
-`calendar_effects`, where n is a cell: a city and a calendar)
+Shape letters
   D depots    T all steps      B depots in a batch   C context steps   H horizon
-  F features  U hidden units   Q quantiles           N devices         O origins
-  K kinds of day               L weekday lags        M head units      E embedding units
-  P days of a window           S its C + H days      W weekdays        R rows (flattened axes)
+  F features  U hidden units   Q quantiles           O origins         K kinds of day
+  L weekday lags               M head units          E embedding units W weekdays
+  P days of a window           S its C + H days      R rows (flattened axes)
   G calendars (depots that share every holiday and event share one)
+
+In `numpy_gru` g is a gate and m a member; in `totals` and `calendar_effects` c is a city; n is
+whatever is counted where it stands, such as devices, counts, or cells (a city and a calendar).
 
 Argument order is always actual, forecast.
 """

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from forecaster.data.windows import weekday_lag
+from forecaster.data.lags import weekday_lag
 from forecaster.errors import ConfigError, CutoffError
 
 NaiveForecast = Callable[

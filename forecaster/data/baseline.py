@@ -1,6 +1,6 @@
 """The baseline forecast, which the network corrects; all in log counts.
 
-It is a weighted mean (`inputs.TRIMMED_SHARE`) of two forecasts from the depot's own weeks:
+It is a weighted mean (`baseline_without_effects`) of two forecasts from the depot's own weeks:
 the last four same weekdays without their extremes, and a level and weekday profile by
 exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Several
 rates of the level are averaged, so that none has to be chosen for a depot with a short
@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int32, Shaped
 
 from forecaster.data.calendar import HOLIDAY
+from forecaster.data.lags import REPEATS, ArrayT, weekday_lag
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.scaling import (
     DEFAULT_SPREAD,
@@ -26,8 +27,9 @@ from forecaster.data.scaling import (
     trailing_level,
     trailing_spread,
 )
-from forecaster.data.windows import REPEATS, ArrayT, weekday_lag
 
+TRIMMED_SHARE = 0.3
+"""Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
 MAX_RESIDUAL = 1.5
 """Log counts, either way, to which residuals are clipped as features: a factor of 4.5."""
 LARGE_EFFECT = 0.3
@@ -47,11 +49,24 @@ BLOCK_DAYS = 32
 """Days summed by one matrix product; affects the speed only."""
 MIN_WEIGHT = np.float32(1e-3)
 """Smallest divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
-BEYOND = np.float32(1e6)
+INFINITE_LOG_COUNT = np.float32(1e6)
 """Log counts beyond any; infinities would warn when they meet."""
 FADED_DAYS = 14
 """Days after which a day's weight at the fastest of `LEVEL_RATES` falls below `MIN_WEIGHT`."""
 WEEK = 7
+
+
+def baseline_without_effects(
+    trimmed: Float[ArrayT, "*day"], smoothed: Float[ArrayT, "*day"]
+) -> Float[ArrayT, "*day"]:
+    """Baseline forecast of days without the effects of their calendar and signals, log counts.
+
+    Args:
+      trimmed: From `trimmed_mean`.
+      smoothed: Smoothed level of the origin, and the day's weekday profile.
+    """
+    mixed: ArrayT = trimmed * TRIMMED_SHARE + smoothed * (1 - TRIMMED_SHARE)
+    return mixed
 
 
 def trimmed_mean(
@@ -72,7 +87,9 @@ def trimmed_mean(
       level: Forecast where no day is regular.
     """
     masked = [days * is_valid for days, is_valid in zip(weekdays, regular, strict=True)]
-    beyond = [is_valid * -BEYOND + BEYOND for is_valid in regular]
+    beyond = [
+        is_valid * -INFINITE_LOG_COUNT + INFINITE_LOG_COUNT for is_valid in regular
+    ]
     pairs = list(zip(masked, beyond, strict=True))
     return _without_extremes(
         xp,
@@ -185,7 +202,7 @@ def _trimmed_weekday_mean(
     valid_dt, masked_dt = np.zeros((2, n_depots, reach + n_steps), np.float32)
     valid_dt[:, reach:] = regular_dt
     np.multiply(log_dt, regular_dt, out=masked_dt[:, reach:])
-    beyond_dt = BEYOND * (1 - valid_dt)
+    beyond_dt = INFINITE_LOG_COUNT * (1 - valid_dt)
 
     def of_four(combine: np.ufunc, value_dt: np.ndarray) -> np.ndarray:
         pair_dt = combine(value_dt[:, WEEK:], value_dt[:, :-WEEK])

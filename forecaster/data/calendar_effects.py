@@ -108,9 +108,9 @@ class CalendarEffects:
 
 def fit_calendar_effects(panel: Panel) -> CalendarEffects:
     """Fits the effects to a panel's actuals."""
-    problem = _Problem.of(panel)
+    regression = _CalendarRegression.of(panel)
     every_t = np.ones(panel.n_steps, bool)
-    return problem.solve(every_t, problem.prior_sds())
+    return regression.fit(every_t, regression.prior_sds())
 
 
 def cross_fitted_calendar_effects(
@@ -121,30 +121,30 @@ def cross_fitted_calendar_effects(
     Beside effects fitted to the very same days, a network would learn to trust them more
     than they deserve on new ones.
     """
-    problem = _Problem.of(panel)
-    prior_sds = problem.prior_sds()
+    regression = _CalendarRegression.of(panel)
+    prior_sds = regression.prior_sds()
     bounds = np.linspace(0, panel.n_steps, FOLDS + 1).astype(int)
     for first, end in pairwise(bounds):
         counted_t = np.ones(panel.n_steps, bool)
         counted_t[first:end] = False
-        yield slice(first, end), problem.solve(counted_t, prior_sds)
+        yield slice(first, end), regression.fit(counted_t, prior_sds)
 
 
-class Unexplained(NamedTuple):
+class CalendarResiduals(NamedTuple):
     """Log counts less the normal level of their weekday and the calendar's effects."""
 
     residual_dt: Float[np.ndarray, "depot time"]
     # Whether it is known.
     valid_dt: Bool[np.ndarray, "depot time"]
-    # Of the residuals of known days not excluded, inflated as in `_Problem.noise_d`.
+    # Of the residuals of known days not excluded, inflated as in `_CalendarRegression.noise_d`.
     noise_d: Float[np.ndarray, " depot"]
 
 
-def unexplained(panel: Panel, effects: CalendarEffects) -> Unexplained:
+def calendar_residuals(panel: Panel, effects: CalendarEffects) -> CalendarResiduals:
     """Returns the residuals of a panel less the effects of its calendar."""
-    problem = _Problem.of(panel)
-    residual_dt = problem.residual_dt - effects.of(panel)[:, : panel.n_steps]
-    return Unexplained(residual_dt, problem.known_dt, problem.noise_d)
+    regression = _CalendarRegression.of(panel)
+    residual_dt = regression.residual_dt - effects.of(panel)[:, : panel.n_steps]
+    return CalendarResiduals(residual_dt, regression.known_dt, regression.noise_d)
 
 
 class _PriorSds(NamedTuple):
@@ -156,7 +156,7 @@ class _PriorSds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _CalendarRegression:
     """The residuals of a panel, here from the normal level, not the baseline, and their columns.
 
     Attributes:
@@ -176,7 +176,7 @@ class _Problem:
     noise_d: Float[np.ndarray, " depot"]
 
     @classmethod
-    def of(cls, panel: Panel) -> "_Problem":
+    def of(cls, panel: Panel) -> "_CalendarRegression":
         """Computes the residuals and columns of a panel."""
         kinds = panel.calendar.frequent_kinds(
             panel.n_steps, MAX_EFFECT_KINDS, min_days=1
@@ -216,7 +216,7 @@ class _Problem:
         )
         return _PriorSds(fleet_f, city_f, depot_f)
 
-    def solve(
+    def fit(
         self, counted_t: Bool[np.ndarray, " time"], prior_sds: _PriorSds
     ) -> CalendarEffects:
         """Fits the effects to the days that count."""

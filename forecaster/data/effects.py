@@ -11,9 +11,9 @@ from jaxtyping import Float32
 
 from forecaster.data.calendar_effects import (
     CalendarEffects,
+    calendar_residuals,
     cross_fitted_calendar_effects,
     fit_calendar_effects,
-    unexplained,
 )
 from forecaster.data.panel import Panel
 from forecaster.data.signal_effects import (
@@ -79,7 +79,7 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
     calendar = fit_calendar_effects(panel)
     if not (names := covariate_names(panel)):
         return Effects(calendar, no_signals())
-    residuals = unexplained(panel, calendar)
+    residuals = calendar_residuals(panel, calendar)
     return Effects(calendar, fit_signal_effects(panel, names, *residuals, horizon))
 
 

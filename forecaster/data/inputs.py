@@ -1,12 +1,12 @@
 """Builds the network's inputs from a depot's days, in NumPy or in JAX.
 
-`xp` is NumPy when serving and jax.numpy when training; see `windows`.
+`xp` is NumPy when serving and jax.numpy when training; see `lags`.
 
 A new column of `features.build_features` takes four steps, and needs no change of the network:
   1. `features.Features`: a field `NAME_dt`, or `NAME_dtf` with an axis of its own, computed by
      `build_features`; `regular_dt` and `yearly_dtf` are examples.
-  2. `Slices`: a field `NAME`.
-  3. `EVERY_DAY`: its name, if it is read on all days of the window (`_dt`); `NEAR_DAYS`, if
+  2. `Windows`: a field `NAME`.
+  3. `ALL_WINDOW_DAYS`: its name, if it is read on all days of the window (`_dt`); `CONTEXT_AND_HORIZON`, if
      on the context and the days ahead only (`_dtf`). Every way of cutting reads these.
   4. `PAST_COLUMNS` and `past`, if it describes a context day; `FUTURE_COLUMNS` and
      `future`, if it describes a day ahead: the column's name and its value, at the same
@@ -24,11 +24,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from forecaster.config import TaskConfig
-from forecaster.data import windows
-from forecaster.data.baseline import trimmed_mean
+from forecaster.data import lags
+from forecaster.data.baseline import baseline_without_effects, trimmed_mean
 from forecaster.data.features import Features
+from forecaster.data.lags import ALL, REPEATS, Array
 from forecaster.data.residual_features import RECENT_COLUMNS, RESPONSE_COLUMNS
-from forecaster.data.windows import ALL, REPEATS, Array
 from forecaster.data.yearly_features import DEVIATION_COLUMNS, RESIDUAL_COLUMNS
 
 RECENT_DAYS = 7
@@ -54,8 +54,6 @@ FUTURE_COLUMNS = (
     "smoothed forecast less the trimmed mean",
 )
 """Features of a day ahead that derive from the past, in order."""
-TRIMMED_SHARE = 0.3
-"""Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
 MAX_INPUT_AGE_DAYS = 28
 """Ages are capped here: a longer one grows with time, so that the network would learn the trend
 of a short history from it, and continue it."""
@@ -63,8 +61,8 @@ LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 """Rough mean and width of log counts, which scale them to values near 1."""
 
 
-class Slices(NamedTuple):
-    """Windows of days of some depots, see `windows`.
+class Windows(NamedTuple):
+    """Windows of days of some depots, see `lags`.
 
     All P = LOOKBACK_DAYS + C + H of them are `day`, the last C + H are `near`.
     """
@@ -96,7 +94,7 @@ class Slices(NamedTuple):
     lead: Float[Array, "*batch near 1+feature"] | None = None
 
 
-EVERY_DAY = (
+ALL_WINDOW_DAYS = (
     "log_demand",
     "observed",
     "regular",
@@ -108,7 +106,7 @@ EVERY_DAY = (
     "weekday_profile",
 )
 """Inputs of every day of the window."""
-NEAR_DAYS = ("effect", "recent_residuals", "yearly", "event_response")
+CONTEXT_AND_HORIZON = ("effect", "recent_residuals", "yearly", "event_response")
 """Inputs of the context days and the days ahead only, with an axis of their own."""
 
 
@@ -117,7 +115,7 @@ def cut_windows(
     task: TaskConfig,
     depot_b: Int[np.ndarray, " batch"],
     last_b: Int[np.ndarray, " batch"],
-) -> Slices:
+) -> Windows:
     """Cuts one window of days per row.
 
     Args:
@@ -127,7 +125,7 @@ def cut_windows(
       last_b: Step of each row's last context day. Days outside the panel are 0, and so
         not observed.
     """
-    reach = windows.LOOKBACK_DAYS
+    reach = lags.LOOKBACK_DAYS
     n_steps = features.log_demand_dt.shape[1]
     first_b = last_b - task.context + 1 - reach
     step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
@@ -138,18 +136,18 @@ def cut_windows(
     lead = features.lead_gtf
     every_day = {
         name: getattr(features, f"{name}_dt")[depot_b1, step_bp] * is_inside_bp
-        for name in EVERY_DAY
+        for name in ALL_WINDOW_DAYS
     }
     near_days = {
         name: getattr(features, f"{name}_dtf")[depot_b1, near_bs] * is_inside_bs1
-        for name in NEAR_DAYS
+        for name in CONTEXT_AND_HORIZON
     }
     calendar = features.calendar_gtf[group_b1, near_bs] * is_inside_bs1
     features.own.write(calendar, depot_b, first_b + reach)
     if lead is not None:
         lead = lead[group_b1, near_bs] * is_inside_bs1
         features.own_lead.write(lead, depot_b, first_b + reach)
-    return Slices(
+    return Windows(
         depot=features.embedding_row_d[depot_b].astype(np.float32),
         calendar=calendar,
         lead=lead,
@@ -158,7 +156,7 @@ def cut_windows(
     )
 
 
-def last_windows(features: Features, task: TaskConfig) -> Slices:
+def last_windows(features: Features, task: TaskConfig) -> Windows:
     """Cuts the newest window of every depot, mostly without copying.
 
     `lead` stays None: the same events are known at all origins of one pass.
@@ -169,22 +167,22 @@ def last_windows(features: Features, task: TaskConfig) -> Slices:
       task: Sets C and H.
     """
     near = task.context + task.horizon
-    window = windows.LOOKBACK_DAYS + near
+    window = lags.LOOKBACK_DAYS + near
     beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
     every_day = {
         name: _last_days(getattr(features, f"{name}_dt"), window, beyond)
-        for name in EVERY_DAY
+        for name in ALL_WINDOW_DAYS
     }
     near_days = {
         name: _last_days(getattr(features, f"{name}_dtf"), near, beyond)
-        for name in NEAR_DAYS
+        for name in CONTEXT_AND_HORIZON
     }
     calendar = _last_days(features.calendar_gtf, near, beyond)[features.group_d]
     first = features.n_steps - task.context
     features.own.write(
         calendar, np.arange(len(calendar)), np.full(len(calendar), first)
     )
-    return Slices(
+    return Windows(
         depot=features.embedding_row_d.astype(np.float32),
         calendar=calendar,
         **every_day,
@@ -223,39 +221,39 @@ def column_names(features: Features) -> tuple[str, ...]:
     return (*PAST_COLUMNS, *FUTURE_COLUMNS, *features.names)
 
 
-def n_context(slices: Slices, horizon: int) -> int:
+def n_context(windows: Windows, horizon: int) -> int:
     """C of these windows."""
-    return int(slices.calendar.shape[-2]) - horizon
+    return int(windows.calendar.shape[-2]) - horizon
 
 
 def past(
-    xp: ModuleType, slices: Slices, horizon: int
+    xp: ModuleType, windows: Windows, horizon: int
 ) -> Float[Array, "*batch context past"]:
     """Features of each context day, `PAST_COLUMNS`."""
-    return xp.stack(past_columns(xp, slices, horizon), axis=-1)
+    return xp.stack(past_columns(xp, windows, horizon), axis=-1)
 
 
 def past_columns(
-    xp: ModuleType, slices: Slices, horizon: int
+    xp: ModuleType, windows: Windows, horizon: int
 ) -> list[Float[Array, "*batch context"]]:
     """The columns of `past` one by one, for serving to put them together depots last."""
-    ago = partial(_of_context, slices, horizon)
-    level = ago(slices.level)
-    observed = [ago(slices.observed, day) for day in range(RECENT_DAYS + 1)]
+    ago = partial(_of_context, windows, horizon)
+    level = ago(windows.level)
+    observed = [ago(windows.observed, day) for day in range(RECENT_DAYS + 1)]
     deviations = [
-        (ago(slices.log_demand, day) - level) * observed[day]
+        (ago(windows.log_demand, day) - level) * observed[day]
         for day in range(RECENT_DAYS + 1)
     ]
-    change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
-    age = xp.minimum(ago(slices.age), math.log1p(MAX_INPUT_AGE_DAYS))
-    recent = slices.recent_residuals[..., : n_context(slices, horizon), :]
+    change = xp.where(ago(windows.age, 28) > 0, level - ago(windows.level, 28), 0.0)
+    age = xp.minimum(ago(windows.age), math.log1p(MAX_INPUT_AGE_DAYS))
+    recent = windows.recent_residuals[..., : n_context(windows, horizon), :]
     return [
         *deviations,
         *observed,
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,
-        xp.log(xp.maximum(ago(slices.spread), 1e-3)) + 2.0,
-        ago(slices.residual_autocorrelation),
+        xp.log(xp.maximum(ago(windows.spread), 1e-3)) + 2.0,
+        ago(windows.residual_autocorrelation),
         age / 6.0,
         *(recent[..., column] for column in range(len(RECENT_COLUMNS))),
     ]
@@ -271,41 +269,43 @@ class FutureFeatures(NamedTuple):
 
 
 def future(
-    xp: ModuleType, slices: Slices, horizon: int, origins: slice = ALL
+    xp: ModuleType, windows: Windows, horizon: int, origins: slice = ALL
 ) -> FutureFeatures:
     """Known future features of some origins: those of their H days ahead, less the calendar."""
-    cut = (n_context(slices, horizon), horizon, origins)
-    days = (slices.log_demand, slices.observed, slices.regular)
-    weekdays = windows.same_weekdays(xp.stack(days, axis=-2), *cut)
+    cut = (n_context(windows, horizon), horizon, origins)
+    days = (windows.log_demand, windows.observed, windows.regular)
+    weekdays = lags.same_weekdays(xp.stack(days, axis=-2), *cut)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
-    level = _of_context(slices, horizon, slices.level)[..., origins, None]
+    level = _of_context(windows, horizon, windows.level)[..., origins, None]
     trimmed = trimmed_mean(xp, _repeats(log_demand), _repeats(regular), level)
-    profile = windows.same_weekdays(slices.weekday_profile, *cut)[..., 0]
-    smoothed = _of_context(slices, horizon, slices.smooth)[..., origins, None] + profile
-    yearly = windows.days_ahead(slices.yearly, *cut)
-    response = windows.days_ahead(slices.event_response, *cut)
-    of_weekday = partial(windows.of_every_week, horizon=horizon)
+    profile = lags.same_weekdays(windows.weekday_profile, *cut)[..., 0]
+    smoothed = (
+        _of_context(windows, horizon, windows.smooth)[..., origins, None] + profile
+    )
+    yearly = lags.days_ahead(windows.yearly, *cut)
+    response = lags.days_ahead(windows.event_response, *cut)
+    of_weekday = partial(lags.of_every_week, horizon=horizon)
     columns = [
         of_weekday((log_demand - level[..., None]) * observed),
         of_weekday(observed),
         of_weekday(regular),
         yearly[..., : len(DEVIATION_COLUMNS)],
         # Where the kind of day was not announced yet, there is no response to it either.
-        _mask_unannounced(xp, response, slices, slice(1), origins),
+        _mask_unannounced(xp, response, windows, slice(1), origins),
         of_weekday((trimmed - level)[..., None]),
         yearly[..., len(DEVIATION_COLUMNS) :],
         of_weekday((smoothed - trimmed)[..., None]),
     ]
-    plain = TRIMMED_SHARE * trimmed + (1 - TRIMMED_SHARE) * smoothed
-    baseline = of_weekday(plain[..., None])[..., 0] + _effects_ahead(slices, *cut)
+    without_effects = baseline_without_effects(trimmed, smoothed)[..., None]
+    baseline = of_weekday(without_effects)[..., 0] + _effects_ahead(windows, *cut)
     return FutureFeatures(xp.concatenate(columns, axis=-1), baseline)
 
 
 def _effects_ahead(
-    slices: Slices, context: int, horizon: int, origins: slice
+    windows: Windows, context: int, horizon: int, origins: slice
 ) -> Float[Array, "*batch origin {horizon}"]:
     """Effects of the H days ahead, as known at each origin."""
-    ahead = windows.days_ahead(slices.effect, context, horizon, origins)
+    ahead = lags.days_ahead(windows.effect, context, horizon, origins)
     if ahead.shape[-1] == 1:
         return ahead[..., 0]
     day_h = np.arange(horizon)
@@ -319,27 +319,27 @@ def _repeats(
 
 
 def calendar_of_today(
-    xp: ModuleType, slices: Slices
+    xp: ModuleType, windows: Windows
 ) -> Float[Array, "*batch near feature"]:
     """Calendar of each day, without what was announced after that day: [..., C + H, F]."""
-    if slices.lead is None:
-        return slices.calendar
-    return xp.where(slices.lead[..., 1:] >= 0.0, slices.calendar, 0.0)
+    if windows.lead is None:
+        return windows.calendar
+    return xp.where(windows.lead[..., 1:] >= 0.0, windows.calendar, 0.0)
 
 
 def calendar_ahead(
-    xp: ModuleType, slices: Slices, horizon: int, origins: slice = ALL
+    xp: ModuleType, windows: Windows, horizon: int, origins: slice = ALL
 ) -> Float[Array, "*batch origin {horizon} feature"]:
     """Calendar of each day ahead, as known at some origins: [..., O, H, F]."""
-    context = n_context(slices, horizon)
-    calendar = windows.days_ahead(slices.calendar, context, horizon, origins)
-    return _mask_unannounced(xp, calendar, slices, slice(1, None), origins)
+    context = n_context(windows, horizon)
+    calendar = lags.days_ahead(windows.calendar, context, horizon, origins)
+    return _mask_unannounced(xp, calendar, windows, slice(1, None), origins)
 
 
 def _mask_unannounced(
     xp: ModuleType,
     ahead: Float[Array, "*batch origin horizon feature"],
-    slices: Slices,
+    windows: Windows,
     lead: slice,
     origins: slice,
 ) -> Float[Array, "*batch origin horizon feature"]:
@@ -348,21 +348,21 @@ def _mask_unannounced(
     Args:
       xp: numpy or jax.numpy.
       ahead: [..., O, H, F].
-      slices: The windows that `ahead` was cut from.
-      lead: Columns of `slices.lead`: one for each of the F features, or one for all.
+      windows: The windows that `ahead` was cut from.
+      lead: Columns of `windows.lead`: one for each of the F features, or one for all.
       origins: Context days that are origins.
     """
-    if slices.lead is None:
+    if windows.lead is None:
         return ahead
     horizon = ahead.shape[-2]
-    cut = (n_context(slices, horizon), horizon, origins)
-    lead_ohf = windows.days_ahead(slices.lead[..., lead], *cut)
+    cut = (n_context(windows, horizon), horizon, origins)
+    lead_ohf = lags.days_ahead(windows.lead[..., lead], *cut)
     days_h1 = xp.arange(1, horizon + 1, dtype=np.float32)[:, None]
     return xp.where(lead_ohf >= days_h1, ahead, 0.0)
 
 
 def actuals(
-    xp: ModuleType, slices: Slices, horizon: int, origins: slice = ALL
+    xp: ModuleType, windows: Windows, horizon: int, origins: slice = ALL
 ) -> tuple[
     Float[Array, "*batch origin {horizon}"], Float[Array, "*batch origin {horizon}"]
 ]:
@@ -372,32 +372,32 @@ def actuals(
       Two arrays [..., O, H]; the mask is 1.0 where the day was observed and the depot had
       an observed day by the origin.
     """
-    reach, context = windows.LOOKBACK_DAYS, n_context(slices, horizon)
-    log_demand = slices.log_demand[..., reach:, None] + slices.effect[..., :1]
-    observed = slices.observed[..., reach:, None]
+    reach, context = lags.LOOKBACK_DAYS, n_context(windows, horizon)
+    log_demand = windows.log_demand[..., reach:, None] + windows.effect[..., :1]
+    observed = windows.observed[..., reach:, None]
     log_demand, observed = (
-        windows.days_ahead(value, context, horizon, origins)[..., 0]
+        lags.days_ahead(value, context, horizon, origins)[..., 0]
         for value in (log_demand, observed)
     )
-    age = _of_context(slices, horizon, slices.age)[..., origins, None]
+    age = _of_context(windows, horizon, windows.age)[..., origins, None]
     return log_demand, xp.where(age > 0, observed, 0.0)
 
 
-def shorten_context(slices: Slices, horizon: int, context: int = 1) -> Slices:
+def shorten_context(windows: Windows, horizon: int, context: int = 1) -> Windows:
     """Cuts the windows down to their last `context` context days."""
     near = context + horizon
-    tail = windows.LOOKBACK_DAYS + near
-    cut_down = {name: getattr(slices, name)[..., -tail:] for name in EVERY_DAY}
-    for name in (*NEAR_DAYS, "calendar"):
-        cut_down[name] = getattr(slices, name)[..., -near:, :]
-    if slices.lead is not None:
-        cut_down["lead"] = slices.lead[..., -near:, :]
-    return slices._replace(**cut_down)
+    tail = lags.LOOKBACK_DAYS + near
+    cut_down = {name: getattr(windows, name)[..., -tail:] for name in ALL_WINDOW_DAYS}
+    for name in (*CONTEXT_AND_HORIZON, "calendar"):
+        cut_down[name] = getattr(windows, name)[..., -near:, :]
+    if windows.lead is not None:
+        cut_down["lead"] = windows.lead[..., -near:, :]
+    return windows._replace(**cut_down)
 
 
 def _of_context(
-    slices: Slices, horizon: int, value: Float[Array, "*batch day"], days_ago: int = 0
+    windows: Windows, horizon: int, value: Float[Array, "*batch day"], days_ago: int = 0
 ) -> Float[Array, "*batch context"]:
     """Values of the context days, or of the days `days_ago` before each."""
-    first = windows.LOOKBACK_DAYS - days_ago
-    return value[..., first : first + n_context(slices, horizon)]
+    first = lags.LOOKBACK_DAYS - days_ago
+    return value[..., first : first + n_context(windows, horizon)]

@@ -13,7 +13,7 @@ ROUNDED_WINDOWS = 8
 """The windows of one step are a multiple of this."""
 
 
-class Rows(NamedTuple):
+class BatchRows(NamedTuple):
     """The windows of one optimiser step."""
 
     depot_b: Int32[np.ndarray, " batch"]
@@ -24,7 +24,7 @@ class Rows(NamedTuple):
 
 def epoch_rows(
     features: Features, task: TaskConfig, batch_size: int, seed: int, epoch: int
-) -> Iterator[Rows]:
+) -> Iterator[BatchRows]:
     """Yields one pass over every depot's history, in windows at random offsets.
 
     The number of a depot's windows is proportional to its days since the first observed.
@@ -42,7 +42,7 @@ def epoch_rows(
     yield from _in_batches(depot_r[order_r], last_r[order_r], batch_size)
 
 
-def last_rows(features: Features, batch_size: int) -> Iterator[Rows]:
+def last_rows(features: Features, batch_size: int) -> Iterator[BatchRows]:
     """Yields the newest window of every depot, once."""
     n_depots = len(features.group_d)
     last_d = np.full(n_depots, features.n_steps - 1)
@@ -51,12 +51,12 @@ def last_rows(features: Features, batch_size: int) -> Iterator[Rows]:
 
 def _in_batches(
     depot_r: Int[np.ndarray, " row"], last_r: Int[np.ndarray, " row"], batch_size: int
-) -> Iterator[Rows]:
+) -> Iterator[BatchRows]:
     for first in range(0, len(depot_r), batch_size):
         some = slice(first, first + batch_size)
         count = len(depot_r[some])
         fill = (0, batch_size - count)
-        yield Rows(
+        yield BatchRows(
             np.pad(depot_r[some], fill).astype(np.int32),
             np.pad(last_r[some], fill, mode="edge").astype(np.int32),
             np.pad(np.ones(count, np.float32), fill),

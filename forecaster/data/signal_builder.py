@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from forecaster.data.signals import EVER, Signals, SignalValues
+from forecaster.data.signals import FAR_STEPS, Signals, SignalValues
 
 
 def known_signals(
@@ -36,9 +36,9 @@ def known_signals(
     rows = signals.assign(
         place=_places(signals, depot_ids, cities),
         step=_steps(signals, "day_on", start_on, missing=-1),
-        announced=_steps(signals, "known_from", start_on, missing=-EVER),
-        corrected=_steps(signals, "corrected_from", start_on, missing=-EVER),
-        until=_steps(signals, "known_until", start_on, missing=EVER),
+        announced=_steps(signals, "known_from", start_on, missing=-FAR_STEPS),
+        corrected=_steps(signals, "corrected_from", start_on, missing=-FAR_STEPS),
+        until=_steps(signals, "known_until", start_on, missing=FAR_STEPS),
     )
     rows = rows[(rows["place"] >= 0) & rows["step"].between(0, n_steps + ahead - 1)]
     names = tuple(sorted(set(rows["signal"])))

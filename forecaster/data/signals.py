@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from jaxtyping import Float32, Int
 
-EVER = 1_000_000
+FAR_STEPS = 1_000_000
 """Steps from any step of a panel to always before it, or never after it."""
 
 
@@ -89,7 +89,7 @@ class Signals:
         """Returns the signals as known at an origin, given by its step; no others are named."""
         known = self.values.rows(self.values.known_r <= step)
         # What replaces them after the origin is not known either.
-        until_r = np.where(known.until_r > step, EVER, known.until_r)
+        until_r = np.where(known.until_r > step, FAR_STEPS, known.until_r)
         names = [self.names[number] for number in np.unique(known.signal_r)]
         return replace(self, values=replace(known, until_r=until_r)).named(names)
 

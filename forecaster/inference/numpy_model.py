@@ -8,7 +8,7 @@ from jaxtyping import Float32, Int
 
 from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
-from forecaster.data.inputs import FutureFeatures, Slices
+from forecaster.data.inputs import FutureFeatures, Windows
 from forecaster.inference.numpy_gru import HALF, Layer, last_states
 
 Weights = dict[str, np.ndarray]
@@ -23,9 +23,9 @@ class _Calendars(NamedTuple):
 
     @classmethod
     def of(
-        cls, slices: Slices, group_b: Int[np.ndarray, " batch"] | None
+        cls, windows: Windows, group_b: Int[np.ndarray, " batch"] | None
     ) -> "_Calendars":
-        value_bsf = np.asarray(slices.calendar)
+        value_bsf = np.asarray(windows.calendar)
         if group_b is None:
             return cls(value_bsf, np.arange(len(value_bsf)))
         _, first_g, row_b = np.unique(group_b, return_index=True, return_inverse=True)
@@ -51,7 +51,7 @@ class Network:
 
     def forward(
         self,
-        slices: Slices,
+        windows: Windows,
         n_origins: int = 1,
         group_b: Int[np.ndarray, " batch"] | None = None,
     ) -> tuple[
@@ -61,7 +61,7 @@ class Network:
         """Returns the baseline forecast from the last context days, and the network's correction.
 
         Args:
-          slices: Windows with a batch axis.
+          windows: Windows with a batch axis.
           n_origins: Number of last context days that are origins.
           group_b: Calendar of each depot: equal ones are computed once. None takes all
             for different.
@@ -69,14 +69,14 @@ class Network:
         Returns:
           Both in log counts; the correction is the mean of the members.
         """
-        columns = inputs.past_columns(np, slices, self._horizon)
+        columns = inputs.past_columns(np, windows, self._horizon)
         past_cfb = _stack_with_depots_last([np.asarray(column) for column in columns])
-        near = inputs.shorten_context(slices, self._horizon, n_origins)
+        near = inputs.shorten_context(windows, self._horizon, n_origins)
         future = inputs.future(np, near, self._horizon)
-        calendars = _Calendars.of(slices, group_b)
+        calendars = _Calendars.of(windows, group_b)
         state_mbou = self._encoder.last_states(past_cfb, calendars, n_origins)
         past_bof = past_cfb[-n_origins:].transpose(2, 0, 1)
-        depot_b = np.asarray(slices.depot).astype(int)
+        depot_b = np.asarray(windows.depot).astype(int)
         correction_boh = np.zeros_like(future.baseline)
         for head, state_bou in zip(self._heads, state_mbou, strict=True):
             origin_bof = np.concatenate([state_bou, past_bof], axis=-1)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from forecaster.data import inputs, windows
+from forecaster.data import inputs, lags
 from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import (
     Features,
@@ -250,14 +250,14 @@ class _Predictor:
             artefact.horizon,
             self._embedding_row_of,
             city_mean,
-            LastDays(context + windows.LOOKBACK_DAYS, n_days),
+            LastDays(context + lags.LOOKBACK_DAYS, n_days),
             artefact.effects.of(panel, artefact.horizon),
         )
         _require_same_inputs(artefact, features)
         task = replace(artefact.task, context=context)
-        slices = inputs.last_windows(features, task)
+        windows = inputs.last_windows(features, task)
         baseline_doh, correction_doh = self._network.forward(
-            slices, n_days, inputs.last_calendars(features, task)
+            windows, n_days, inputs.last_calendars(features, task)
         )
         position_o = np.array([(origin - origins[0]).days for origin in origins])
         spread_do = features.spread_dt[:, features.n_steps - n_days + position_o]
@@ -269,7 +269,7 @@ class _Predictor:
         """Mean residuals of the cities, from the days that were observed."""
         artefact = self._artefact
         n_days = artefact.effective_context_days + n_origin_days - 1
-        before = CITY_MEAN_DAYS + SPREAD_DAYS + EFFECT_DAYS + 2 * windows.LOOKBACK_DAYS
+        before = CITY_MEAN_DAYS + SPREAD_DAYS + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
         city_mean = CityResidualMean()
         chunks = list(_chunks(panel.last(n_days + before)))
         effects = self._threads.map(partial(artefact.effects.of, horizon=1), chunks)
@@ -314,9 +314,8 @@ def receptive_field_days(artefact: Artefact) -> int:
     The network's effective context, and before it the days that its lags, spreads and
     effects are computed from.
     """
-    horizon = artefact.horizon
-    lags = windows.LOOKBACK_DAYS + horizon + LONGEST_LAG
-    return artefact.effective_context_days + lags + SPREAD_DAYS + EFFECT_DAYS
+    before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
+    return artefact.effective_context_days + artefact.horizon + before
 
 
 def _require_same_inputs(artefact: Artefact, features: Features) -> None:

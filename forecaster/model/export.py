@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
-from forecaster.data.inputs import Slices
+from forecaster.data.inputs import Windows
 from forecaster.errors import ArtefactError
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.forecast_checks import PARITY_LIMIT
@@ -76,20 +76,20 @@ def library_versions() -> dict[str, str]:
 
 
 def measure_parity(
-    artefact: Artefact, params: Mapping[str, Any], slices: Slices
+    artefact: Artefact, params: Mapping[str, Any], windows: Windows
 ) -> Artefact:
     """Measures the parity error of NumPy and Flax, and records it in the artefact.
 
     Args:
       artefact: Artefact exported from `params`.
       params: Flax's parameters.
-      slices: Windows to compare on, with a batch axis.
+      windows: Windows to compare on, with a batch axis.
 
     Raises:
       ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
     """
-    flax_bh = flax_forecast(artefact, params, slices)
-    error = float(np.abs(_numpy_forecast(artefact, slices) - flax_bh).max())
+    flax_bh = flax_forecast(artefact, params, windows)
+    error = float(np.abs(_numpy_forecast(artefact, windows) - flax_bh).max())
     if not error <= PARITY_LIMIT:
         raise ArtefactError(
             f"NumPy and Flax differ by {error:.1e} log counts, but at most "
@@ -99,7 +99,7 @@ def measure_parity(
     return replace(artefact, parity_error=float(f"{error:.1e}"))
 
 
-def measure_effective_context(artefact: Artefact, slices: Slices) -> int:
+def measure_effective_context(artefact: Artefact, windows: Windows) -> int:
     """Returns the fewest context days that give the forecasts of the whole context.
 
     The 99 % quantile of the absolute differences must be at most 0.01 log counts. Measured
@@ -107,11 +107,11 @@ def measure_effective_context(artefact: Artefact, slices: Slices) -> int:
 
     Args:
       artefact: Weights and task of the network.
-      slices: Windows to compare on, with a batch axis and the task's context.
+      windows: Windows to compare on, with a batch axis and the task's context.
     """
-    full_bh = _numpy_forecast(artefact, slices)
+    full_bh = _numpy_forecast(artefact, windows)
     for days in range(2 * STEP_DAYS, artefact.task.context, STEP_DAYS):
-        short = inputs.shorten_context(slices, artefact.horizon, days)
+        short = inputs.shorten_context(windows, artefact.horizon, days)
         difference_bh = np.abs(_numpy_forecast(artefact, short) - full_bh)
         if np.quantile(difference_bh, CONTEXT_QUANTILE) <= CONTEXT_TOLERANCE:
             return days
@@ -119,31 +119,33 @@ def measure_effective_context(artefact: Artefact, slices: Slices) -> int:
 
 
 def _numpy_forecast(
-    artefact: Artefact, slices: Slices
+    artefact: Artefact, windows: Windows
 ) -> Float[np.ndarray, "batch horizon"]:
     """NumPy's forecast from the last context day of each window."""
-    baseline_boh, correction_boh = artefact.network.forward(slices)
+    baseline_boh, correction_boh = artefact.network.forward(windows)
     return (baseline_boh + correction_boh)[:, 0]
 
 
 def flax_forecast(
-    artefact: Artefact, params: Mapping[str, Any], slices: Slices
+    artefact: Artefact, params: Mapping[str, Any], windows: Windows
 ) -> Float[np.ndarray, "batch horizon"]:
     """Flax's forecast from the last context day of each window, mean of the members."""
     capacity = params["depots"]["embedding"].shape[1]
     module = DepotForecaster(artefact.horizon, artefact.model, capacity)
-    return np.asarray(_forecast_members(module, params, slices)).mean(axis=0)
+    return np.asarray(_forecast_members(module, params, windows)).mean(axis=0)
 
 
 # At module level, so that the next export reuses the compiled function.
 @functools.partial(jax.jit, static_argnums=0)
-def _forecast_members(module: DepotForecaster, params: Params, slices: Slices) -> Array:
+def _forecast_members(
+    module: DepotForecaster, params: Params, windows: Windows
+) -> Array:
     """Forecast of each member from the last context day of each window, [member, B, H]."""
 
-    def forecast_window(member: Params, window: Slices) -> Array:
+    def forecast_window(member: Params, window: Windows) -> Array:
         with jax.default_matmul_precision(FLOAT32):
             forecast_oh = module.apply({"params": member}, window, slice(-1, None))
             return jax.numpy.asarray(forecast_oh)[0]
 
     forecast_windows = jax.vmap(forecast_window, in_axes=(None, 0))
-    return jax.vmap(forecast_windows, in_axes=(0, None))(params, slices)
+    return jax.vmap(forecast_windows, in_axes=(0, None))(params, windows)

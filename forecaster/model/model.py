@@ -19,9 +19,9 @@ from flax import linen as nn
 from jaxtyping import Array, Float
 
 from forecaster.config import ModelConfig
-from forecaster.data import inputs, windows
+from forecaster.data import inputs, lags
 from forecaster.data.calendar_features import SEASON_COLUMNS
-from forecaster.data.inputs import Slices
+from forecaster.data.inputs import Windows
 
 MIN_CAPACITY = 64
 LAST_LAYER = "correction"
@@ -61,30 +61,30 @@ class DepotForecaster(nn.Module):
             nn.share_scope(self, part)
 
     def __call__(
-        self, slices: Slices, origins: slice = windows.ALL, train: bool = False
+        self, windows: Windows, origins: slice = lags.ALL, train: bool = False
     ) -> Float[Array, "origin horizon"]:
         """Forecasts from some context days.
 
         Args:
-          slices: One depot's days, without a batch axis.
+          windows: One depot's days, without a batch axis.
           origins: Context days that are origins.
           train: Whether dropout is on; it then needs the key `dropout`.
         """
-        context = inputs.n_context(slices, self.horizon)
-        past_cf = jnp.asarray(inputs.past(jnp, slices, self.horizon))
-        day_sm = self.calendar(inputs.calendar_of_today(jnp, slices))
+        context = inputs.n_context(windows, self.horizon)
+        past_cf = jnp.asarray(inputs.past(jnp, windows, self.horizon))
+        day_sm = self.calendar(inputs.calendar_of_today(jnp, windows))
         state_cu = self.past_encoder(past_cf, day_sm[:context], train)
-        if slices.lead is None:
-            effect_sm = self.depot_effect(slices.depot, slices.calendar, train)
-            ahead_ohm = windows.days_ahead(
+        if windows.lead is None:
+            effect_sm = self.depot_effect(windows.depot, windows.calendar, train)
+            ahead_ohm = lags.days_ahead(
                 day_sm + effect_sm, context, self.horizon, origins
             )
         else:
             # At origins before its announcement, an event is masked.
-            calendar_ohf = inputs.calendar_ahead(jnp, slices, self.horizon, origins)
-            effect_ohm = self.depot_effect(slices.depot, calendar_ohf, train)
+            calendar_ohf = inputs.calendar_ahead(jnp, windows, self.horizon, origins)
+            effect_ohm = self.depot_effect(windows.depot, calendar_ohf, train)
             ahead_ohm = self.calendar(calendar_ohf) + effect_ohm
-        future = inputs.future(jnp, slices, self.horizon, origins)
+        future = inputs.future(jnp, windows, self.horizon, origins)
         origin_of = jnp.concatenate([state_cu, past_cf], axis=-1)[origins]
         correction_oh = self.head(
             origin_of, jnp.asarray(future.features), ahead_ohm, train
@@ -124,8 +124,8 @@ class DepotEffect(nn.Module):
     @nn.compact
     def __call__(
         self,
-        depot: Float[windows.Array, ""],
-        days: Float[windows.Array, "*day feature"],
+        depot: Float[lags.Array, ""],
+        days: Float[lags.Array, "*day feature"],
         train: bool,
     ) -> Float[Array, "*day hidden"]:
         """Effect of a depot on the days.
@@ -216,7 +216,7 @@ def padded_capacity(n_depots: int) -> int:
     return max(MIN_CAPACITY, 1 << int(n_depots).bit_length())
 
 
-def init_params(module: DepotForecaster, example: Slices, seed: int) -> dict[str, Any]:
+def init_params(module: DepotForecaster, example: Windows, seed: int) -> dict[str, Any]:
     """Fresh weights; the same seed gives the same ones.
 
     Biases, embeddings and the last layer start at zero, so that training starts from the

@@ -19,12 +19,12 @@ from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.data import inputs
 from forecaster.data.calendar import Calendar
 from forecaster.data.features import MAX_KINDS, build_features
-from forecaster.data.inputs import Slices
+from forecaster.data.inputs import Windows
 from forecaster.data.panel import Panel
 from forecaster.errors import ConfigError
 from forecaster.model import train_step
 from forecaster.model.model import DepotForecaster, padded_capacity
-from forecaster.model.train_step import Batch, Setup
+from forecaster.model.train_step import Batch, StepConfig
 
 # Google Cloud, "TPU v4": 32 GiB of HBM a chip, two cores share it.
 HBM_BYTES_PER_CORE = {"v4": 16 * 2**30}
@@ -78,12 +78,15 @@ def check(
         )
     available = HBM_BYTES_PER_CORE[generation]
     module = DepotForecaster(task.horizon, model, padded_capacity(FLEET_DEPOTS))
-    setup = Setup.of(module, config)
+    step_config = StepConfig.of(module, config)
     size = -(-config.batch_size // len(devices)) * len(devices)
     started = time.perf_counter()
-    compiled = _compiled(setup, task, size, devices)
+    compiled = _compiled(step_config, task, size, devices)
     seconds = time.perf_counter() - started
-    used, twice = _bytes(compiled), _bytes(_compiled(setup, task, 2 * size, devices))
+    used, twice = (
+        _bytes(compiled),
+        _bytes(_compiled(step_config, task, 2 * size, devices)),
+    )
     per_window = max(1.0, (twice - used) / (size / len(devices)))
     spare_windows = (available - used) / per_window
     return TpuCheck(
@@ -116,7 +119,7 @@ def _devices(topology: str) -> list[Any]:
 
 
 def _compiled(
-    setup: Setup, task: TaskConfig, size: int, devices: tuple[Any, ...]
+    step_config: StepConfig, task: TaskConfig, size: int, devices: tuple[Any, ...]
 ) -> Any:
     share = size // len(devices)
     batch = Batch(
@@ -126,25 +129,25 @@ def _compiled(
     )
     example = _shapes(task)
     state = jax.eval_shape(
-        functools.partial(train_step.create_train_state, setup, seed=0), example
+        functools.partial(train_step.create_train_state, step_config, seed=0), example
     )
     key = jax.eval_shape(lambda: jax.random.key(0))
     rate = jax.ShapeDtypeStruct((), np.float32)
-    mapped: Any = train_step.map_train_step(setup, devices)
+    mapped: Any = train_step.map_train_step(step_config, devices)
     return mapped.lower(state, batch, key, rate).compile()
 
 
-def _shapes(task: TaskConfig, *leading: int) -> Slices:
+def _shapes(task: TaskConfig, *leading: int) -> Windows:
     """Shapes of one window, or with leading axes of a batch of them."""
     one_window = _empty_window(task)
-    shapes: Slices = jax.tree.map(
+    shapes: Windows = jax.tree.map(
         lambda value: jax.ShapeDtypeStruct((*leading, *value.shape[1:]), np.float32),
         one_window,
     )
     return shapes
 
 
-def _empty_window(task: TaskConfig) -> Slices:
+def _empty_window(task: TaskConfig) -> Windows:
     """A window without demand, with the largest number of calendar columns."""
     n_steps = task.context
     panel = Panel(

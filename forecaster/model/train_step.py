@@ -21,8 +21,8 @@ from jaxtyping import Array
 from forecaster.config import TaskConfig, TrainConfig
 from forecaster.data import inputs
 from forecaster.data.features import Features
-from forecaster.data.inputs import Slices
-from forecaster.data.sampling import Rows
+from forecaster.data.inputs import Windows
+from forecaster.data.sampling import BatchRows
 from forecaster.model import losses
 from forecaster.model.model import DepotForecaster, init_params, trained_origins
 
@@ -51,15 +51,15 @@ class TrainState:
 
 
 @dataclass(frozen=True)
-class Setup:
+class StepConfig:
     """Static arguments of a step; fits with equal ones share the compiled step."""
 
     module: DepotForecaster
     config: TrainConfig
 
     @classmethod
-    def of(cls, module: DepotForecaster, config: TrainConfig) -> "Setup":
-        """Builds the setup of a training; epochs, rate and seed are not part of it."""
+    def of(cls, module: DepotForecaster, config: TrainConfig) -> "StepConfig":
+        """Builds the step_config of a training; epochs, rate and seed are not part of it."""
         defaults = TrainConfig()
         return cls(
             module,
@@ -78,13 +78,13 @@ class Setup:
         adamw = optax.adamw(1.0, weight_decay=self.config.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
-    def forecast(self, params: Params, slices: Slices, origins: slice) -> Array:
+    def forecast(self, params: Params, windows: Windows, origins: slice) -> Array:
         """Log counts of one window, [O, H], in float32 as when serving."""
         with jax.default_matmul_precision(FLOAT32):
-            return jnp.asarray(self.module.apply({"params": params}, slices, origins))
+            return jnp.asarray(self.module.apply({"params": params}, windows, origins))
 
     def train_forecast(
-        self, params: Params, slices: Slices, origins: slice, key: Array
+        self, params: Params, windows: Windows, origins: slice, key: Array
     ) -> Array:
         """Log counts of one window with dropout by the key, multiplied in bfloat16 if set."""
         dtype = jnp.bfloat16 if self.config.bfloat16 else None
@@ -92,7 +92,7 @@ class Setup:
         rngs = {"dropout": key}
         with jax.default_matmul_precision(None if self.config.bfloat16 else FLOAT32):
             forecast_oh = module.apply(
-                {"params": params}, slices, origins, train=True, rngs=rngs
+                {"params": params}, windows, origins, train=True, rngs=rngs
             )
         return jnp.asarray(forecast_oh, jnp.float32)
 
@@ -100,14 +100,14 @@ class Setup:
 class Batch(NamedTuple):
     """Windows of one step; every array's first axis is the row."""
 
-    slices: Slices
+    windows: Windows
     # 0.0 for a padding row.
     weight_b: Any  # [B]
     # Position in the global batch, independent of the device.
     row_b: Any  # [B]
 
 
-class Sums(NamedTuple):
+class MetricSums(NamedTuple):
     """A metric as total and count over all devices; divide once, when reporting."""
 
     total: Any  # scalar
@@ -115,42 +115,42 @@ class Sums(NamedTuple):
 
 
 def create_train_state(
-    setup: Setup, example: Slices, seed: int, params: Params | None = None
+    step_config: StepConfig, example: Windows, seed: int, params: Params | None = None
 ) -> TrainState:
     """Creates the state at step 0, determined by the seed.
 
     Args:
-      setup: Setup of the training.
+      step_config: StepConfig of the training.
       example: One window, without a batch axis, for its shapes.
       seed: Seed of the weights.
       params: Initial weights, instead of fresh ones.
     """
     if params is None:
         members = [
-            init_params(setup.module, example, seed + SEED_STRIDE * number)
-            for number in range(setup.config.members)
+            init_params(step_config.module, example, seed + SEED_STRIDE * number)
+            for number in range(step_config.config.members)
         ]
         params = jax.tree.map(lambda *values: np.stack(values), *members)
-    return _first_state(setup, params)
+    return _first_state(step_config, params)
 
 
 # Jitted as a whole: otherwise each operation would be compiled by itself.
 @functools.partial(jax.jit, static_argnums=0)
-def _first_state(setup: Setup, params: Params) -> TrainState:
-    state = jax.vmap(setup.optimiser.init)(params)
+def _first_state(step_config: StepConfig, params: Params) -> TrainState:
+    state = jax.vmap(step_config.optimiser.init)(params)
     return TrainState(jnp.zeros((), jnp.int32), params, state, params)
 
 
 def train_step(
-    setup: Setup, state: TrainState, batch: Batch, key: Array, rate: Array
-) -> tuple[TrainState, Sums]:
+    step_config: StepConfig, state: TrainState, batch: Batch, key: Array, rate: Array
+) -> tuple[TrainState, MetricSums]:
     """Takes one optimiser step on one device's share of the batch.
 
     Pure; `map_train_step` maps it. The mean is taken over the observed days of *all* devices,
     so a share full of gaps weighs less.
 
     Args:
-      setup: Setup of the training.
+      step_config: StepConfig of the training.
       state: State of all members.
       batch: This device's share, the same for all members.
       key: Random key of the epoch.
@@ -161,47 +161,53 @@ def train_step(
     """
     key = jax.random.fold_in(key, state.step)
 
-    def of_member(member: tuple[Params, Array]) -> tuple[Params, Sums]:
+    def of_member(member: tuple[Params, Array]) -> tuple[Params, MetricSums]:
         params, number = member
-        return _gradients(setup, params, batch, jax.random.fold_in(key, number))
+        return _gradients(step_config, params, batch, jax.random.fold_in(key, number))
 
     # One member after another: their products are too small to gain from a joint one.
-    numbered = (state.params, jnp.arange(setup.config.members))
+    numbered = (state.params, jnp.arange(step_config.config.members))
     grads, sums = jax.lax.map(of_member, numbered)
-    state = _advance(setup, state, jax.lax.psum(grads, DEVICES), rate)
-    return state, Sums(jax.lax.psum(jnp.sum(sums.total), DEVICES), jnp.sum(sums.n))
+    state = _advance(step_config, state, jax.lax.psum(grads, DEVICES), rate)
+    return state, MetricSums(
+        jax.lax.psum(jnp.sum(sums.total), DEVICES), jnp.sum(sums.n)
+    )
 
 
-def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> Sums:
+def evaluate_step(
+    step_config: StepConfig, origins: int, params: Params, batch: Batch
+) -> MetricSums:
     """Absolute percentage error from the last `origins` origins of each window."""
     last = slice(-origins, None)
 
-    def window_error(slices: Slices) -> tuple[Array, Array]:
+    def window_error(windows: Windows) -> tuple[Array, Array]:
         def of_member(member: Params) -> Array:
-            return setup.forecast(member, slices, last)
+            return step_config.forecast(member, windows, last)
 
         forecast_oh = jnp.mean(jax.lax.map(of_member, params), axis=0)
-        actual_oh, observed_oh = _actuals(setup, slices, last)
+        actual_oh, observed_oh = _actuals(step_config, windows, last)
         return losses.percentage_error(actual_oh, forecast_oh, observed_oh)
 
-    total_b, count_b = jax.vmap(window_error)(batch.slices)
-    return Sums(
+    total_b, count_b = jax.vmap(window_error)(batch.windows)
+    return MetricSums(
         jax.lax.psum(jnp.sum(total_b * batch.weight_b), DEVICES),
         jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES),
     )
 
 
-def map_train_step(setup: Setup, devices: Sequence[jax.Device]) -> Callable[..., Any]:
+def map_train_step(
+    step_config: StepConfig, devices: Sequence[jax.Device]
+) -> Callable[..., Any]:
     """Maps `train_step` over devices; the state passed in is donated to the next one."""
-    step = functools.partial(train_step, setup)
+    step = functools.partial(train_step, step_config)
     return _over_devices(step, devices, (None, 0, None, None), donate=(0,))
 
 
 def map_evaluate_step(
-    setup: Setup, origins: int, devices: Sequence[jax.Device]
+    step_config: StepConfig, origins: int, devices: Sequence[jax.Device]
 ) -> Callable[..., Any]:
     """Maps `evaluate_step` over devices."""
-    step = functools.partial(evaluate_step, setup, origins)
+    step = functools.partial(evaluate_step, step_config, origins)
     return _over_devices(step, devices, (None, 0))
 
 
@@ -264,7 +270,7 @@ def shard_batch(batch: Batch, n_devices: int) -> Batch:
 
 
 def batches(
-    features: Features, task: TaskConfig, rows: Iterator[Rows], own: range
+    features: Features, task: TaskConfig, rows: Iterator[BatchRows], own: range
 ) -> Iterator[Batch]:
     """Cuts the windows of each step, on the host and a batch at a time.
 
@@ -279,59 +285,67 @@ def batches(
     for row in rows:
         size = len(row.weight_b)
         at_b = np.minimum(row_b, size - 1)
-        slices = inputs.cut_windows(features, task, row.depot_b[at_b], row.last_b[at_b])
+        windows = inputs.cut_windows(
+            features, task, row.depot_b[at_b], row.last_b[at_b]
+        )
         weight_b = np.where(row_b < size, row.weight_b[at_b], np.float32(0))
         yield Batch(
-            jax.tree.map(lambda value: np.asarray(value, np.float32), slices),
+            jax.tree.map(lambda value: np.asarray(value, np.float32), windows),
             weight_b,
             row_b,
         )
 
 
 def _gradients(
-    setup: Setup, params: Params, batch: Batch, key: Array
-) -> tuple[Params, Sums]:
+    step_config: StepConfig, params: Params, batch: Batch, key: Array
+) -> tuple[Params, MetricSums]:
     """This device's share of one member's gradients and loss."""
     # A key per row, not per device: dropout must not depend on how many devices there are.
     keys = jax.vmap(functools.partial(jax.random.fold_in, key))(batch.row_b)
-    window_loss = functools.partial(_window_loss, setup)
+    window_loss = functools.partial(_window_loss, step_config)
     batch_loss = jax.vmap(window_loss, in_axes=(None, 0, 0))
 
-    def mean_loss(params: Params) -> tuple[Array, Sums]:
-        total_b, count_b = batch_loss(params, batch.slices, keys)
+    def mean_loss(params: Params) -> tuple[Array, MetricSums]:
+        total_b, count_b = batch_loss(params, batch.windows, keys)
         count = jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES)
         total = jnp.sum(total_b * batch.weight_b)
-        return total / jnp.maximum(count, 1.0), Sums(total, count)
+        return total / jnp.maximum(count, 1.0), MetricSums(total, count)
 
     (_, sums), grads = jax.value_and_grad(mean_loss, has_aux=True)(params)
     return grads, sums
 
 
 def _window_loss(
-    setup: Setup, params: Params, slices: Slices, key: Array
+    step_config: StepConfig, params: Params, windows: Windows, key: Array
 ) -> tuple[Array, Array]:
     """Huber loss of one window, as (total, count) over its observed days."""
-    horizon = setup.module.horizon
-    origins = trained_origins(inputs.n_context(slices, horizon), horizon)
-    forecast_oh = setup.train_forecast(params, slices, origins, key)
-    actual_oh, observed_oh = _actuals(setup, slices, origins)
-    return losses.huber(actual_oh, forecast_oh, observed_oh, setup.config.huber_delta)
+    horizon = step_config.module.horizon
+    origins = trained_origins(inputs.n_context(windows, horizon), horizon)
+    forecast_oh = step_config.train_forecast(params, windows, origins, key)
+    actual_oh, observed_oh = _actuals(step_config, windows, origins)
+    return losses.huber(
+        actual_oh, forecast_oh, observed_oh, step_config.config.huber_delta
+    )
 
 
-def _actuals(setup: Setup, slices: Slices, origins: slice) -> tuple[Array, Array]:
+def _actuals(
+    step_config: StepConfig, windows: Windows, origins: slice
+) -> tuple[Array, Array]:
     """Log demand ahead of each origin, and a mask of the days to learn from."""
-    actual, observed = inputs.actuals(jnp, slices, setup.module.horizon, origins)
+    actual, observed = inputs.actuals(jnp, windows, step_config.module.horizon, origins)
     return jnp.asarray(actual), jnp.asarray(observed)
 
 
-def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:
-    update = jax.vmap(setup.optimiser.update)
+def _advance(
+    step_config: StepConfig, state: TrainState, grads: Params, rate: Array
+) -> TrainState:
+    update = jax.vmap(step_config.optimiser.update)
     updates, opt_state = update(grads, state.opt_state, state.params)
     scaled = jax.tree.map(lambda change: rate * change, updates)
     params = optax.apply_updates(state.params, scaled)
     # A plain mean at first, so that the average forgets the initial weights: the decay of
     # optax.ema is fixed.
     step = jnp.asarray(state.step + 1, jnp.float32)
-    decay = jnp.minimum(setup.config.average_decay, (step + 1.0) / (step + 10.0))
+    decay = jnp.minimum(step_config.config.average_decay, (step + 1.0) / (step + 10.0))
     average = optax.incremental_update(params, state.average, 1.0 - decay)
     return TrainState(state.step + 1, params, opt_state, average)

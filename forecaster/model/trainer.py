@@ -18,12 +18,12 @@ from jaxtyping import Array
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.data import sampling
 from forecaster.data.features import Features
-from forecaster.data.sampling import Rows
+from forecaster.data.sampling import BatchRows
 from forecaster.errors import TrainingError
 from forecaster.model import multihost, train_step
 from forecaster.model.checkpoint import Checkpoints, Progress
 from forecaster.model.model import DepotForecaster, padded_capacity
-from forecaster.model.train_step import Batch, Params, Setup, Sums
+from forecaster.model.train_step import Batch, MetricSums, Params, StepConfig
 
 STEPS_BETWEEN_VALIDATIONS = 10
 EPOCHS_BETWEEN_CHECKPOINTS = 10
@@ -138,7 +138,7 @@ class _Trainer:
         self.validation = validation
         capacity = padded_capacity(len(features.group_d))
         module = DepotForecaster(task.horizon, model, capacity)
-        self.setup = Setup.of(module, config)
+        self.step_config = StepConfig.of(module, config)
         devices = multihost.training_devices(config.batch_size)
         self.own_devices = [
             device for device in devices if device.process_index == jax.process_index()
@@ -152,7 +152,7 @@ class _Trainer:
                 "No depot has an observed day to learn from. Load earlier orders."
             )
         origins = config.validation_days + 1
-        self.step, self.evaluate = _mapped_steps(self.setup, origins, devices)
+        self.step, self.evaluate = _mapped_steps(self.step_config, origins, devices)
         by_steps = max(1, config.most_steps // self.steps)
         self.most_epochs = min(config.epochs, by_steps)
         settled = min(SETTLED_STEPS, SETTLED_SHARE * self.most_epochs * self.steps)
@@ -160,10 +160,12 @@ class _Trainer:
 
     def start(self, params: Params | None) -> Progress:
         """Progress before the first epoch, from these weights or fresh ones."""
-        example = next(self._batches(epoch=0)).slices
+        example = next(self._batches(epoch=0)).windows
         one = jax.tree.map(lambda value: value[0], example)
         state = jax.device_get(
-            train_step.create_train_state(self.setup, one, self.config.seed, params)
+            train_step.create_train_state(
+                self.step_config, one, self.config.seed, params
+            )
         )
         return Progress(0, 0, math.inf, state, state.average)
 
@@ -198,7 +200,7 @@ class _Trainer:
             return progress
         return self._validate(progress, loss)
 
-    def _validate(self, progress: Progress, loss: Sums) -> Progress:
+    def _validate(self, progress: Progress, loss: MetricSums) -> Progress:
         """Keeps the average weights if they are the best so far."""
         average = progress.state.average
         errors = [
@@ -241,7 +243,7 @@ class _Trainer:
         rows = sampling.last_rows(self.validation, self.config.batch_size)
         return self._cut(self.validation, rows)
 
-    def _cut(self, features: Features, rows: Iterator[Rows]) -> Iterator[Batch]:
+    def _cut(self, features: Features, rows: Iterator[BatchRows]) -> Iterator[Batch]:
         own = multihost.own_rows(self.config.batch_size)
         return train_step.batches(features, self.task, rows, own)
 
@@ -264,10 +266,10 @@ def _epoch_key(seed: Array, epoch: Array) -> Array:
 
 @functools.lru_cache(maxsize=4)
 def _mapped_steps(
-    setup: Setup, origins: int, devices: tuple[jax.Device, ...]
+    step_config: StepConfig, origins: int, devices: tuple[jax.Device, ...]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Maps the training and the validation step, compiled once for fits that share a setup."""
+    """Maps the training and the validation step, compiled once for fits that share a step_config."""
     return (
-        train_step.map_train_step(setup, devices),
-        train_step.map_evaluate_step(setup, origins, devices),
+        train_step.map_train_step(step_config, devices),
+        train_step.map_evaluate_step(step_config, origins, devices),
     )

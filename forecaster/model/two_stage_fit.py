@@ -116,7 +116,7 @@ def train_model(
     kinds = choose_kinds(training_panel.calendar, training_panel.n_steps)
     effects = fit_effects(training_panel, recipe.task.horizon)
     unidentified = n_unidentified_columns(training_panel.n_steps)
-    first = _Trainer(recipe, kinds, effects, unidentified, open_checkpoints, report)
+    first = _Fits(recipe, kinds, effects, unidentified, open_checkpoints, report)
     evaluation_fit = first.fit("evaluation", training_panel, validation=panel)
     evaluation = first.export(evaluation_fit, training_panel)
     evaluation = calibrate_artefact(evaluation, panel)
@@ -197,7 +197,7 @@ def watermark(panel: Panel) -> str:
 
 
 @dataclass(frozen=True)
-class _Trainer:
+class _Fits:
     """Fits and exports by one recipe and its kinds of day."""
 
     recipe: Recipe

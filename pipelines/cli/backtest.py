@@ -9,7 +9,7 @@ from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
 
-# As `backtesting.NAIVE_FORECASTS`, whose module would import NumPy for a help text.
+# As `naive_forecasts.NAIVE_FORECASTS`, whose module would import NumPy for a help text.
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
 
 

@@ -10,12 +10,12 @@ from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
 from forecaster.inference.artefact import Artefact
+from forecaster.naive_forecasts import NAIVE_FORECASTS
 from pipelines.training import jax_runtime
 
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
 
-NAIVE_FORECASTS = ("seasonal_naive", "median4")
 PanelAsKnown = Callable[[date], Panel]
 """Returns the panel of an origin as known then: `PanelsAsKnown.at`."""
 

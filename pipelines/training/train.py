@@ -17,6 +17,7 @@ from forecaster.errors import ArtefactError, ConfigError
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.network_share import describe_share
+from forecaster.naive_forecasts import NAIVE_FORECASTS
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
@@ -27,7 +28,7 @@ from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.store.models import Model
 from pipelines.training import jax_runtime
-from pipelines.training.backtesting import NAIVE_FORECASTS, evaluation_scores
+from pipelines.training.backtesting import evaluation_scores
 
 if TYPE_CHECKING:
     from forecaster.model.checkpoint import Checkpoints

@@ -25,6 +25,7 @@ from forecaster import backtest, metrics
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.model.two_stage_fit import watermark
+from forecaster.naive_forecasts import NAIVE_FORECASTS
 from pipelines.cli.context import open_context
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
@@ -48,7 +49,6 @@ PEERS = {
     "theta": "statistical:theta",
     "prophet": "prophet_peer:prophet",
 }
-NAIVE_FORECASTS = ("seasonal_naive", "median4")
 TARGETS = {
     "Prophet": (("prophet",), 0.70),
     "the best statistical model": (("auto_ets", "theta", *NAIVE_FORECASTS), 0.85),

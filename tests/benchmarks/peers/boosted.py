@@ -18,9 +18,9 @@ import numpy as np
 
 from forecaster.backtest import HoldoutSplit
 from forecaster.data.features import Features, build_features, choose_kinds
+from forecaster.data.lags import weekday_lag
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.scaling import carry_forward, trailing_mean
-from forecaster.data.windows import weekday_lag
 from tests.benchmarks.peers import PeerRun, as_orders, nothing
 
 SEEDS = (0, 1, 2)

@@ -10,7 +10,7 @@ import pytest
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
-from forecaster.data.inputs import Slices
+from forecaster.data.inputs import Windows
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import calibration, infer, predict
 from forecaster.model import two_stage_fit
@@ -58,10 +58,10 @@ def features_of(panel):
 
 def window_of(panel):
     """One depot's newest window."""
-    slices = inputs.cut_windows(
+    windows = inputs.cut_windows(
         features_of(panel), TASK, np.array([0]), np.array([panel.n_steps - 1])
     )
-    return jax.tree.map(lambda value: np.asarray(value[0], np.float32), slices)
+    return jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)
 
 
 MODEL = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
@@ -209,7 +209,7 @@ def test_tampering_with_the_future_changes_no_feature_of_the_past():
         if field.name.endswith(("_dt", "_dtf", "_gtf")) and "lead" not in field.name
     }
     assert arrays >= ahead
-    assert len(arrays) == len(Slices._fields) - len({"depot", "lead"})
+    assert len(arrays) == len(Windows._fields) - len({"depot", "lead"})
     lead_gth = other.lead_gtf[..., 1:]
     for name in sorted(arrays):
         before, after = (

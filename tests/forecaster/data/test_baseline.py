@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
-from forecaster.data import baseline, windows
+from forecaster.data import baseline, lags
 from forecaster.data.baseline import BaselineResiduals
 from tests.make import make_panel
 
@@ -137,6 +137,6 @@ def test_the_trimmed_mean_is_the_middle_of_the_regular_days(
 
 
 def test_the_shape_checker_sees_a_level_of_other_origins():
-    days = [np.ones((3, 7))] * windows.REPEATS
+    days = [np.ones((3, 7))] * lags.REPEATS
     with pytest.raises(TypeCheckError):
         baseline.trimmed_mean(np, days, days, np.ones((2, 1)))

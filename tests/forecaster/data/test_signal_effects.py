@@ -118,8 +118,8 @@ def test_a_signal_known_two_days_ahead_is_not_seen_earlier(rng):
         np.concatenate([effect_dtf[..., :1]] + 6 * [0 * effect_dtf[..., :1]], axis=-1),
     ):
         features = build_features(panel, (), HORIZON, effect_dtf=effects)
-        slices = inputs.last_windows(features, TaskConfig(HORIZON, 30))
-        baselines.append(inputs.future(np, slices, HORIZON).baseline)
+        windows = inputs.last_windows(features, TaskConfig(HORIZON, 30))
+        baselines.append(inputs.future(np, windows, HORIZON).baseline)
     moved_dch = np.abs(baselines[0] - baselines[1])
     assert moved_dch[..., 1].max() > 0.1
     assert moved_dch[..., 2:].max() < 1e-6

@@ -93,9 +93,9 @@ def test_a_depot_opens_every_other_day_at_the_cost_of_one_pass_and_the_new_depot
     artefact, computed = make_artefact(panel), []
     forward = artefact.network.forward
 
-    def counted(slices, n_origins, group_b):
-        computed.append((len(slices.depot), n_origins))
-        return forward(slices, n_origins, group_b)
+    def counted(windows, n_origins, group_b):
+        computed.append((len(windows.depot), n_origins))
+        return forward(windows, n_origins, group_b)
 
     artefact.network.forward = counted
     list(infer.forecast_origins(artefact, panel, days_before_last(panel, *range(28))))

@@ -47,18 +47,18 @@ def remembering(artefact, bias):
 def test_one_that_forgets_needs_few_days_and_one_that_remembers_needs_all(
     artefact, panel
 ):
-    slices = newest(artefact, panel)
-    forgetful = export.measure_effective_context(remembering(artefact, -6.0), slices)
-    thorough = export.measure_effective_context(remembering(artefact, 5.0), slices)
+    windows = newest(artefact, panel)
+    forgetful = export.measure_effective_context(remembering(artefact, -6.0), windows)
+    thorough = export.measure_effective_context(remembering(artefact, 5.0), windows)
     assert forgetful == 2 * export.STEP_DAYS
     assert thorough == CONTEXT
 
 
 def test_fewer_days_give_the_forecast_of_the_whole_context(artefact, panel):
-    slices = newest(artefact, panel)
-    days = export.measure_effective_context(artefact, slices)
+    windows = newest(artefact, panel)
+    days = export.measure_effective_context(artefact, windows)
     assert days < CONTEXT
-    plain, correction = artefact.network.forward(slices)
+    plain, correction = artefact.network.forward(windows)
     output = predict.predict(replace(artefact, effective_context_days=days), panel)
     gap = np.abs(output.baseline_dh + output.correction_dh - (plain + correction)[:, 0])
     assert np.quantile(gap, 0.99) <= export.CONTEXT_TOLERANCE

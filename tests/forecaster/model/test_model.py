@@ -7,7 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 from forecaster.config import ModelConfig, TaskConfig
-from forecaster.data import inputs, windows
+from forecaster.data import inputs, lags
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.model import losses
 from forecaster.model.model import DepotForecaster, init_params, trained_origins
@@ -22,8 +22,8 @@ def window():
     features = build_features(
         make_panel(n_depots=1, n_days=80), (), 7, embedding_rows(["D0"])
     )
-    slices = inputs.cut_windows(features, TASK, np.array([0]), np.array([70]))
-    return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
+    windows = inputs.cut_windows(features, TASK, np.array([0]), np.array([70]))
+    return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), windows)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_gradients_agree_with_finite_differences(apply, params, window):
 
 
 def test_an_origin_sees_no_later_demand(apply, params, window):
-    reach = windows.LOOKBACK_DAYS
+    reach = lags.LOOKBACK_DAYS
     origin = 5
     later = jnp.arange(window.log_demand.shape[0]) > reach + origin
     tampered = window._replace(

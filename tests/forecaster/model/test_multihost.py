@@ -108,7 +108,7 @@ def test_padding_has_no_weight_and_repeats_the_last_row():
     (own, *_) = train_step.batches(features, TASK, iter(rows), range(4, 8))
     assert own.row_b.tolist() == [4, 5, 6, 7]
     assert own.weight_b.tolist() == [*whole.weight_b[4:], 0.0]
-    leaves = jax.tree.leaves(own.slices), jax.tree.leaves(whole.slices)
+    leaves = jax.tree.leaves(own.windows), jax.tree.leaves(whole.windows)
     for part, all_rows in zip(*leaves, strict=True):
         np.testing.assert_array_equal(part, all_rows[[4, 5, 6, 6]])
 

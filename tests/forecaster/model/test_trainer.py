@@ -122,9 +122,9 @@ def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
 
 
 def test_a_batch_that_does_not_divide_is_filled_with_rows_that_weigh_nothing():
-    slices = np.arange(12.0).reshape(6, 2)
-    shared = shard_batch(Batch(slices, np.ones(6), np.arange(6)), 4)
-    np.testing.assert_array_equal(shared.slices.reshape(8, 2)[:6], slices)
+    windows = np.arange(12.0).reshape(6, 2)
+    shared = shard_batch(Batch(windows, np.ones(6), np.arange(6)), 4)
+    np.testing.assert_array_equal(shared.windows.reshape(8, 2)[:6], windows)
     np.testing.assert_array_equal(shared.weight_b, [[1, 1], [1, 1], [1, 1], [0, 0]])
     np.testing.assert_array_equal(shared.row_b[:3], [[0, 1], [2, 3], [4, 5]])
 
