@@ -274,7 +274,7 @@ def test_a_first_forecast_has_no_revision(seeded, write):
 
 
 def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engine):
-    """One silent for weeks is none of them, and shown as such; one never heard of too."""
+    """One silent for weeks is none of them, and shown as such; nor is one that has not started."""
     versions = schema.demand_versions.c
     gone = seeded.through - 20 * A_DAY
     write(
