@@ -13,8 +13,8 @@ from dashboard.queries.fragments import (
     DAYS,
     IS_FALLBACK,
     IS_FOR_DEPOT,
+    PUBLISHED_BEFORE,
     SPECIAL_OF,
-    published_before,
 )
 from dashboard.queries.freshness import FORTNIGHT, Freshness
 from forecaster.inference.cold_start import YOUNG_DAYS
@@ -85,7 +85,7 @@ def depots(freshness: Freshness) -> pd.DataFrame:
 # its run.
 PREVIOUS_FORECAST = f"""
     select p.origin_on, p.model_version, coalesce(r.started_at, p.published_at) as data_at
-    from ({published_before(":origin")}) p left join runs r using (run_id)
+    from ({PUBLISHED_BEFORE.format(day=":origin")}) p left join runs r using (run_id)
 """
 
 DEPOT_STATUS = f"""

@@ -13,7 +13,7 @@ from dashboard.queries.fragments import (
     DEPOT_NAMES,
     FIRST_COUNT,
     IS_FOR_DEPOT,
-    published_before,
+    PUBLISHED_BEFORE,
 )
 from dashboard.queries.freshness import FORTNIGHT, Freshness
 from pipelines.schema.closures import is_closed
@@ -89,7 +89,7 @@ MIN_REVISION = 0.5
 
 # Days closed in either week are not compared.
 FLEET_WEEK = f"""
-with closures as ({CLOSURES}), before as ({published_before(":origin")}), names as ({DEPOT_NAMES}), active as (
+with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin")}), names as ({DEPOT_NAMES}), active as (
     select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
     from depots d join names using (depot_id)
     join ({DEPOT_FRESHNESS}) fresh using (depot_id)
@@ -235,7 +235,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
     order by s.depot_id, s.origin_on desc
 ), expected as (
     select f.depot_id
-    from forecasts f join ({published_before(":day")}) using (origin_on, model_version)
+    from forecasts f join ({PUBLISHED_BEFORE.format(day=":day")}) using (origin_on, model_version)
     join depots d using (depot_id)
     where f.target_on = :day and not {is_closed("f.target_on", "d")}
 ), counted as (

@@ -58,10 +58,8 @@ IS_FALLBACK = """exists (
     select from runs r join shown_forecast using (run_id)
     where r.metrics -> 'fallback_depot_ids' @> to_jsonb({depot}))"""
 
-
-def published_before(day: str) -> str:
-    """Selects the forecast that was shown last of the newest origin before a day."""
-    return f"""
+# The forecast that was shown last of the newest origin before a day.
+PUBLISHED_BEFORE = """
     select origin_on, model_version, published_at, run_id from publications
     where origin_on < {day} order by origin_on desc, publication_id desc limit 1
 """

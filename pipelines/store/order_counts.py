@@ -12,7 +12,8 @@ SERVICE_DAY = """
     else (((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
            at time zone 'UTC') at time zone d.timezone)::date end
 """
-SHIFT = timedelta(days=2)
+SHIFT_DAYS = 2
+SHIFT = timedelta(days=SHIFT_DAYS)
 """A service day lies no further from the wall-clock time, whatever the zones."""
 MAX_RANGES = 30
 """Each is a look into the orders; with more, one look at all between them is quicker."""
@@ -36,7 +37,7 @@ MARK = f"""
 insert into changed_days (day_on)
 select distinct day + shift
 from ({{days}}) days (day)
-cross join generate_series({-SHIFT.days}, {SHIFT.days}) as shift
+cross join generate_series(-{SHIFT_DAYS}, {SHIFT_DAYS}) as shift
 """
 FIRST, LAST = date(1900, 1, 1), date(2200, 1, 1)
 

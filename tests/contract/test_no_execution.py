@@ -23,7 +23,7 @@ VERBS = (
 )
 SQL = re.compile(rf"\s*(?:{VERBS}|{VERBS.upper()})\s")
 OWN_NAMES = {
-    "pipelines/store/ingest.py": {"columns"},  # of a table, by its kind
+    "pipelines/store/ingest.py": {"table"},  # of the schema, by the kind of a file
     "pipelines/store/withdrawal.py": {"names"},  # of tables, by their kinds
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
     "pipelines/cli/db.py": {"role"},  # a sentence for people

@@ -76,7 +76,7 @@ def test_the_total_is_that_of_the_forecast(fleet, visit):
     address, seeded = fleet
     text = visit(address, "phone").to("/")
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    assert f"{round(newest['point'].sum()):,}" in text
+    assert f"{round(newest['p50'].sum()):,}" in text
 
 
 def test_a_name_links_to_its_depot_and_back(fleet, visit):

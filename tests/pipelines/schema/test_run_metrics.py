@@ -9,7 +9,7 @@ from pipelines.schema.run_metrics import describe
     ("metrics", "expected"),
     [
         pytest.param({"files": 1, "refused": 0}, "1 file, 0 refused", id="numbers"),
-        pytest.param({"done": 29, "plan": 1, "state": "done"}, "29 done, plan 1", id="a plan"),
+        pytest.param({"done": 29, "failed": 1, "state": "done"}, "29 done, 1 failed", id="a backfill"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
         pytest.param({"live": True}, "live", id="yes"),
         pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),
