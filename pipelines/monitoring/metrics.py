@@ -26,10 +26,8 @@ MAX_DAYS_BACK = 2
 
 HELP = {
     "up": "Whether the database could be read.",
-    "ready": "Whether a forecast can be shown.",
     "snapshot_timestamp_seconds": "When the database was last read.",
     "schema_current": "Whether the tables are of this release.",
-    "build_info": "The release of the program.",
     "watch_started_timestamp_seconds": "When 'harbor watch' began.",
     "deployment_in_progress": "Whether the watch is new, or the tables of another release.",
     "home_disk_free_bytes": "Free on the disk of HARBOR_HOME.",
@@ -38,14 +36,12 @@ HELP = {
     "dashboard_seconds": "Time of the last probe: its answer, and the first page's queries.",
     "notifications_failed_total": "Notifications that a channel did not accept.",
     "step_failed": "Whether the step's newest ended run failed.",
-    "step_end_timestamp_seconds": "End of the step's newest ended run.",
     "step_success_timestamp_seconds": "End of the step's newest completed run.",
     "step_seconds": "Duration of the step's newest completed run.",
     "step_start_timestamp_seconds": "Start of the step that runs now.",
     "forecast_ready": "Whether the forecast of the newest due night is there.",
     "last_nightly_on_time": "Whether it was there by its deadline.",
     "last_nightly_margin_seconds": "From it to its deadline; below 0 it was late.",
-    "last_nightly_origin_timestamp_seconds": "Origin of the newest due night.",
     "forecast_lag_seconds": "Whole days from the newest origin to the one that is due.",
     "fallback_depots": "Depots to which the last forecast gave the baseline.",
     "accuracy_alarms": "Alarms of the last night about live accuracy.",
@@ -54,14 +50,12 @@ HELP = {
     "data_oldest_depot_lag_seconds": "The same of the late depot furthest behind.",
     "depots": "Depots known.",
     "depots_late": "Depots that lack the day that is due.",
-    "file_loaded_timestamp_seconds": "When the newest file was loaded.",
     "files_refused": "Files of the inbox that the last night refused.",
     "files_loaded_total": "Files loaded.",
     "rows_accepted_total": "Rows that changed something.",
     "rows_rejected_total": "Rows rejected.",
     "rows_quarantined": "Rows in quarantine.",
     "champion_info": "The model that is shown.",
-    "champion_promoted_timestamp_seconds": "When it was promoted.",
     "champion_trained_through_timestamp_seconds": "The last day it was trained on.",
     "scheduler_is_leader": "Whether a scheduler holds the lead.",
     "database_bytes": "Size of the database.",
@@ -87,7 +81,6 @@ HELP = {
     "live_city_mape_ratio": "MAPE by city.",
     "live_city_coverage_ratio": "Share of actuals inside the 80 % interval, by city.",
     "live_horizon_mape_ratio": "MAPE by days ahead.",
-    "live_horizon_coverage_ratio": "Share inside the 80 % interval, by days ahead.",
 }
 """Help text of each metric, by name without the prefix `harbor_`."""
 
@@ -129,7 +122,6 @@ def current_samples(
     is_on_time = ready_at is not None and ready_at <= night.ready_by
     yield sample("forecast_ready", ready_at is not None)
     yield sample("last_nightly_on_time", is_on_time)
-    yield sample("last_nightly_origin_timestamp_seconds", night.origin_on)
     if ready_at is not None:
         margin = night.ready_by - ready_at
         yield sample("last_nightly_margin_seconds", margin.total_seconds())
@@ -192,8 +184,9 @@ def _live_accuracy(connection: sa.Connection) -> Iterator[Sample]:
     for segment in ("city", "horizon"):
         for scores in accuracy.by_segment(connection, segment, LOOK_BACK_DAYS):
             labels = {segment: str(scores.segment)}
-            coverage = scores.n_in_interval / scores.n
-            yield sample(f"live_{segment}_coverage_ratio", coverage, **labels)
+            if segment == "city":
+                coverage = scores.n_in_interval / scores.n
+                yield sample("live_city_coverage_ratio", coverage, **labels)
             if scores.n_comparable:
                 mape = scores.ape_sum / scores.n_comparable
                 yield sample(f"live_{segment}_mape_ratio", mape, **labels)

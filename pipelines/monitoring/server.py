@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -85,7 +84,6 @@ class MonitorState(Collector):
         """Yields the samples of the snapshot, of the probe and of this machine."""
         snapshot = self.snapshot
         yield sample("up", snapshot.error is None)
-        yield sample("ready", snapshot.not_ready_reason is None)
         yield sample("snapshot_timestamp_seconds", snapshot.taken_at)
         if snapshot.schema_is_current is not None:
             yield sample("schema_current", snapshot.schema_is_current)
@@ -94,7 +92,6 @@ class MonitorState(Collector):
             or snapshot.schema_is_current is False
         )
         yield sample("deployment_in_progress", is_deploying)
-        yield sample("build_info", 1, version=version("harbor-fleet"))
         yield sample("watch_started_timestamp_seconds", self.started_at)
         yield sample("notifications_failed_total", self.notifications_failed)
         if self.probe is not None:

@@ -26,15 +26,13 @@ with newest_runs as (
     from runs
     order by step, state, run_id desc
 ), ended as (
-    select distinct on (step) step, state, finished_at
+    select distinct on (step) step, state
     from newest_runs where state in ('done', 'failed')
     order by step, run_id desc
 )
 select step,
        (select (state = 'failed')::int from ended where ended.step = newest_runs.step)
            as step_failed,
-       (select finished_at from ended where ended.step = newest_runs.step)
-           as step_end_timestamp_seconds,
        max(finished_at) filter (where state = 'done') as step_success_timestamp_seconds,
        extract(epoch from max(finished_at - started_at) filter (where state = 'done'))
            as step_seconds,
@@ -79,14 +77,11 @@ having count(*) > 0
 # A role that may not connect to the database may not ask for its size either.
 OVERVIEW = """
 select (select count(*) from depots) as depots,
-       (select max(loaded_at) from files) as file_loaded_timestamp_seconds,
        (select greatest(:due_on - origin_on, 0) * 86400 from shown_forecast)
            as forecast_lag_seconds,
        (select greatest(:due_on - max(service_on), 0) * 86400 from demand_versions
         where superseded_at is null and orders is not null
         having max(service_on) is not null) as data_lag_seconds,
-       (select promoted_at from models where role = 'champion')
-           as champion_promoted_timestamp_seconds,
        (select trained_through from models where role = 'champion')
            as champion_trained_through_timestamp_seconds,
        case when has_database_privilege(current_database(), 'connect')
