@@ -38,8 +38,10 @@ class CommandContext:
 
 
 @contextmanager
-def open_database(timeout_s: float = 0) -> Iterator[CommandContext]:
-    """Opens the database, whatever its schema.
+def open_database(
+    timeout_s: float = 0, settings: Settings | None = None
+) -> Iterator[CommandContext]:
+    """Opens the database, whatever its schema; without settings, loads those of the user.
 
     Raises:
       DatabaseError: it does not answer for `timeout_s`.
@@ -47,13 +49,15 @@ def open_database(timeout_s: float = 0) -> Iterator[CommandContext]:
     from pipelines.database.engine import open_engine
     from pipelines.settings import Settings
 
-    settings = Settings.load()
+    settings = settings or Settings.load()
     with open_engine(settings, timeout_s) as engine:
         yield CommandContext(settings, engine)
 
 
 @contextmanager
-def open_context(timeout_s: float = 0) -> Iterator[CommandContext]:
+def open_context(
+    timeout_s: float = 0, settings: Settings | None = None
+) -> Iterator[CommandContext]:
     """Opens the database, and upgrades it if it is the embedded one.
 
     Raises:
@@ -62,7 +66,7 @@ def open_context(timeout_s: float = 0) -> Iterator[CommandContext]:
     """
     from pipelines.database import roles, schema_version
 
-    with open_database(timeout_s) as context:
+    with open_database(timeout_s, settings) as context:
         make_inbox(context.settings)
         if context.settings.database_url is None:
             upgrade_embedded(context.engine)

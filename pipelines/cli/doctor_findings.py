@@ -6,12 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 import sqlalchemy as sa
 
 from forecaster.errors import DeviceError, HarborError, shortened_list
-from pipelines.cli.context import make_inbox, upgrade_embedded
+from pipelines.cli.context import make_inbox, open_context
 from pipelines.cli.findings import Finding, not_started_depots
 from pipelines.cli.night_findings import check_nights
 from pipelines.cli.replica_finding import check_replica
-from pipelines.database import roles, schema_version
-from pipelines.database.engine import open_engine, snapshot
+from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
 from pipelines.monitoring import ports
@@ -136,16 +135,12 @@ def _port() -> Finding:
 
 def _database(settings: Settings) -> list[Finding]:
     try:
-        with open_engine(settings) as engine:
-            if settings.database_url is None:
-                upgrade_embedded(engine)
-            schema_version.require_current(engine)
-            roles.set_role_on_connect(engine)
+        with open_context(settings=settings) as context:
             return [
                 Finding("database", True, "answers"),
-                *check_replica(engine, settings),
-                *check_nights(engine, settings),
-                *_data(engine, settings),
+                *check_replica(context.engine, settings),
+                *check_nights(context.engine, settings),
+                *_data(context.engine, settings),
             ]
     except HarborError as error:
         return [Finding("database", False, str(error))]

@@ -57,11 +57,14 @@ def test_a_wrong_password_is_one_sentence_without_it(guarded):
         ("harbor@", "nobody@", r'role "nobody" does not exist. Create the user'),
     ],
 )
-def test_a_missing_user_or_database_is_named(database_url, before, after, told):
+def test_a_missing_user_or_database_is_named(
+    database_url, tmp_path, before, after, told
+):
     url = database_url.replace(before, after)
     with pytest.raises(DatabaseError, match=told):
         connect(url, 60, never)
-    (found,) = doctor_findings._database(Settings(database_url=url))
+    settings = Settings(home=tmp_path, database_url=url)
+    (found,) = doctor_findings._database(settings)
     assert not found.ok
     assert re.search(told, found.message)
 
@@ -95,13 +98,16 @@ def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
     assert sum(waited) == timeout_s
 
 
-def test_a_newer_schema_is_named_by_doctor_and_not_upgraded(engine, database_url):
+def test_a_newer_schema_is_named_by_doctor_and_not_upgraded(
+    engine, database_url, tmp_path
+):
+    settings = Settings(home=tmp_path, database_url=database_url)
     set_to = sa.text("update alembic_version set version_num = :revision")
     now = schema_version.status(engine).revision
     with engine.begin() as connection:
         connection.execute(set_to, {"revision": "9999"})
     try:
-        (finding,) = doctor_findings._database(Settings(database_url=database_url))
+        (finding,) = doctor_findings._database(settings)
         with pytest.raises(DatabaseError, match=r"older program.*newer release"):
             migrate.upgrade(engine)
         assert schema_version.status(engine).revision == "9999"
