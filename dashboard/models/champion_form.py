@@ -27,9 +27,9 @@ def champion_form(models: pd.DataFrame) -> None:
     if confirmation:
         st.success(confirmation, icon=":material/check:")
     st.markdown(CONSEQUENCE)
-    obstacle = promotion.obstacle()
-    if obstacle:
-        st.markdown(f"{formatting.escape_markdown(obstacle)} {_commands(models)}")
+    refusal = promotion.why_not_allowed()
+    if refusal:
+        st.markdown(f"{formatting.escape_markdown(refusal)} {_commands(models)}")
         return
     options = model_tables.candidates(models)
     if not options:

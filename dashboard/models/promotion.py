@@ -26,7 +26,7 @@ from pipelines.training import manual_promotion
 SETTING = "HARBOR_PROMOTION_URL"
 
 
-def obstacle() -> str | None:
+def why_not_allowed() -> str | None:
     """Why this session may not promote models, in a sentence; None if it may.
 
     With a login, [promote] of login.toml lists who may. Without one, whoever sits at this
@@ -74,7 +74,7 @@ def promote(version: str, reason: str, planner: str) -> str:
       ArtefactError: the model's artefact is missing, damaged or pruned.
       DatabaseError: the database does not answer, or refuses the user.
     """
-    wrong = obstacle()
+    wrong = why_not_allowed()
     sentences = [wrong] if wrong else problems(version, reason, planner)
     if sentences:
         raise BadInputError(" ".join(sentences))

@@ -155,7 +155,7 @@ def prune(as_json: AsJson = False) -> None:
         if as_json:
             parts = {"artefacts": pruned, "orders": dropped, "forecasts": deleted}
             show_json({name: each and asdict(each) for name, each in parts.items()})
-        if all(each is None or each.is_nothing for each in (pruned, dropped, deleted)):
+        if all(each is None or each.is_empty for each in (pruned, dropped, deleted)):
             raise NothingToDoError(_nothing_to_prune(settings, dropped, deleted))
     if as_json:
         return

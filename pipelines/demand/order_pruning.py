@@ -24,7 +24,7 @@ class DroppedOrders:
     froze: bool
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing was dropped or frozen."""
         return not (self.orders or self.froze)
 

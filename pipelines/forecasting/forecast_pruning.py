@@ -21,7 +21,7 @@ class DeletedForecasts:
     origins: int
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing was deleted."""
         return not self.origins
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.runs.ledger import recorded
-from pipelines.store import commit_order, events, ingest
+from pipelines.store import events, ingest, load_timestamps
 from pipelines.store.events import Event
 
 
@@ -26,7 +26,7 @@ def withdraw_event(engine: sa.Engine, event_id: str, reason: str) -> Event:
                 raise NothingToDoError(
                     f"The event '{event_id}' was withdrawn before. Nothing was changed."
                 )
-            commit_order.block_new_runs(connection)
+            load_timestamps.block_new_runs(connection)
             now = ingest.now(connection)
             withdrawn = events.withdraw(connection, event, reason, now)
         run.metrics |= {"event_id": withdrawn.event_id}

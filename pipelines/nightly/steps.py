@@ -90,7 +90,7 @@ def score(context: NightlyContext, run: Run) -> None:
 def prune(context: NightlyContext, run: Run) -> None:
     """Removes old artefacts, and old forecasts and orders if a retention period is set."""
     pruned = artefact_pruning.prune_artefacts(run.engine, context.settings)
-    if not pruned.is_nothing:
+    if not pruned.is_empty:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
     deleted = forecast_pruning.delete_old_forecasts(run.engine, context.settings)
     if deleted is not None:

@@ -15,7 +15,7 @@ demand_versions = sa.Table(
     sa.Column("orders", sa.BigInteger),
     sa.Column("known_at", Timestamp, nullable=False),
     sa.Column("superseded_at", Timestamp),
-    # Set last, so that it is in the order of commits: see `store.commit_order`.
+    # Set last, so that it is in the order of commits: see `store.load_timestamps`.
     sa.Column("recorded_at", Timestamp, nullable=False, server_default=CLOCK),
     sa.CheckConstraint("orders >= 0", name="orders"),
 )

@@ -47,7 +47,7 @@ files = sa.Table(
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    # Set last, so that it is in the order of commits: see `store.commit_order`.
+    # Set last, so that it is in the order of commits: see `store.load_timestamps`.
     sa.Column("loaded_at", Timestamp, nullable=False, server_default=CLOCK),
     # Null while its rows count.
     sa.Column("withdrawn_at", Timestamp),

@@ -9,6 +9,6 @@ Files and rows     ingest, files, quarantine, withdrawal, depots, events, signal
 Daily demand       demand, order_counts, observed_zeros, order_retention, late_depots, panel
 Models, forecasts  models, artefacts, forecasts, score_totals, accuracy, forecast_retention
 Runs               runs, run_lines, monitoring, backfill, demo
-Shared             copying (COPY into any table), table_csv (its format), commit_order
+Shared             copying (COPY into any table), table_csv (its format), load_timestamps
                    (timestamps in commit order)
 """

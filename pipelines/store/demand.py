@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
-from pipelines.store import commit_order, observed_zeros, order_counts
+from pipelines.store import load_timestamps, observed_zeros, order_counts
 from pipelines.store.order_retention import frozen_before
 
 # Two recounts at once would both supersede the version before.
@@ -194,7 +194,7 @@ def recount(
     corrected_days = tuple(CorrectedDay(*row) for row in by_day)
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
-        commit_order.block_new_runs(connection)
+        load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})

@@ -44,7 +44,7 @@ where before = 0
        is distinct from
        (v.kind, v.starts_on, v.ends_on, v.city, v.depot_id, v.value, v.known_from,
         v.withdrawn)
-       and (:over_later or coalesce(before_file <= :file_id, false)))
+       and (:replace_later_files or coalesce(before_file <= :file_id, false)))
 """
 SUPERSEDE_BEFORE = """
 update event_versions v set superseded_at = :now
@@ -95,15 +95,20 @@ class Event:
     reason: str | None
 
 
-def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> int:
+def append(
+    staging: StagingTable, file_id: int, *, replace_later_files: bool = True
+) -> int:
     """Appends a version of every event that a file changes, and returns how many.
 
-    Columns that the file does not have keep their values. Without `over_later`, versions of
+    Columns that the file does not have keep their values. Without `replace_later_files`, versions of
     later files or made by hand stay as they are.
     """
     connection, columns = staging.connection, set(staging.columns)
     has = {f"has_{name}": name in columns for name in ("value", "known_from")}
-    has |= {"has_scope": bool(columns & {"city", "depot_id"}), "over_later": over_later}
+    has |= {
+        "has_scope": bool(columns & {"city", "depot_id"}),
+        "replace_later_files": replace_later_files,
+    }
     connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
     parameters = {"file_id": file_id, "now": now(connection)}
     connection.execute(sa.text(SUPERSEDE_BEFORE), parameters)

@@ -25,7 +25,7 @@ LOCKS = ("daily", "events", "signals", "orders", "depots")
 WITHDRAWABLE_TABLES = frozenset({"orders", "daily_counts"})
 """Tables whose replaced rows are kept, so that a file can be taken back."""
 
-OF_FROZEN_DAYS = {
+ROWS_ON_FROZEN_DAYS = {
     "orders": "select count(*) from staging where ordered_local < :before",
     "daily_counts": """
 select count(*) from staging s
@@ -235,9 +235,9 @@ class StagingTable:
             *self.connection.execute(sa.text(EXISTING_ORDERS), parameters).one()
         )
 
-    def n_frozen(self, frozen_before: date | None) -> int:
+    def n_on_frozen_days(self, frozen_before: date | None) -> int:
         """Counts the orders, or the daily counts that are new or differ, of days before one."""
-        statement = OF_FROZEN_DAYS.get(self.target.name)
+        statement = ROWS_ON_FROZEN_DAYS.get(self.target.name)
         if statement is None or frozen_before is None:
             return 0
         days = {"before": frozen_before}
@@ -265,7 +265,7 @@ class StagingTable:
         file_id: int,
         id_namespace: str = "",
         *,
-        over_later: bool = True,
+        replace_later_files: bool = True,
         are_new: bool = False,
     ) -> int:
         """Inserts or updates rows, and returns how many it changed.
@@ -278,7 +278,7 @@ class StagingTable:
           key: By which a later row replaces an earlier one.
           file_id: Of the file that the rows are from.
           id_namespace: In which the ids of its orders are unique.
-          over_later: Whether rows of later files are replaced too.
+          replace_later_files: Whether rows of later files are replaced too.
           are_new: Whether it is known that no row of these keys is there.
         """
         of_file = {"file_id": file_id, "id_namespace": id_namespace}
@@ -294,7 +294,9 @@ class StagingTable:
             .order_by(*present, sa.literal_column("staging.ctid").desc())
         )
         if not are_new:
-            self._keep_superseded(last_rows.subquery("last_rows"), key, over_later)
+            self._keep_superseded(
+                last_rows.subquery("last_rows"), key, replace_later_files
+            )
         if self.target.name == "orders":
             order_counts.mark_days(self.connection, STAGED_DAYS)
             if not are_new:
@@ -306,14 +308,14 @@ class StagingTable:
             insert.on_conflict_do_update(
                 index_elements=key,
                 set_={name: insert.excluded[name] for name in values},
-                where=self._is_replaced_by(insert.excluded, key, over_later),
+                where=self._is_replaced_by(insert.excluded, key, replace_later_files),
             ),
             execution_options={"preserve_rowcount": True},
         )
         return int(merged.rowcount)
 
     def _is_replaced_by(
-        self, incoming: Any, key: Sequence[str], over_later: bool
+        self, incoming: Any, key: Sequence[str], replace_later_files: bool
     ) -> sa.ColumnElement[bool]:
         """Whether a row of the target gives way to the incoming one of its key."""
         values = [name for name in self.columns if name not in key]
@@ -322,7 +324,9 @@ class StagingTable:
         is_news = before.is_distinct_from(after)
         if self.target.name == "daily_counts":
             is_news |= sa.literal_column(WAS_PARTIAL, sa.Boolean)
-        return is_news & (sa.true() if over_later else ~self._is_later(incoming))
+        return is_news & (
+            sa.true() if replace_later_files else ~self._is_later(incoming)
+        )
 
     def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
         """Whether a later file wrote the row; depots have no file, only `is_complete`."""
@@ -331,11 +335,11 @@ class StagingTable:
         return self.target.c.is_complete
 
     def _keep_superseded(
-        self, last_rows: sa.Subquery, key: Sequence[str], over_later: bool
+        self, last_rows: sa.Subquery, key: Sequence[str], replace_later_files: bool
     ) -> None:
         """Keeps rows that are about to be replaced, in case their file's successor is withdrawn.
 
-        Without `over_later`, rows that a later file has replaced already are kept, too.
+        Without `replace_later_files`, rows that a later file has replaced already are kept, too.
         """
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
@@ -347,7 +351,7 @@ class StagingTable:
                 sa.func.to_jsonb(self.target.table_valued()),
             )
             .join(last_rows, match)
-            .where(self._is_replaced_by(last_rows.c, key, over_later))
+            .where(self._is_replaced_by(last_rows.c, key, replace_later_files))
         )
         below = (
             sa.select(
@@ -358,7 +362,7 @@ class StagingTable:
             .join(self.target, match)
             .where(self._is_later(last_rows.c))
         )
-        for kept in [replaced] if over_later else [replaced, below]:
+        for kept in [replaced] if replace_later_files else [replaced, below]:
             columns = ["table_name", "file_id", "content"]
             insert = sa.insert(superseded_rows).from_select(columns, kept)
             self.connection.execute(insert)

@@ -129,7 +129,7 @@ def rejected_of(connection: sa.Connection, file_id: int) -> list[tuple[int, Any]
 def set_replayed(connection: sa.Connection, quarantine_ids: Iterable[int]) -> None:
     """Marks rows that went in after all; they stay as they were.
 
-    The caller has called `commit_order.block_new_runs`.
+    The caller has called `load_timestamps.block_new_runs`.
     """
     connection.execute(
         sa.update(quarantine)

@@ -9,14 +9,14 @@ import sqlalchemy as sa
 
 from pipelines.schema import run_lines, runs
 from pipelines.schema.ledger import HAS_SESSION, RUN_LOCK
-from pipelines.store import commit_order
+from pipelines.store import load_timestamps
 
 NOW = sa.func.clock_timestamp()
 STATES = ("running", "done", "failed", "skipped")
 NOT_SKIPPED = ("running", "done", "failed")
 IS_TOP_LEVEL = runs.c.parent_id.is_(None)
 # Every table that brings what a nightly run reads; a new one is added here. Each timestamp
-# is taken after `commit_order.block_new_runs`. Versions of events without a file are made by
+# is taken after `load_timestamps.block_new_runs`. Versions of events without a file are made by
 # hand; a withdrawal of signals, too, marks its file.
 CHANGES_OF_DATA = """
     select loaded_at as changed_at from files
@@ -66,10 +66,10 @@ def begin_run(
 ) -> int:
     """Inserts a running step of a process (host, pid), and returns the run's id.
 
-    Whatever was brought in before has committed when it begins; see `commit_order`. The
+    Whatever was brought in before has committed when it begins; see `load_timestamps`. The
     session of a top-level run holds the run's lock before others can see the row.
     """
-    commit_order.await_committing_loads(connection)
+    load_timestamps.await_committing_loads(connection)
     host, pid = process
     statement = sa.insert(runs).values(
         step=step, origin_on=origin, parent_id=parent_id, host=host, pid=pid,

@@ -42,7 +42,7 @@ select s.signal, s.depot_id, s.city, s.day_on, s.known_from, s.value,
        coalesce(v.version, 0) as before, cast(:file_id as bigint) as file_id,
        same.file_id as repeats_file_id, false as withdrawn,
        same.value is not distinct from s.value
-       or coalesce(not :over_later and v.file_id > :file_id, false) as unchanged
+       or coalesce(not :replace_later_files and v.file_id > :file_id, false) as unchanged
 from staged s
 left join signal_versions v on v.superseded_at is null and
     (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
@@ -102,7 +102,7 @@ def append(
     now: datetime,
     arrived_on: date,
     *,
-    over_later: bool = True,
+    replace_later_files: bool = True,
 ) -> int:
     """Appends a version of every value that a file changes, and returns how many.
 
@@ -111,14 +111,14 @@ def append(
       file_id: Id of the file.
       now: When the values become known.
       arrived_on: The first origin that knows what becomes known now.
-      over_later: Whether values of later files are superseded too.
+      replace_later_files: Whether values of later files are superseded too.
     """
     connection = staging.connection
     parameters = {
         "file_id": file_id,
         "arrived_on": arrived_on,
         "always": ALWAYS,
-        "over_later": over_later,
+        "replace_later_files": replace_later_files,
     }
     connection.execute(sa.text(COMPARE), parameters)
     connection.execute(sa.text(RECORD_REPEATS))

@@ -30,7 +30,7 @@ class PrunedArtefacts:
     size_bytes: int
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing was pruned."""
         return not (self.models or self.files)
 

@@ -28,9 +28,9 @@ from pipelines.ingest.sources.files import Source
 from pipelines.settings import Settings
 from pipelines.settings.days import first_origin
 from pipelines.store import (
-    commit_order,
     depots,
     events,
+    load_timestamps,
     order_retention,
     quarantine,
     signals,
@@ -81,7 +81,7 @@ class FileGroup:
         """Writes the counts of the files and the time of their load, last of all."""
         if self.counts:
             if not is_dry_run:
-                commit_order.block_new_runs(self.connection)
+                load_timestamps.block_new_runs(self.connection)
             counts = {file_id: vars(each) for file_id, each in self.counts.items()}
             store.finish_loads(self.connection, counts)
 
@@ -188,7 +188,7 @@ class _Loading:
         self._require_few_rejected()
         self.source.require_unchanged()
         frozen_before = self.group.frozen_before
-        n_frozen = staging.n_frozen(frozen_before)
+        n_on_frozen_days = staging.n_on_frozen_days(frozen_before)
         n_partial = staging.n_partial(self.settings.timezone)
         accepted, moved = self._merge_rows()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
@@ -206,9 +206,9 @@ class _Loading:
             )
         if moved:
             notes.append(f"Orders moved to another depot or day: {moved:,}.")
-        if n_frozen:
+        if n_on_frozen_days:
             notes.append(
-                f"Rows of days before {frozen_before}: {n_frozen:,}. These days are frozen since "
+                f"Rows of days before {frozen_before}: {n_on_frozen_days:,}. These days are frozen since "
                 "their orders were dropped (HARBOR_KEEP_ORDERS_DAYS), so the rows are not "
                 "counted."
             )
@@ -246,7 +246,7 @@ class _Loading:
         """
         if self.schema in (EVENTS, SIGNALS) and not self.request.is_dry_run:
             # Before the versions take the timestamp at which they became known.
-            commit_order.block_new_runs(self.connection)
+            load_timestamps.block_new_runs(self.connection)
         options, mapping = self.request.options, self.request.file.mapping
         ids = OrderIdCheck(self.source.name, mapping, self.rows, options.id_namespace)
         moved, are_new = 0, False
@@ -316,12 +316,12 @@ def merge_rows(
     n_rows: int,
     settings: Settings,
     *,
-    over_later: bool = True,
+    replace_later_files: bool = True,
     are_new: bool = False,
 ) -> int:
     """Merges rows into their table, or appends versions, and creates the depots they name.
 
-    Rows of later files are replaced too if `over_later`; `are_new` says that none is there.
+    Rows of later files are replaced too if `replace_later_files`; `are_new` says that none is there.
 
     Returns:
       How many rows changed the table.
@@ -329,19 +329,25 @@ def merge_rows(
     connection = staging.connection
     with depots.follow_changes(connection) if schema is DEPOTS else nullcontext():
         if schema is EVENTS:
-            accepted = events.append(staging, file_id, over_later=over_later)
+            accepted = events.append(
+                staging, file_id, replace_later_files=replace_later_files
+            )
         elif schema is SIGNALS:
             now = store.now(connection)
             arrived_on = first_origin(now, settings.zone)
             accepted = signals.append(
-                staging, file_id, now, arrived_on, over_later=over_later
+                staging,
+                file_id,
+                now,
+                arrived_on,
+                replace_later_files=replace_later_files,
             )
         else:
             accepted = staging.merge(
                 schema.key,
                 file_id,
                 id_namespace,
-                over_later=over_later,
+                replace_later_files=replace_later_files,
                 are_new=are_new,
             )
         if accepted < n_rows:

@@ -18,8 +18,8 @@ from pipelines.ingest.rows.options import FileOptions, options_of_source
 from pipelines.ingest.rows.validation import rejected_rows, validate_batch
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.store import commit_order, quarantine
 from pipelines.store import ingest as store
+from pipelines.store import load_timestamps, quarantine
 from pipelines.store.quarantine import FileWithRejected
 from pipelines.store.table_csv import as_csv
 
@@ -158,7 +158,7 @@ class _FileReplay:
         accepted = 0
         if good:
             # Before the rows take the timestamps of their replay and of becoming known.
-            commit_order.block_new_runs(self.connection)
+            load_timestamps.block_new_runs(self.connection)
             quarantine.set_replayed(self.connection, good)
             accepted = self._load(mapping, validated.good_rows(), options.id_namespace)
         return ReplayResult(accepted, len(good) - accepted, len(bad))
@@ -171,7 +171,7 @@ class _FileReplay:
         depots = rows["depot_id"].to_pylist() if "depot_id" in rows.schema.names else ()
         accepted = merge_rows(
             staging, schema, file_id, id_namespace, set(depots), len(rows),
-            self.settings, over_later=False,
+            self.settings, replace_later_files=False,
         )  # fmt: skip
         self.connection.execute(sa.text("drop table staging"))
         return accepted

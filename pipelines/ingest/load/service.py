@@ -23,7 +23,7 @@ from pipelines.ingest.rows.options import (
     options_of_source,
 )
 from pipelines.ingest.rows.parser import Parser
-from pipelines.ingest.sources.files import Source, Unreadable
+from pipelines.ingest.sources.files import Skipped, Source
 from pipelines.ingest.sources.inbox import move_to_done, wait_until_stable
 from pipelines.ingest.sources.refusals import refusal
 from pipelines.ingest.sources.spool import (
@@ -258,7 +258,7 @@ class _Ingestion:
         self, file: SourceOrError, unused_columns: set[str], groups: _Groups
     ) -> FileReport:
         """Loads one file; whatever is wrong with it, the others are loaded."""
-        if isinstance(file, Unreadable):
+        if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
             if file.is_waiting:
                 return FileReport(path, None, "waiting", notes=(reason,))

@@ -15,8 +15,8 @@ from forecaster.errors import (
 from pipelines.demand import counting
 from pipelines.ingest.rows.file_schemas import DAILY, ORDERS
 from pipelines.runs.ledger import Run
-from pipelines.store import commit_order, signals, withdrawal
 from pipelines.store import ingest as store
+from pipelines.store import load_timestamps, signals, withdrawal
 from pipelines.store.files import (
     LoadedFile,
     Repeat,
@@ -104,7 +104,7 @@ def _withdraw_rows(
         removed += rows.removed
         restored += rows.restored
         depot_ids |= rows.depot_ids
-    commit_order.block_new_runs(connection)
+    load_timestamps.block_new_runs(connection)
     n_values, n_restored = signals.withdraw_files(
         connection, _ids_of(files, "signals"), store.now(connection)
     )

@@ -130,9 +130,9 @@ class Parser:
         if "refused" in message:
             self._is_streaming = False
             raise RefusedFileError(message["refused"])
-        if "mistake" in message:
+        if "crash" in message:
             self._is_streaming = False
-            lines = message["mistake"]
+            lines = message["crash"]
             raise ParserError(
                 f"The parser of {source.name} failed: {lines[-1].strip()}.\n"
                 + "".join(lines)
@@ -194,7 +194,7 @@ def _serve(connection: Connection) -> None:
         except (MemoryError, EOFError, ConnectionError):
             raise
         except Exception as error:  # noqa: BLE001 - a mistake of ours, which the parent raises
-            _send(connection, {"mistake": traceback.format_exception(error)})
+            _send(connection, {"crash": traceback.format_exception(error)})
 
 
 def _send_rows(connection: Connection, file: ParsedFile, places: Places | None) -> None:

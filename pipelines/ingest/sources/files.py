@@ -130,8 +130,8 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Unreadable:
-    """A path or URL that cannot be loaded, and the reason.
+class Skipped:
+    """A path or URL that is not loaded, and the reason.
 
     `is_waiting` marks a file that is still being written.
     """
@@ -148,33 +148,33 @@ class Unreadable:
 
 def find_sources(
     locations: Sequence[str], excluded: Path | None = None
-) -> list[Source | Unreadable]:
+) -> list[Source | Skipped]:
     """Returns the files at some locations, folders searched, in the order of addresses.
 
     In folders, hidden files and files with other suffixes (`.tmp` and `.part` among them) are
     skipped, as is the excluded folder; a file that is given itself is never skipped.
     """
-    files: dict[str, Source | Unreadable] = {}
+    files: dict[str, Source | Skipped] = {}
     for location in locations:
         for file in _files_at(location, excluded):
             files.setdefault(file.address, file)
     return [files[address] for address in sorted(files)]
 
 
-def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Unreadable]:
+def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Skipped]:
     try:
         if "://" in location:
             yield from _files_at_url(location)
         else:
             yield from _files_at_path(Path(location).expanduser(), excluded)
     except (OSError, pa.ArrowException) as error:
-        yield Unreadable(
+        yield Skipped(
             without_credentials(location),
             f"{without_credentials(location)} cannot be opened: {first_line(error)}.",
         )
 
 
-def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Unreadable]:
+def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipped]:
     if not path.is_dir():
         yield local_source(path, str(path))
         return
@@ -200,7 +200,7 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Unrea
                     f"{display_path} is a link to a folder, or out of its own. Name what it "
                     "points to, or copy it here."
                 )
-                yield Unreadable(display_path, reason)
+                yield Skipped(display_path, reason)
 
 
 def _is_loadable(name: str) -> bool:
@@ -210,7 +210,7 @@ def _is_loadable(name: str) -> bool:
 
 def local_source(
     path: Path, display_path: str, address: str | None = None
-) -> Source | Unreadable:
+) -> Source | Skipped:
     """Returns a file of this machine as a source; `address` is given for copies of remote files."""
     # A link is opened under its own name, which has the suffix.
     absolute = path.parent.resolve() / path.name
@@ -219,7 +219,7 @@ def local_source(
     except UnicodeEncodeError:  # Written by a system with another encoding of names.
         printable = os.fsencode(display_path).decode(errors="replace")
         reason = f"{printable} has a name or a folder that is not UTF-8. Rename it."
-        return Unreadable(printable, reason)
+        return Skipped(printable, reason)
     return _source(
         fs.LocalFileSystem(),
         absolute.as_posix(),
@@ -232,7 +232,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _files_at_url(location: str) -> Iterator[Source | Unreadable]:
+def _files_at_url(location: str) -> Iterator[Source | Skipped]:
     display_path = without_credentials(location).rstrip("/")
     try:
         system, path = fs.FileSystem.from_uri(location)
@@ -242,9 +242,9 @@ def _files_at_url(location: str) -> Iterator[Source | Unreadable]:
                 f"{display_path} is a database. Pass --query with the statement that reads "
                 "its rows."
             )
-            yield Unreadable(display_path, message)
+            yield Skipped(display_path, message)
             return
-        yield Unreadable(
+        yield Skipped(
             display_path,
             f"{display_path} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "
             "(Azure), http:// or https://. Copy the file to one of these, or to a folder.",
@@ -267,18 +267,16 @@ def _source(
     display_path: str,
     address: str,
     url: str | None = None,
-) -> Source | Unreadable:
+) -> Source | Skipped:
     info = system.get_file_info(path)
     if info.type == fs.FileType.NotFound:
-        return Unreadable(
-            display_path, f"{display_path} does not exist. Check the path."
-        )
+        return Skipped(display_path, f"{display_path} does not exist. Check the path.")
     if info.type != fs.FileType.File:
-        return Unreadable(
+        return Skipped(
             display_path, f"{display_path} is not an ordinary file. Copy it into one."
         )
     if not path.lower().endswith(SUFFIXES):
-        return Unreadable(
+        return Skipped(
             display_path,
             f"{display_path} ends in none of {', '.join(SUFFIXES)}, so what it holds is not "
             "known. Export it as one of these, or rename it if it is one.",

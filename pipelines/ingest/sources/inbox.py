@@ -7,7 +7,7 @@ from pathlib import Path
 
 import structlog
 
-from pipelines.ingest.sources.files import Source, Unreadable
+from pipelines.ingest.sources.files import Skipped, Source
 from pipelines.settings.ingest import DONE
 
 log = structlog.get_logger()
@@ -17,8 +17,8 @@ STILL_WRITTEN = "It is still being written, and is left for the next load."
 
 
 def wait_until_stable(
-    files: Sequence[Source | Unreadable], inbox: Path, stable_s: float
-) -> list[Source | Unreadable]:
+    files: Sequence[Source | Skipped], inbox: Path, stable_s: float
+) -> list[Source | Skipped]:
     """Waits for recently modified files of the inbox, and marks those that changed meanwhile.
 
     A file is complete after `stable_s` seconds without a change. Any other file is taken as it
@@ -32,7 +32,7 @@ def wait_until_stable(
     time.sleep(stable_s)
     unstable = {file.display_path for file in recent if not file.is_unchanged()}
     return [
-        Unreadable(file.display_path, STILL_WRITTEN, is_waiting=True)
+        Skipped(file.display_path, STILL_WRITTEN, is_waiting=True)
         if file.display_path in unstable
         else file
         for file in files

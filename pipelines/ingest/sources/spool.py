@@ -31,8 +31,8 @@ from pipelines.ingest.sources.files import (
     ARCHIVE_SUFFIX,
     SUFFIXES,
     WORKBOOK_SUFFIX,
+    Skipped,
     Source,
-    Unreadable,
     find_sources,
     first_line,
     local_source,
@@ -60,7 +60,7 @@ ASCII = bytes(range(128))
 WORKBOOK_PART = "xl/workbook.xml"
 """Every .xlsx file is an archive that contains it."""
 
-SourceOrError = Source | Unreadable
+SourceOrError = Source | Skipped
 
 
 class Spool:
@@ -107,7 +107,7 @@ class Spool:
             else:
                 path, address = self._fetch(location, display_path), display_path
         except Exception as error:  # noqa: BLE001 - the other files are read
-            return Unreadable(display_path, refusal(display_path, error))
+            return Skipped(display_path, refusal(display_path, error))
         return local_source(path, display_path, address)
 
     def _copy_stdin(self) -> Path:
@@ -143,9 +143,7 @@ class Spool:
 
     def _members(self, file: SourceOrError) -> Iterator[SourceOrError]:
         """Yields the files in a .zip; any other file as it is."""
-        if isinstance(file, Unreadable) or not file.path.lower().endswith(
-            ARCHIVE_SUFFIX
-        ):
+        if isinstance(file, Skipped) or not file.path.lower().endswith(ARCHIVE_SUFFIX):
             yield file
             return
         try:
@@ -158,13 +156,13 @@ class Spool:
             pa.ArrowException,
         ) as error:
             _raise_if_disk_is_full(error)
-            yield Unreadable(
+            yield Skipped(
                 file.display_path,
                 f"{file.name} cannot be unpacked: {first_line(error)}. Send an "
                 "intact zip without a password.",
             )
         except Exception as error:  # noqa: BLE001 - the other files are read
-            yield Unreadable(file.display_path, refusal(file.name, error))
+            yield Skipped(file.display_path, refusal(file.name, error))
 
     def _unpacked(self, archive: Source) -> Iterator[SourceOrError]:
         with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
@@ -176,7 +174,7 @@ class Spool:
                     f"{archive.name} has the entry {name}, whose path leads out of the "
                     "archive, so it was skipped. Pack the file again, without '..'."
                 )
-                yield Unreadable(f"{archive.display_path}/{name}", reason)
+                yield Skipped(f"{archive.display_path}/{name}", reason)
             if not inside and not outside:
                 raise RefusedFileError(
                     f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."

@@ -103,7 +103,7 @@ def test_origins_that_are_older_are_deleted_and_others_kept(fleet, settings):
     outcome = delete_old_forecasts(fleet, settings)
     assert outcome == DeletedForecasts(rows=5 * (14 + 7 + 14), origins=5)
     assert stored(fleet) == rest(before, FIRST_KEPT)
-    assert delete_old_forecasts(fleet, settings).is_nothing
+    assert delete_old_forecasts(fleet, settings).is_empty
 
 
 def test_sums_of_the_scores_go_with_them_and_none_is_scored_again(fleet, settings):
@@ -140,4 +140,4 @@ def test_the_command_deletes_and_says_how_much(
 
 
 def test_without_forecasts_there_is_nothing_to_delete(clean_engine, settings):
-    assert delete_old_forecasts(clean_engine, settings).is_nothing
+    assert delete_old_forecasts(clean_engine, settings).is_empty

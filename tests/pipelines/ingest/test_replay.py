@@ -13,7 +13,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, ReplayResult, replay
 from pipelines.schema import runs
-from pipelines.store import commit_order
+from pipelines.store import load_timestamps
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -211,7 +211,7 @@ def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
     options = {"options": "-c lock_timeout=1s"}
     impatient = sa.create_engine(clean_engine.url, connect_args=options)
     with clean_engine.begin() as held:
-        commit_order.await_committing_loads(held)
+        load_timestamps.await_committing_loads(held)
         with pytest.raises(OperationalError, match="lock timeout"):
             let_out(impatient)
     impatient.dispose()

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.sources.files import Source, Unreadable, find_sources
+from pipelines.ingest.sources.files import Skipped, Source, find_sources
 from tests.pipelines.ingest.ingesting import write
 
 
@@ -71,12 +71,12 @@ def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     (folder / "b.csv").symlink_to(folder / "a.csv")
     (folder / "c.csv").symlink_to(outside)
     found = find_sources([str(folder)])
-    assert [isinstance(each, Unreadable) for each in found] == [False, False, True]
+    assert [isinstance(each, Skipped) for each in found] == [False, False, True]
     assert "is a link to a folder, or out of its own" in found[2].reason
     # Folders behind links are not walked into, and that is said.
     (folder / "d").symlink_to(tmp_path)
     linked = find_sources([str(folder)])[3]
-    assert isinstance(linked, Unreadable)
+    assert isinstance(linked, Skipped)
     assert f"{folder}/d is a link to a folder" in linked.reason
     # A link to itself ends nothing.
     (folder / "e.csv").symlink_to(folder / "e.csv")

@@ -112,14 +112,14 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
     assert there(settings) == {
         "champion", "its evaluation", "waiting", "before", "young", "shown", "of nobody",
     }  # fmt: skip
-    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert prune_artefacts(clean_engine, settings).is_empty
 
 
 def test_a_recently_retired_champion_is_kept(clean_engine, settings, add):
     add("champion", "champion", promoted_days_ago=1)
     add("before", "retired", promoted_days_ago=2)
     add("two before", "retired", days_ago=400, promoted_days_ago=YOUNG)
-    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert prune_artefacts(clean_engine, settings).is_empty
     assert there(settings) == {"champion", "before", "two before"}
 
 
@@ -138,7 +138,7 @@ def test_the_age_of_a_former_champion_counts_from_its_replacement(
         run_id=run,
     )
     add("its evaluation", "evaluation", days_ago=400, run_id=run)
-    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert prune_artefacts(clean_engine, settings).is_empty
     assert len(there(settings)) == 4
 
 
@@ -169,7 +169,7 @@ def test_a_file_that_was_just_written_again_is_kept(clean_engine, settings, add)
     add("old", "rejected")
     prune_artefacts(clean_engine, settings)
     written(settings, "old", 0)
-    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert prune_artefacts(clean_engine, settings).is_empty
     assert there(settings) == {"old"}
     # Its training never came to record it.
     written(settings, "old", MIN_AGE / timedelta(days=1) + 0.01)
@@ -183,7 +183,7 @@ def test_a_pruned_model_that_is_trained_again_is_kept_again(
     prune_artefacts(clean_engine, settings)
     add("old", "challenger", days_ago=0)
     assert record(clean_engine, "old")["pruned_at"] is None
-    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert prune_artefacts(clean_engine, settings).is_empty
     assert there(settings) == {"old"}
 
 

@@ -12,7 +12,7 @@ from pipelines.demand import counting
 from pipelines.ingest import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.runs.ledger import recorded
-from pipelines.store import commit_order, events, ingest, quarantine, runs
+from pipelines.store import events, ingest, load_timestamps, quarantine, runs
 from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, write
 
 pytestmark = pytest.mark.db
@@ -73,7 +73,7 @@ def test_a_load_that_began_before_the_night_and_committed_after_it_is_news(home)
     with home.begin() as slow:
         file_id = begin_load(slow, "slow.csv")
         night(home)
-        commit_order.block_new_runs(slow)
+        load_timestamps.block_new_runs(slow)
         ingest.finish_loads(slow, {file_id: NONE})
         assert not has_news(home)
     assert has_news(home)
@@ -84,7 +84,7 @@ def test_a_load_that_began_before_the_night_and_committed_after_it_is_news(home)
 def test_a_load_that_commits_while_the_night_counts_is_news(home):
     def meanwhile():
         with home.begin() as other:
-            commit_order.block_new_runs(other)
+            load_timestamps.block_new_runs(other)
             ingest.finish_loads(other, {begin_load(other, "quick.csv"): NONE})
 
     with home.connect() as connection:
@@ -111,7 +111,7 @@ def test_what_is_counted_between_a_nights_count_and_its_training_is_news_to_both
 
 def test_a_run_does_not_begin_between_a_loads_mark_and_its_commit(home):
     with home.begin() as loading:
-        commit_order.block_new_runs(loading)
+        load_timestamps.block_new_runs(loading)
         ingest.finish_loads(loading, {begin_load(loading, "late.csv"): NONE})
         with home.connect() as hasty:
             hasty.execute(sa.text("set local lock_timeout = '1ms'"))
@@ -127,7 +127,7 @@ def test_a_dry_run_keeps_no_run_waiting(home, tmp_path):
     options = {"options": "-c lock_timeout=1s"}
     impatient = sa.create_engine(home.url, connect_args=options)
     with home.begin() as held:
-        commit_order.await_committing_loads(held)
+        load_timestamps.await_committing_loads(held)
         load(impatient, tmp_path / "b.csv", dry_run=True)
         with pytest.raises(OperationalError, match="lock timeout"):
             load(impatient, tmp_path / "b.csv")
