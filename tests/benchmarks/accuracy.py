@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,7 @@ from tests.benchmarks.peers import (
     naive_forecast,
     with_actuals,
 )
+from tests.benchmarks.stored import Run, stored_or_new
 
 HOLDOUT_DAYS, HORIZON = 30, 7
 OWN = "gru"
@@ -70,9 +70,15 @@ def main() -> None:
     for folder in args.folders:
         panel = panel_of(folder)
         split = backtest.split_holdout(panel, HOLDOUT_DAYS, HORIZON)
-        kept = args.keep / f"{folder.name}-{watermark(panel)}"
         runs = {
-            name: _run(name, panel, split, kept, args.again) for name in args.models
+            name: _run(
+                name,
+                panel,
+                split,
+                args.keep / f"{folder.name}-{name}.npz",
+                name in args.again,
+            )
+            for name in args.models
         }
         result = measured(panel, split, runs)
         (args.keep / f"{folder.name}.json").write_text(json.dumps(result, indent=1))
@@ -191,20 +197,18 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run(
-    name: str, panel: Panel, split: HoldoutSplit, kept: Path, again: Sequence[str]
+    name: str, panel: Panel, split: HoldoutSplit, path: Path, again: bool
 ) -> PeerRun:
     """Runs a model, or reads what it forecast when it was last run on this data."""
-    path = kept.with_name(f"{kept.name}-{name}.npz")
-    if name not in again and path.exists():
-        with np.load(path) as file:
-            forecasts = Forecasts(*(file[part] for part in Forecasts._fields))
-            metadata = json.loads(str(file["told"]))
-        return PeerRun(forecasts, **metadata)
-    run = _peer(name)(panel, split)
-    metadata = json.dumps({key: getattr(run, key) for key in PeerRun._fields[1:]})
-    np.savez_compressed(path, told=np.array(metadata), **run.forecasts._asdict())
-    print(f"{name}: {run.train_seconds:.0f} s", flush=True)
-    return run
+
+    def run() -> Run:
+        made = _peer(name)(panel, split)
+        print(f"{name}: {made.train_seconds:.0f} s", flush=True)
+        metadata = {key: getattr(made, key) for key in PeerRun._fields[1:]}
+        return made.forecasts._asdict(), {name: metadata}
+
+    arrays, models = stored_or_new(path, watermark(panel), again, run)
+    return PeerRun(Forecasts(**arrays), **models[name])
 
 
 def _peer(name: str) -> Peer:

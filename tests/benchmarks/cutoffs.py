@@ -13,7 +13,6 @@ computes only the models of --again.
 
 import argparse
 import hashlib
-import json
 import os
 import sys
 import zlib
@@ -43,6 +42,7 @@ from tests.benchmarks.peers.harbor_fleet import (
     within_intervals,
 )
 from tests.benchmarks.real_fleets import real_fleets
+from tests.benchmarks.stored import Run, stored_or_new
 
 HOLDOUT_DAYS, HORIZON = 28, 7
 LENGTHS = (28, 42, 60, 90, 120, 180, 285, 365, 730, 9999)
@@ -250,30 +250,25 @@ def _kept(
 ) -> dict[str, ModelForecasts]:
     """Runs a model, or reads what it forecast in this cell of the same data."""
     digest = hashlib.sha256(np.ascontiguousarray(panel.demand_dt).tobytes()).hexdigest()
-    if path.exists() and not again:
-        with np.load(path, allow_pickle=False) as file:
-            stored = json.loads(str(file["contents"]))
-            if stored["digest"] == digest:
-                return {
-                    each: ModelForecasts(
-                        Forecasts(
-                            *(file[f"{each}-{part}"] for part in Forecasts._fields)
-                        ),
-                        tuple(names),
-                        file[f"{each}-totals"] if names else None,
-                    )
-                    for each, names in stored["models"].items()
-                }
-    forecasts = MODELS[name](panel, split)
-    arrays: dict[str, Any] = {}
-    for each, part in forecasts.items():
-        arrays |= {f"{each}-{q}": v for q, v in part.forecasts._asdict().items()}
-        if part.total_onqh is not None:
-            arrays[f"{each}-totals"] = part.total_onqh
-    names = {each: list(part.total_names) for each, part in forecasts.items()}
-    contents = json.dumps({"digest": digest, "models": names})
-    np.savez_compressed(path, contents=np.array(contents), **arrays)
-    return forecasts
+
+    def run() -> Run:
+        forecasts = MODELS[name](panel, split)
+        arrays: dict[str, np.ndarray] = {}
+        for each, part in forecasts.items():
+            arrays |= {f"{each}-{q}": v for q, v in part.forecasts._asdict().items()}
+            if part.total_onqh is not None:
+                arrays[f"{each}-totals"] = part.total_onqh
+        return arrays, {each: part.total_names for each, part in forecasts.items()}
+
+    arrays, names = stored_or_new(path, digest, again, run)
+    return {
+        each: ModelForecasts(
+            Forecasts(*(arrays[f"{each}-{part}"] for part in Forecasts._fields)),
+            tuple(names[each]),
+            arrays.get(f"{each}-totals"),
+        )
+        for each in names
+    }
 
 
 def cells(
