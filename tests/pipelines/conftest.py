@@ -9,6 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from pipelines.cli import console
+from pipelines.settings import Settings
 from tests.answers import ANSWERS, current_command
 from tests.pipelines import in_process
 from tests.pipelines.in_process import CommandResult
@@ -36,3 +37,9 @@ def harbor(database_url: str, tmp_path: Path) -> Callable[..., CommandResult]:
     """Runs a command in this process, on the test database, with the test's folder as home."""
     places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
     return partial(in_process.harbor, **places)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """The default settings, with the test's folder as home."""
+    return Settings(home=tmp_path)

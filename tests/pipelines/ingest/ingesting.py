@@ -1,6 +1,8 @@
 """Helpers of the tests of the load: files, loads, and tables as plain rows."""
 
+from collections.abc import Callable
 from datetime import date
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,19 @@ def write(path: Path, text: str | bytes) -> Path:
     """Writes a text file as it is, line ends included."""
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+def row_loader(
+    engine: sa.Engine, folder: Path, stem: str
+) -> Callable[..., IngestReport]:
+    """Returns a function that loads a new file of a header and rows."""
+    number = count()
+
+    def load_rows(header: str, *rows: str) -> IngestReport:
+        path = folder / f"{stem}-{next(number)}.csv"
+        return load(engine, write(path, "\n".join([header, *rows, ""])))
+
+    return load_rows
 
 
 def write_parquet(path: Path, **columns: Any) -> Path:

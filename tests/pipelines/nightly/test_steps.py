@@ -22,7 +22,6 @@ from pipelines.schema import (
     runs,
     scores,
 )
-from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import panel as panel_store
 from pipelines.training import promotion
@@ -39,11 +38,6 @@ UTC_ZONE = ZoneInfo("UTC")
 
 def silent(_fit):
     return lambda *_: None
-
-
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(home=tmp_path)
 
 
 @pytest.fixture

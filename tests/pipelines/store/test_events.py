@@ -16,7 +16,14 @@ from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import events as store
-from tests.pipelines.ingest.ingesting import SETTINGS, counts, load, load_one, write
+from tests.pipelines.ingest.ingesting import (
+    SETTINGS,
+    counts,
+    load,
+    load_one,
+    row_loader,
+    write,
+)
 from tests.pipelines.make import START, add_fleet
 
 pytestmark = pytest.mark.db
@@ -47,14 +54,7 @@ def standing(engine):
 
 @pytest.fixture
 def loader(clean_engine, tmp_path):
-    """Loads an events file of a header and rows."""
-    number = iter(range(100))
-
-    def load_rows(header, *rows):
-        path = tmp_path / f"events-{next(number)}.csv"
-        return load(clean_engine, write(path, "\n".join([header, *rows, ""])))
-
-    return load_rows
+    return row_loader(clean_engine, tmp_path, "events")
 
 
 def test_a_later_file_corrects_the_end_and_the_value(clean_engine, loader):

@@ -24,6 +24,7 @@ from tests.pipelines.ingest.ingesting import (
     load,
     load_one,
     quarantined,
+    row_loader,
     write,
     write_parquet,
 )
@@ -66,14 +67,7 @@ def night_after(day):
 
 @pytest.fixture
 def loader(fleet, tmp_path):
-    """Loads a signals file of a header and rows."""
-    number = iter(range(1000))
-
-    def load_rows(header, *rows):
-        path = tmp_path / f"signals-{next(number)}.csv"
-        return load(fleet, write(path, "\n".join([header, *rows, ""])))
-
-    return load_rows
+    return row_loader(fleet, tmp_path, "signals")
 
 
 def versions(engine):

@@ -16,7 +16,6 @@ from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
 from pipelines.schema import runs
-from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import canary, promotion
 from tests.make import make_artefact
@@ -31,11 +30,6 @@ REST = {"wape": 5.0, "bias": 0.1, "mase": 0.6, "coverage80": 0.8, "days": 100}
 SCORES = {
     "models": {"gru": {"mape": 6.0, **REST}, "seasonal_naive": {"mape": 9.0, **REST}}
 }
-
-
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(home=tmp_path)
 
 
 @pytest.fixture
