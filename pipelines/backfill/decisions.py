@@ -174,7 +174,7 @@ class _Decider:
         if decision := pruned and self._left_of_pruned(origin, pruned):
             return decision
         if model is None:
-            return self._decide_without_model(origin, _pruned_on(pruned))
+            return self._decide_without_model(origin, self._passed_over(origin))
         version = str(model["version"])
         stored = self.stored.get((origin, version))
         if stored and stored.is_live:
@@ -190,7 +190,7 @@ class _Decider:
             origin_on=origin,
             is_due=True,
             reason_code=code,
-            reason=f"{reason}: {model_reason}{_pruned_on(pruned)}",
+            reason=f"{reason}: {model_reason}{self._passed_over(origin)}",
             model_version=version,
             rows=self.n_depots * self.horizon,
             replaced_rows=stored.rows if stored else 0,
@@ -220,7 +220,7 @@ class _Decider:
         if stored.is_live:
             return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
         if stored.is_complete and not self.request.again:
-            reason = f"already there{_pruned_on(pruned)}"
+            reason = f"already there{self._passed_over(origin)}"
             return Decision(origin, False, "model_pruned", reason, version)
         return None
 
@@ -244,22 +244,22 @@ class _Decider:
             return "data_changed", "data that this origin knows has arrived since"
         return "unchanged", "already there, with the same model and data"
 
-    def _decide_without_model(self, origin: date, pruned_on: str) -> Decision:
+    def _decide_without_model(self, origin: date, passed_over: str) -> Decision:
         """Decides whether an origin without a model can get one."""
         n_days = max((origin - self.first_day_on).days + 1, 0)
         min_days = min_training_days(self.horizon)
         if n_days < min_days:
             reason = (
                 f"{NO_MODEL}, and only {n_days} days of data up to {origin}: training "
-                f"needs {min_days}{pruned_on}"
+                f"needs {min_days}{passed_over}"
             )
             return Decision(origin, False, "too_little_history", reason)
         if self.request.train:
             rows = self.n_depots * self.horizon
-            reason = f"by the model that --train trains first{pruned_on}"
+            reason = f"by the model that --train trains first{passed_over}"
             return Decision(origin, True, "model_to_train", reason, rows=rows)
         command = f"'harbor train --through {origin}'"
-        reason = f"{NO_MODEL}. Train one with {command}, or add --train{pruned_on}"
+        reason = f"{NO_MODEL}. Train one with {command}, or add --train{passed_over}"
         return Decision(origin, False, "no_model", reason)
 
     def _model(self, origin: date) -> Model | None:
@@ -273,12 +273,21 @@ class _Decider:
         return newest_model if newest_model and newest_model["pruned_at"] else None
 
     def _eligible(self, origin: date) -> Iterator[Model]:
-        return (model for model in self.models if model["trained_through"] <= origin)
+        """Models trained on nothing after an origin that nobody has turned down."""
+        return (
+            model
+            for model in self.models
+            if model["trained_through"] <= origin and model["role"] != "rejected"
+        )
 
-
-def _pruned_on(model: Model | None) -> str:
-    """Completes a reason where a newer model was passed over because it is pruned."""
-    if model is None or model["pruned_at"] is None:
-        return ""
-    pruned_on = model["pruned_at"].astimezone(UTC).date()
-    return f"; the artefact of {model['version']} was pruned on {pruned_on}"
+    def _passed_over(self, origin: date) -> str:
+        """Completes a reason where the newest model up to an origin is not usable."""
+        newest = next((m for m in self.models if m["trained_through"] <= origin), None)
+        if newest is None:
+            return ""
+        if newest["role"] == "rejected":
+            return f"; {newest['version']} was rejected"
+        if newest["pruned_at"] is None:
+            return ""
+        pruned_on = newest["pruned_at"].astimezone(UTC).date()
+        return f"; the artefact of {newest['version']} was pruned on {pruned_on}"

@@ -195,8 +195,8 @@ def model_for(connection: sa.Connection, origin: date) -> Model:
     if model is not None:
         return model
     raise NoModelError(
-        f"Every model whose artefact is kept has seen days after {origin}, so none may "
-        f"forecast from there. Train one with 'harbor train --through {origin}'."
+        f"Every model whose artefact is kept was rejected, or has seen days after {origin}, "
+        f"so none may forecast from there. Train one with 'harbor train --through {origin}'."
     )
 
 

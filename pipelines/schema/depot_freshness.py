@@ -10,6 +10,15 @@ WAITED_FOR_DAYS = 14
 
 LAST_DAY = WAITED_FOR_DAYS - 1
 
+# The time of the last count, if any depot's day was counted; else now: no count has come.
+WAITED_UNTIL = """
+    case when day_on <= (select max(service_on) from demand_versions
+                         where superseded_at is null and orders is not null)
+         then coalesce((select max(started_at) from runs
+                        where state = 'done' and jsonb_exists(metrics, 'new')),
+                       clock_timestamp())
+         else clock_timestamp() end
+"""
 DEPOT_FRESHNESS = f"""
     select d.depot_id, d.city, seen.last_on, due.due_on, due.missing,
            coalesce(seen.last_on < due.due_on
@@ -30,15 +39,16 @@ DEPOT_FRESHNESS = f"""
         from (select cast(:as_of as date) - n as day_on
               from generate_series(0, {LAST_DAY}) as n) recent
         where (seen.last_on is not null or d.opened_on is not null)
-          and day_on < (clock_timestamp() at time zone d.timezone)::date
+          and day_on < (({WAITED_UNTIL}) at time zone d.timezone)::date
           and not {is_closed("day_on")}
     ) due on true
 """
 """One row for each depot as of the day `:as_of`; the statement names `closures`.
 
 - `last_on`: its newest day with a count; null where there is none.
-- `due_on`: the newest day on which it was open and that is over there; null where it was
-  not open for a fortnight, or has not started: no count, and no opening day.
+- `due_on`: the newest day on which it was open and that is over there, and was when demand
+  was last counted if another depot's count of it has come; null where it was not open for
+  a fortnight, or has not started: no count, and no opening day.
 - `missing`: open days after `last_on`; 0 where there is no count.
 - `is_late`: its `due_on` has no count yet, and it had one in the fortnight before.
 - `is_silent`: it was open, and has had no count for longer, or none since its opening day.

@@ -98,8 +98,8 @@ def rollback_target(connection: sa.Connection) -> Model | None:
 
 
 def newest_trained_through(connection: sa.Connection, origin: date) -> Model | None:
-    """The newest unpruned model that was trained on nothing after an origin."""
-    is_eligible = models.c.trained_through <= origin
+    """The newest unpruned model trained on nothing after an origin, and not rejected."""
+    is_eligible = (models.c.trained_through <= origin) & (models.c.role != "rejected")
     return _newest(connection, is_eligible & models.c.pruned_at.is_(None))
 
 

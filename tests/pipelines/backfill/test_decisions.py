@@ -19,6 +19,7 @@ from pipelines.schema import (
     forecasts,
     signal_versions,
 )
+from pipelines.store import models as store_models
 from tests.make import make_panel
 from tests.pipelines.backfill.conftest import (
     LAST,
@@ -96,6 +97,22 @@ def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
     origins = decided(fleet, settings)
     assert due(origins) == [(days_before(n), False, None) for n in (6, 5, 4)]
     assert f"{new} was pruned on" in origins[1].reason
+
+
+def test_an_origin_whose_model_was_rejected_falls_back_and_says_so(
+    fleet, settings, add_model
+):
+    rejected = add_model(days_before(5), role="rejected")
+    assert f"; {rejected} was rejected" in decided(fleet, settings)[1].reason
+    old = add_model(days_before(30))
+    origins = decided(fleet, settings)
+    assert due(origins) == [(days_before(n), True, old) for n in (6, 5, 4)]
+    assert [each.reason.endswith(f"; {rejected} was rejected") for each in origins] == [
+        False, True, True,
+    ]  # fmt: skip
+    with fleet.connect() as connection:
+        newest = store_models.newest_trained_through(connection, days_before(4))
+    assert newest["version"] == old
 
 
 @pytest.mark.parametrize(

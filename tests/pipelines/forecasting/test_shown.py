@@ -148,9 +148,10 @@ def test_a_model_that_was_never_champion_makes_no_forecast_that_is_shown(
     assert withdrawn.forecast() == (withdrawn.versions["former"], None)
     # It replaces the forecast that was made from the withdrawn rows.
     assert withdrawn.shown() == (days_before(1), withdrawn.versions["former"])
-    # A hindcast, which is not shown, may be made with it.
+    # A hindcast, which is not shown, may be made with it if it was not turned down.
     withdrawn.load(LAST)
-    assert withdrawn.forecast(days_before(1))[0] == withdrawn.versions["never"]
+    made_by = withdrawn.versions["former" if role == "rejected" else "never"]
+    assert withdrawn.forecast(days_before(1))[0] == made_by
     assert withdrawn.shown() == (days_before(1), withdrawn.versions["former"])
 
 

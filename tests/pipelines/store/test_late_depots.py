@@ -1,11 +1,12 @@
 """Whose counts have come: one definition, by the depot's open days."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
-from pipelines.schema import demand_versions
+from pipelines.schema import demand_versions, runs
 from pipelines.store import late_depots
 from tests.pipelines.make import add_depot
 
@@ -80,3 +81,25 @@ def test_a_day_that_is_not_over_at_a_depot_is_not_missing_there(connection):
     )
     count_through(connection, "A", today - A_DAY)
     assert late_depots.missing_days(connection, today) == {}
+
+
+@pytest.mark.parametrize(("counted", "missing"), [("before", {}), ("after", {"N": 1})])
+def test_a_day_not_over_at_the_last_count_is_not_missing_before_the_next(
+    connection, counted, missing
+):
+    # 05:00 UTC is New York's midnight; the file was loaded and counted at 04:00.
+    add_depot(connection, "A")
+    add_depot(connection, "N", timezone="America/New_York")
+    count_through(connection, "A", SUNDAY)
+    count_through(connection, "N", SUNDAY - A_DAY)
+    midnight = datetime.combine(SUNDAY + A_DAY, time(), ZoneInfo("America/New_York"))
+    an_hour = timedelta(hours=1 if counted == "after" else -1)
+    connection.execute(
+        sa.insert(runs).values(
+            step="demand", state="done", metrics={"new": 1, "corrected": 0},
+            started_at=midnight + an_hour, host="h", pid=1,
+        )
+    )  # fmt: skip
+    assert late_depots.missing_days(connection, SUNDAY) == missing
+    # Nobody's count of the next day has come: by the clock it should have.
+    assert set(late_depots.missing_days(connection, SUNDAY + A_DAY)) == {"A", "N"}

@@ -197,8 +197,8 @@ def test_a_model_that_was_pruned_meanwhile_is_not_promoted(clean_engine, setting
 
 
 def test_a_past_origin_gets_the_newest_kept_model(clean_engine, settings, add):
-    add("kept", "rejected", days_ago=YOUNG)
-    add("pruned", "rejected")
+    add("kept", "evaluation", days_ago=YOUNG)
+    add("pruned", "evaluation")
     prune_artefacts(clean_engine, settings)
     with clean_engine.begin() as connection:
         connection.execute(
