@@ -8,7 +8,7 @@ businesses are closed) and to holidays as such. Each step is shrunk towards the 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from forecaster.data.effect_columns import (
     EffectColumns,
     effect_columns,
 )
+from forecaster.data.own_columns import OwnColumns
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.ridge import Coefficients, Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
@@ -188,6 +189,9 @@ class _CalendarRegression:
         excluded_dt[own.depot_r, own.step_r] = True
         residual_dt, known_dt = _deviations_from_neighbours(panel, excluded_dt)
         normal_dt = known_dt & ~excluded_dt
+        columns = _less_neighbours(
+            columns, panel.calendar.group_d, excluded_gt, normal_dt
+        )
         noise_d = _noise(residual_dt, normal_dt) * _autocorrelation_inflation(
             residual_dt, normal_dt
         )
@@ -212,7 +216,10 @@ class _CalendarRegression:
         some = np.linspace(0, self.panel.n_depots - 1, MAX_SAMPLED_DEPOTS).astype(int)
         of_depots = self._depot_rows(city_cf, every_t, np.unique(some))
         depot_f = estimate_prior_sds(
-            list(of_depots), DEPOT_SD_SHARE * fleet_f, family_f
+            list(of_depots),
+            DEPOT_SD_SHARE * fleet_f,
+            family_f,
+            own_most_f=prior_sd_f,
         )
         return _PriorSds(fleet_f, city_f, depot_f)
 
@@ -425,17 +432,54 @@ def _deviations_from_neighbours(
     # A depot with hardly a normal day has nothing better than the days it has.
     few_d = normal_dt.sum(axis=1) < 2 * MIN_NOISE_DAYS
     normal_dt[few_d] = observed_dt[few_d]
-    value_dt = np.where(normal_dt, log_dt, np.float32(np.nan))
-    shifted = np.full((2 * NEIGHBOUR_WEEKS, *log_dt.shape), np.nan, np.float32)
-    for weeks in range(1, NEIGHBOUR_WEEKS + 1):
-        days = 7 * weeks
-        shifted[2 * weeks - 2, :, days:] = value_dt[:, :-days]
-        shifted[2 * weeks - 1, :, :-days] = value_dt[:, days:]
-    normal_level_dt, has_neighbour_dt = median_of_known(shifted)
+    normal_level_dt, has_neighbour_dt = _neighbour_median(log_dt, normal_dt)
     residual_dt = log_dt - normal_level_dt
     known_dt = observed_dt & has_neighbour_dt
     clipped_dt = np.clip(residual_dt, -MAX_FITTED_RESIDUAL, MAX_FITTED_RESIDUAL)
     return np.where(known_dt, clipped_dt, 0.0), known_dt
+
+
+def _neighbour_median(
+    value_rt: Float32[np.ndarray, "row time"], normal_rt: Bool[np.ndarray, "row time"]
+) -> tuple[Float32[np.ndarray, "row time"], Bool[np.ndarray, "row time"]]:
+    """Median of the normal same weekdays before and after, 0 without any, and whether any is."""
+    value_rt = np.where(normal_rt, value_rt, np.float32(np.nan))
+    shifted = np.full((2 * NEIGHBOUR_WEEKS, *value_rt.shape), np.nan, np.float32)
+    for weeks in range(1, NEIGHBOUR_WEEKS + 1):
+        days = 7 * weeks
+        shifted[2 * weeks - 2, :, days:] = value_rt[:, :-days]
+        shifted[2 * weeks - 1, :, :-days] = value_rt[:, days:]
+    return median_of_known(shifted)
+
+
+def _less_neighbours(
+    columns: EffectColumns,
+    group_d: Int[np.ndarray, " depot"],
+    excluded_gt: Bool[np.ndarray, "calendar time"],
+    normal_dt: Bool[np.ndarray, "depot time"],
+) -> EffectColumns:
+    """Columns of frequent events less their own medians around, as the counts are.
+
+    Their days are part of the normal level, so what a count shows is the difference to the
+    neighbours' columns.
+    """
+    value_gtf, own = columns.value_gtf.copy(), columns.own
+    for column in np.flatnonzero(~columns.excluded_f):
+        here_r = own.column_r == column
+        days, own = own.rows(here_r), own.rows(~here_r)
+        depots = np.unique(days.depot_r)
+        value_dt = value_gtf[group_d[depots], :, column]
+        value_dt[np.searchsorted(depots, days.depot_r), days.step_r] = days.value_r
+        value_gtf[..., column] -= _neighbour_median(
+            value_gtf[..., column], ~excluded_gt
+        )[0]
+        value_dt -= _neighbour_median(value_dt, normal_dt[depots])[0]
+        row_r, step_r = np.nonzero(value_dt != value_gtf[group_d[depots], :, column])
+        column_r = np.full(len(row_r), column)
+        own = own.and_also(
+            OwnColumns(depots[row_r], step_r, column_r, value_dt[row_r, step_r])
+        )
+    return replace(columns, value_gtf=value_gtf, own=own)
 
 
 def _noise(

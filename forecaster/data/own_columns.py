@@ -32,6 +32,13 @@ class OwnColumns:
         """Returns the chosen rows."""
         return OwnColumns(**{name: each[chosen_r] for name, each in vars(self).items()})
 
+    def and_also(self, other: "OwnColumns") -> "OwnColumns":
+        """Returns the rows of both, depots in order."""
+        parts = zip(vars(self).values(), vars(other).values(), strict=True)
+        depot_r, *rest = map(np.concatenate, parts)
+        order = np.argsort(depot_r, kind="stable")
+        return OwnColumns(depot_r[order], *(each[order] for each in rest))
+
     def write(
         self,
         value_bsf: Float32[np.ndarray, "batch day feature"],

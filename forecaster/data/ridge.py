@@ -7,6 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 EM_STEPS = 4
+MIN_OWN_ROWS = 8
+"""Rows of one regression from which on a column has a standard deviation of its own."""
 PRIOR_COLUMNS = 0.5
 """Number of fitted columns that the given standard deviations weigh as much as."""
 
@@ -50,6 +52,7 @@ def estimate_prior_sds(
     regressions: Sequence[Rows],
     prior_f: Float[np.ndarray, " feature"],
     family_f: Int[np.ndarray, " feature"],
+    own_most_f: Float[np.ndarray, " feature"] | None = None,
 ) -> Float[np.ndarray, " feature"]:
     """Estimates the prior standard deviations of several regressions' coefficients by EM.
 
@@ -59,9 +62,17 @@ def estimate_prior_sds(
       prior_f: Standard deviations before any data, which are also the largest returned:
         one odd day must not vouch for all days of its family.
       family_f: Columns of one family share their standard deviation.
+      own_most_f: Where a regression has `MIN_OWN_ROWS` of a column, the column has a standard
+        deviation of its own, at most this; None: its family's, as the others.
     """
+    most_f = prior_f
+    n_rows_pf = np.stack([(rows.value_rf != 0).sum(axis=0) for rows in regressions])
+    has_data_pf = n_rows_pf > 0
+    if own_most_f is not None:
+        is_own_f = n_rows_pf.max(axis=0) >= MIN_OWN_ROWS
+        family_f = np.where(is_own_f, -1 - np.arange(len(family_f)), family_f)
+        most_f = np.where(is_own_f, own_most_f, most_f)
     prior_sd_f = prior_f
-    has_data_pf = np.stack([(rows.value_rf != 0).any(axis=0) for rows in regressions])
     for _ in range(EM_STEPS):
         fits = [fit_ridge(rows, prior_sd_f) for rows in regressions]
         square_pf = np.stack([fit.mean_f**2 + fit.variance_f for fit in fits])
@@ -72,5 +83,5 @@ def estimate_prior_sds(
             total = (square_pf[:, here_f] * used).sum()
             total += PRIOR_COLUMNS * prior_f[here_f][0] ** 2
             fitted = np.sqrt(total / (used.sum() + PRIOR_COLUMNS))
-            prior_sd_f[here_f] = np.minimum(fitted, prior_f[here_f])
+            prior_sd_f[here_f] = np.minimum(fitted, most_f[here_f])
     return prior_sd_f

@@ -15,6 +15,7 @@ CALENDAR_DAYS_AHEAD = 77
 EVENT_COLUMNS = [
     "kind", "starts_on", "ends_on", "city", "depot_id", "value", "known_from"
 ]  # fmt: skip
+SIGNAL_COLUMNS = ["signal", "depot_id", "city", "day_on", "value", "known_from"]
 MIN_BASE_DAYS = 90
 
 
@@ -22,12 +23,15 @@ def real_fleets(folder: Path) -> dict[str, Panel]:
     """Reads each sample data set that the folder has, by name.
 
     Args:
-      folder: Has `chicago_l`, `bayarea_bikeshare` and `nyc_fhv_bases`, or some of them.
+      folder: Has `chicago_l`, `bayarea_bikeshare`, `nyc_fhv_bases`, `nn5` and `bakery`, or
+        some of them.
     """
     readers = {
-        "chicago_l": _chicago,
+        "chicago_l": _daily_counts,
         "bayarea_bikeshare": _bay_area,
         "nyc_fhv_bases": _new_york,
+        "nn5": _daily_counts,
+        "bakery": _daily_counts,
     }
     return {
         name: read(folder / name)
@@ -84,13 +88,28 @@ def _public_holidays(depots: pd.DataFrame, first: date, last: date) -> pd.DataFr
     return pd.DataFrame(rows, columns=["country", "subdivision", "day_on", "name"])
 
 
-def _chicago(folder: Path) -> Panel:
+def _daily_counts(folder: Path) -> Panel:
+    """Daily counts, with the events and signals that the folder has."""
     depots = pd.read_csv(folder / "depots.csv", dtype=str, keep_default_na=False)
     demand = pd.read_parquet(folder / "daily.parquet").rename(
         columns={"date": "service_on"}
     )
-    events = pd.read_csv(folder / "events.csv").reindex(columns=EVENT_COLUMNS)
-    return panel_of_rows(depots, demand, events)
+    events, signals = folder / "events.csv", folder / "signals.csv.gz"
+    return panel_of_rows(
+        depots,
+        demand,
+        pd.read_csv(events).reindex(columns=EVENT_COLUMNS)
+        if events.exists()
+        else no_events(),
+        _signals(signals) if signals.exists() else None,
+    )
+
+
+def _signals(path: Path) -> pd.DataFrame:
+    """Signals that every origin knows, as the file says of none when it was known."""
+    rows = pd.read_csv(path).rename(columns={"date": "day_on"})
+    rows["day_on"] = pd.to_datetime(rows["day_on"])
+    return rows.reindex(columns=SIGNAL_COLUMNS)
 
 
 def _bay_area(folder: Path) -> Panel:

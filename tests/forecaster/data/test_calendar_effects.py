@@ -33,12 +33,15 @@ def fleet(
     n_depots=8,
     noise=0.05,
     promotion=0.0,
+    promoted_steps=None,
+    depot_id=None,
     days=DAYS,
     known_from=None,
 ):
     """Depots of two cities with a week; `effect_of` gives log effects of some days.
 
-    With `known_from` a game of the day after it is announced then.
+    Promotions are the city's, or of one depot. With `known_from` a game of the day after it
+    is announced then.
     """
     depot_ids = [f"D{row}" for row in range(n_depots)]
     cities = [CITIES[row % 2] for row in range(n_depots)]
@@ -52,7 +55,8 @@ def fleet(
     for day, effect in (effect_of or {}).items():
         if START <= day < START + timedelta(days=days):
             log_dt[:, (day - START).days] += effect
-    promoted = [START + timedelta(days=each) for each in range(20, days + AHEAD, 31)]
+    steps = promoted_steps or range(20, days + AHEAD, 31)
+    promoted = [START + timedelta(days=each) for each in steps]
     for day in promoted:
         if (day - START).days < days:
             log_dt[::2, (day - START).days] += promotion
@@ -64,8 +68,9 @@ def fleet(
         ],
         columns=["depot_id", "service_on", "orders"],
     )
+    city = "Ghent" if depot_id is None else None
     events = pd.DataFrame(
-        [("promotion", day, day, "Ghent", None, np.nan, pd.NaT) for day in promoted]
+        [("promotion", day, day, city, depot_id, np.nan, pd.NaT) for day in promoted]
         + ([] if known_from is None else [_game(known_from)]),
         columns=[
             "kind", "starts_on", "ends_on", "city", "depot_id", "value", "known_from"
@@ -101,6 +106,38 @@ def test_an_events_effect_is_found_where_it_was_and_nowhere_else(rng):
     np.testing.assert_allclose(promoted[~ghent], 0.0, atol=1e-6)
     usual = of_day(panel, effect_dt, START + timedelta(days=21))
     np.testing.assert_allclose(usual, 0.0, atol=1e-6)
+
+
+def test_an_event_on_every_other_week_is_estimated_whole(rng):
+    steps = [step for step in range(DAYS + AHEAD) if step // 7 % 2]
+    panel = fleet(rng, promotion=0.4, promoted_steps=steps)
+    effect_dt = fit_calendar_effects(panel).of(panel)
+    ghent = np.array(panel.cities) == "Ghent"
+    assert np.median(effect_dt[ghent][:, steps]) == pytest.approx(0.4, abs=0.06)
+    usual = [step for step in range(DAYS) if step not in steps]
+    # But for the days around the four holidays.
+    assert np.median(np.abs(effect_dt[:, usual])) < 1e-6
+
+
+def test_an_event_of_a_single_depot_on_every_other_week_is_estimated_whole(rng):
+    steps = [step for step in range(DAYS + AHEAD) if step // 7 % 2]
+    panel = fleet(rng, promotion=0.4, promoted_steps=steps, depot_id="D0", n_depots=2)
+    effect_dt = fit_calendar_effects(panel).of(panel)
+    assert np.median(effect_dt[0, steps]) == pytest.approx(0.4, abs=0.06)
+    assert np.median(np.abs(effect_dt[1, steps])) < 1e-6
+
+
+def test_the_one_depot_beside_the_stadium_keeps_its_match_days(rng):
+    panel = fleet(
+        rng, n_depots=40, noise=0.2, promoted_steps=range(20, 440, 13), days=400
+    )
+    demand_dt = panel.demand_dt.copy()
+    active_t = panel.calendar.of_kind("promotion")[panel.calendar.group_d[0], :400]
+    demand_dt[0, active_t] *= 2
+    effects = fit_calendar_effects(_with_demand(panel, demand_dt))
+    at = effect_columns(panel, effects.kinds).names.index("promotion")
+    assert effects.depot_df[0, at] == pytest.approx(np.log(2), abs=0.15)
+    assert np.abs(effects.depot_df[1:, at]).max() < 0.15
 
 
 def test_a_first_christmas_is_told_by_thanksgiving(rng):
