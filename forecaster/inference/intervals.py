@@ -33,6 +33,9 @@ YEAR_DAYS = 364
 MIN_RELATIVE_DIFFICULTY = 0.5
 MATURE_DAYS = 56
 """Days of history after which a depot has a spread of its own."""
+MAX_WIDTH = 3.0
+"""Log counts from the median to a bound at most, a factor of 20: a depot that reopens after days
+of unannounced zeros has a spread that says nothing of the days ahead."""
 MIN_WIDENING = 1.05
 """Minimum factor on the width per missing day, used where the table is flat."""
 
@@ -176,7 +179,10 @@ def bounds(
     factor_of = dict(zip(table.depot_ids, table.depot_d, strict=True))
     factor_d = np.array([factor_of.get(depot, 1.0) for depot in depot_ids], np.float32)
     width_dh = factor_d[:, None] * spread_dh * table.weekday_w[weekday_h]
-    return median_dh + low_dh * width_dh, median_dh + high_dh * width_dh
+    return (
+        median_dh + np.maximum(low_dh * width_dh, -MAX_WIDTH),
+        median_dh + np.minimum(high_dh * width_dh, MAX_WIDTH),
+    )
 
 
 def _stale_factors(

@@ -1,8 +1,8 @@
 """Turns the network's raw forecast into the median forecast, tuned on held-out days.
 
 The median is the baseline forecast plus a share of the network's correction: the one with the
-lowest MAPE and WAPE on the holdout, regularised towards a prior share, because one month of a
-short history is little evidence. A depot whose errors the network made larger keeps the
+lowest MAPE and WAPE on the holdout, held close to a prior share by the length of history, because
+one month is little evidence. A depot whose errors the network made larger keeps the
 baseline forecast (the fallback).
 """
 
@@ -16,14 +16,14 @@ from jaxtyping import Bool, Float
 from forecaster import metrics
 
 SHARE_GRID = tuple(round(0.1 * number, 1) for number in range(11))
-SHORT_HISTORY_SHARE, SHORT_HISTORY_DAYS, LONG_HISTORY_DAYS = 0.3, 730, 1460
-"""Prior share: the best on average over fleets of less than two years of history; 1 from four
-years, interpolated from two."""
+PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.2, 0.8)
+"""Prior share by the length of history, interpolated: the best of each length on real fleets,
+see LAB.md. With less than a year the network cannot tell a season from a trend."""
 MIN_NETWORK_DAYS = 28
 """Days that a network must have been trained on for its correction to be used."""
-PRIOR_PENALTY, PRIOR_PENALTY_HALVING_DAYS = 0.4, 600
-"""Weight of the quadratic penalty (share - prior share)²: 0.4 without history, half that at
-600 days, a third at 1,200."""
+PRIOR_PENALTY = 1.6
+"""Weight of the quadratic penalty (share - prior share)². The held-out month overrules the prior
+only where the network is far better or worse: the next month differs from it."""
 MIN_ERROR = 1e-6
 FALLBACK_MARGIN = 1.1
 """Ratio of the errors with and without the network above which a depot falls back."""
@@ -123,16 +123,10 @@ def _network_share(
     holdout: HoldoutForecasts, depot_ids: Sequence[str], history_days: int
 ) -> float:
     """Share on the grid that minimises log(MAPE · WAPE) plus the penalty."""
-    penalty = PRIOR_PENALTY / (1 + history_days / PRIOR_PENALTY_HALVING_DAYS)
-    maturity = np.clip(
-        (history_days - SHORT_HISTORY_DAYS) / (LONG_HISTORY_DAYS - SHORT_HISTORY_DAYS),
-        0.0,
-        1.0,
-    )
-    prior_share = SHORT_HISTORY_SHARE + (1 - SHORT_HISTORY_SHARE) * maturity
+    prior_share = np.interp(history_days, PRIOR_HISTORY_DAYS, PRIOR_SHARES)
     costs = [
         _relative_error(holdout, holdout.medians(Postprocessing(share), depot_ids))
-        + penalty * (share - prior_share) ** 2
+        + PRIOR_PENALTY * (share - prior_share) ** 2
         for share in SHARE_GRID
     ]
     # Without a day that counts, the costs are NaN.

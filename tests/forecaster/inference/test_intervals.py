@@ -102,3 +102,18 @@ def test_days_without_a_miss_at_most_double_the_intervals(now, usual):
 def test_no_known_days_leave_the_intervals_alone():
     nothing = np.zeros((3, 400), bool)
     assert intervals.relative_difficulty(np.ones((3, 400)), nothing, 28) == 1.0
+
+
+def test_no_bound_is_further_than_twenty_times_the_median():
+    table = intervals.uniform_table(np.array([-1.8]), np.array([1.6]))
+    # The second depot reopened after unannounced zeros.
+    median_dh, spread_dh = np.full((2, 1), np.log(4000)), np.array([[0.2], [4.0]])
+    low_dh, high_dh = intervals.bounds(
+        table, median_dh, spread_dh, np.array([0]), ("A", "B")
+    )
+    np.testing.assert_allclose(
+        np.exp(high_dh - median_dh)[:, 0], [np.exp(0.32), 20.09], rtol=1e-3
+    )
+    np.testing.assert_allclose(
+        np.exp(median_dh - low_dh)[:, 0], [np.exp(0.36), 20.09], rtol=1e-3
+    )
