@@ -118,7 +118,7 @@ class TrainConfig(Config):
       huber_delta: Log counts; below it the loss is squared, above it absolute. Small
         values act like the median, which percentage errors reward.
       average_decay: Weights are averaged over the steps with this decay.
-      validation_days: Number of final days held out for early stopping and calibration.
+      validation_days: Number of final days held out for calibration and judging.
       seed: Seed of weights, dropout and the order of windows.
       bfloat16: Whether a training step multiplies in bfloat16. Weights and sums stay
         float32, and so do validation and serving.

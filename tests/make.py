@@ -126,7 +126,6 @@ def make_artefact(
         epochs=1,
         versions={"numpy": "any"},
         parity_error=0.0,
-        validation_mape=0.1,
     )
 
 

@@ -9,6 +9,8 @@ from jaxtyping import Float32, Int, Int32
 from forecaster.config import TaskConfig
 from forecaster.data.features import Features
 
+NEWEST_SHARE = 0.5
+"""Share of a depot's newest windows that end with its last day."""
 ROUNDED_WINDOWS = 8
 """The windows of one step are a multiple of this."""
 
@@ -25,7 +27,7 @@ class BatchRows(NamedTuple):
 def epoch_rows(
     features: Features, task: TaskConfig, batch_size: int, seed: int, epoch: int
 ) -> Iterator[BatchRows]:
-    """Yields one pass over every depot's history, in windows at random offsets.
+    """Yields about one pass over every depot's history, in windows at random days.
 
     The number of a depot's windows is proportional to its days since the first observed.
 
@@ -40,13 +42,6 @@ def epoch_rows(
     depot_r, last_r = _windows(features, task, rng)
     order_r = rng.permutation(len(depot_r))
     yield from _in_batches(depot_r[order_r], last_r[order_r], batch_size)
-
-
-def last_rows(features: Features, batch_size: int) -> Iterator[BatchRows]:
-    """Yields the newest window of every depot, once."""
-    n_depots = len(features.group_d)
-    last_d = np.full(n_depots, features.n_steps - 1)
-    yield from _in_batches(np.arange(n_depots), last_d, batch_size)
 
 
 def _in_batches(
@@ -89,22 +84,30 @@ def steps_per_epoch(features: Features, task: TaskConfig, batch_size: int) -> in
 def _windows_of_depots(
     features: Features, task: TaskConfig
 ) -> Int[np.ndarray, " depot"]:
-    days_d = (features.age_dt[:, : features.n_steps] > 0).sum(axis=1)
-    return -(-days_d // task.context)
+    days_d = _days(features)
+    return np.where(days_d > 0, np.maximum(days_d // task.context, 1), 0)
+
+
+def _days(features: Features) -> Int[np.ndarray, " depot"]:
+    """Days of each depot from its first observed one on."""
+    return np.asarray((features.age_dt[:, : features.n_steps] > 0).sum(axis=1))
 
 
 def _windows(
     features: Features, task: TaskConfig, rng: np.random.Generator
 ) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
-    """Consecutive windows from the last day back, shifted by a random offset per depot."""
+    """Windows within each depot's history, as evenly spread as chance allows.
+
+    A window that began before the first day would be trained on nothing.
+    """
     count_d = _windows_of_depots(features, task)
     depot_r = np.repeat(np.arange(len(count_d)), count_d)
-    shift_d = rng.integers(0, task.context, len(count_d))
-    starts_r = np.concatenate(
+    number_r = np.concatenate(
         [np.zeros(0, int), *(np.arange(count) for count in count_d)]
     )
-    last_r = features.n_steps - 1 - starts_r * task.context - shift_d[depot_r]
-    # The newest days count as often as the others: one window a depot ends there.
-    newest_r = (starts_r == 0) & (shift_d[depot_r] > task.context // 2)
-    last_r = np.where(newest_r, features.n_steps - 1, last_r)
-    return depot_r, np.maximum(last_r, 0).astype(int)
+    latest_d = np.maximum(_days(features) - task.context, 0)
+    part_r = (number_r + rng.random(len(depot_r))) / count_d[depot_r]
+    ago_r = (part_r * (latest_d[depot_r] + 1)).astype(int)
+    # The newest days would be in hardly any window.
+    ago_r[(number_r == 0) & (rng.random(len(depot_r)) < NEWEST_SHARE)] = 0
+    return depot_r, features.n_steps - 1 - ago_r

@@ -45,7 +45,6 @@ PLAIN = (
     "epochs",
     "versions",
     "parity_error",
-    "validation_mape",
     "backtest",
 )
 """Fields that the manifest stores unchanged; those of `NAMES` it stores as lists."""
@@ -74,7 +73,6 @@ class Artefact:
       epochs: Number of epochs trained.
       versions: Versions of the libraries used for training.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
-      validation_mape: Validation MAPE of the evaluation fit; a fraction.
       backtest: Holdout scores of the evaluation fit (`gru`) and of the naive forecasts, by model;
         in percent, as `Scores.in_percent` returns them.
     """
@@ -96,7 +94,6 @@ class Artefact:
     epochs: int
     versions: dict[str, str]
     parity_error: float
-    validation_mape: float
     backtest: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
     @property

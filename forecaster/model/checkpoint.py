@@ -9,23 +9,17 @@ import numpy as np
 import orbax.checkpoint as ocp
 
 from forecaster.model import multihost
-from forecaster.model.train_step import Params, TrainState
+from forecaster.model.train_step import TrainState
 
 PACKAGE = Path(__file__).parents[1]
 
 
 class Progress(NamedTuple):
-    """Everything needed to resume a training.
+    """Everything needed to resume a training."""
 
-    `best` holds the averaged weights of `best_epoch`, whose validation MAPE (a fraction)
-    was `best_mape`.
-    """
-
+    # Epochs done.
     epoch: int
-    best_epoch: int
-    best_mape: float
     state: TrainState
-    best: Params
 
 
 class Checkpoints:
@@ -53,11 +47,7 @@ class Checkpoints:
           start: Progress before the first epoch, of the same shapes.
         """
         stored = multihost.broadcast_from_first(self._newest(_on_host(start)))
-        return stored._replace(
-            epoch=int(stored.epoch),
-            best_epoch=int(stored.best_epoch),
-            best_mape=float(stored.best_mape),
-        )
+        return stored._replace(epoch=int(stored.epoch))
 
     def _newest(self, start: Progress) -> Progress:
         epoch = None if self._manager is None else self._manager.latest_step()

@@ -1,6 +1,5 @@
 """Masked losses of one window as (total, count), to be divided once over all devices."""
 
-import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
@@ -29,20 +28,3 @@ def huber(
     actual_ch = jnp.where(observed_ch > 0, actual_ch, 0.0)
     loss_ch = optax.huber_loss(forecast_ch, actual_ch, delta=delta) / delta
     return jnp.sum(loss_ch * observed_ch), jnp.sum(observed_ch)
-
-
-def percentage_error(
-    actual_ch: Float[Array, "context horizon"],
-    forecast_ch: Float[Array, "context horizon"],
-    observed_ch: Float[Array, "context horizon"],
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Absolute percentage error in orders of log counts, over observed days with any.
-
-    Returns:
-      Sum of |forecast - actual| / actual as fractions, and the number of days.
-    """
-    valid_ch = jnp.where(actual_ch > 0.5, observed_ch, 0.0)
-    actual_ch = jnp.where(valid_ch > 0, jnp.expm1(actual_ch), 1.0)
-    forecast_ch = jax.nn.relu(jnp.expm1(forecast_ch))
-    error_ch = jnp.abs(forecast_ch - actual_ch) / actual_ch
-    return jnp.sum(error_ch * valid_ch), jnp.sum(valid_ch)

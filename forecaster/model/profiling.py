@@ -22,7 +22,7 @@ def traced_epochs(folder: Path) -> Iterator[Callable[[Report], Report]]:
     running = False
 
     def wrap(report: Report) -> Report:
-        def traced_report(epoch: int, epochs: int, best: float) -> None:
+        def traced_report(epoch: int, epochs: int) -> None:
             nonlocal running
             if not reported_epochs:
                 jax.profiler.start_trace(folder)
@@ -31,7 +31,7 @@ def traced_epochs(folder: Path) -> Iterator[Callable[[Report], Report]]:
                 jax.profiler.stop_trace()
                 running = False
             reported_epochs.append(epoch)
-            report(epoch, epochs, best)
+            report(epoch, epochs)
 
         return traced_report
 

@@ -78,11 +78,6 @@ class StepConfig:
         adamw = optax.adamw(1.0, weight_decay=self.config.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
-    def forecast(self, params: Params, windows: Windows, origins: slice) -> Array:
-        """Log counts of one window, [O, H], in float32 as when serving."""
-        with jax.default_matmul_precision(FLOAT32):
-            return jnp.asarray(self.module.apply({"params": params}, windows, origins))
-
     def train_forecast(
         self, params: Params, windows: Windows, origins: slice, key: Array
     ) -> Array:
@@ -174,41 +169,12 @@ def train_step(
     )
 
 
-def evaluate_step(
-    step_config: StepConfig, origins: int, params: Params, batch: Batch
-) -> MetricSums:
-    """Absolute percentage error from the last `origins` origins of each window."""
-    last = slice(-origins, None)
-
-    def window_error(windows: Windows) -> tuple[Array, Array]:
-        def of_member(member: Params) -> Array:
-            return step_config.forecast(member, windows, last)
-
-        forecast_oh = jnp.mean(jax.lax.map(of_member, params), axis=0)
-        actual_oh, observed_oh = _actuals(step_config, windows, last)
-        return losses.percentage_error(actual_oh, forecast_oh, observed_oh)
-
-    total_b, count_b = jax.vmap(window_error)(batch.windows)
-    return MetricSums(
-        jax.lax.psum(jnp.sum(total_b * batch.weight_b), DEVICES),
-        jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES),
-    )
-
-
 def map_train_step(
     step_config: StepConfig, devices: Sequence[jax.Device]
 ) -> Callable[..., Any]:
     """Maps `train_step` over devices; the state passed in is donated to the next one."""
     step = functools.partial(train_step, step_config)
     return _over_devices(step, devices, (None, 0, None, None), donate=(0,))
-
-
-def map_evaluate_step(
-    step_config: StepConfig, origins: int, devices: Sequence[jax.Device]
-) -> Callable[..., Any]:
-    """Maps `evaluate_step` over devices."""
-    step = functools.partial(evaluate_step, step_config, origins)
-    return _over_devices(step, devices, (None, 0))
 
 
 def _over_devices(
@@ -244,12 +210,6 @@ def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
     mesh = Mesh(np.array(devices), (DEVICES,))
     # Copies, because the state is donated to the step.
     return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()), may_alias=False)
-
-
-@jax.jit
-def copy_tree(tree: Any) -> Any:
-    """Copies arrays that outlive the donated state they belong to."""
-    return jax.tree.map(jnp.copy, tree)
 
 
 def shard_batch(batch: Batch, n_devices: int) -> Batch:

@@ -1,9 +1,8 @@
 """Trains a model in two fits: one for evaluation, one for production.
 
-The evaluation fit ends before the validation days: they choose its best epoch, its
-postprocessing and its intervals, and its scores are the model's. The production fit
-continues from its weights on all data through the origin, for a quarter of the epochs and
-from a fifth of the learning rate.
+The evaluation fit ends before the validation days: they choose the postprocessing and the
+intervals, and its scores of them are the model's. The production fit continues from its weights
+on all data through the origin, for a quarter of the epochs and from a fifth of the learning rate.
 """
 
 import hashlib
@@ -53,7 +52,7 @@ MIN_ORIGINS = 7
 REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
 """Epochs and learning rate of the production fit, as a share of the evaluation fit's."""
 MIN_CONTEXT_MARGIN_DAYS = 14
-"""Days of the context, at least, before the first validation day."""
+"""Days of the context, at least, beyond the validation days."""
 PARITY_WINDOWS = 64
 """Windows on which NumPy and Flax are compared."""
 
@@ -117,7 +116,7 @@ def train_model(
     effects = fit_effects(training_panel, recipe.task.horizon)
     unidentified = n_unidentified_columns(training_panel.n_steps)
     first = _Fits(recipe, kinds, effects, unidentified, open_checkpoints, report)
-    evaluation_fit = first.fit("evaluation", training_panel, validation=panel)
+    evaluation_fit = first.fit("evaluation", training_panel)
     evaluation = first.export(evaluation_fit, training_panel)
     evaluation = calibrate_artefact(evaluation, panel)
     refit = replace(
@@ -137,7 +136,6 @@ def train_model(
         postprocessing=evaluation.postprocessing,
         intervals=evaluation.intervals,
         totals=evaluation.totals,
-        validation_mape=evaluation.validation_mape,
     )
     return TrainingResult(evaluation, production, evaluation_fit, production_fit)
 
@@ -208,19 +206,12 @@ class _Fits:
     open_checkpoints: OpenCheckpoints | None
     report: Callable[[str], Report]
 
-    def fit(
-        self,
-        name: str,
-        panel: Panel,
-        validation: Panel | None = None,
-        start: Params | None = None,
-    ) -> Fit:
-        """Fits on a panel; with `validation`, keeps the best epoch by its last days."""
-        held_out = None if validation is None else self._features(validation)
+    def fit(self, name: str, panel: Panel, start: Params | None = None) -> Fit:
+        """Fits on a panel."""
         configs = (self.recipe.task, self.recipe.model, self.recipe.train)
         effect_dtf = cross_fitted_effects(self.effects, panel, self.recipe.task.horizon)
         features, report = self._features(panel, effect_dtf), self.report(name)
-        fitted = partial(fit, features, *configs, held_out, report=report, start=start)
+        fitted = partial(fit, features, *configs, report=report, start=start)
         if self.open_checkpoints is None:
             return fitted()
         with self.open_checkpoints(name) as checkpoints:
@@ -252,7 +243,6 @@ class _Fits:
             epochs=fitted.epochs,
             versions=export.library_versions(),
             parity_error=math.nan,
-            validation_mape=round(fitted.validation_mape, 6),
         )
         windows = inputs.cut_windows(features, self.recipe.task, window_d, newest_d)
         # Nothing in the panel is announced after its newest origin.

@@ -286,12 +286,12 @@ class _Backfill:
         except Exception as error:  # noqa: BLE001 - recorded, and raised at the end
             self.failures.append(f"{subject} failed: {describe_error(error)}")
 
-    def _epoch_reporter(self, fit: str) -> Callable[[int, int, float], None]:
+    def _epoch_reporter(self, fit: str) -> Callable[[int, int], None]:
         """Reports a fit's epochs; waits for nightly runs and stops between them."""
         report = self.callbacks.on_fit(fit)
 
-        def on_epoch(epoch: int, epochs: int, best: float) -> None:
-            report(epoch, epochs, best)
+        def on_epoch(epoch: int, epochs: int) -> None:
+            report(epoch, epochs)
             self.wait_for_nightly()
             if self.callbacks.must_stop():
                 raise _StoppedError

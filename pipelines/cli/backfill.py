@@ -168,8 +168,8 @@ def _progress(must_stop: Callable[[], bool]) -> Iterator[ProgressCallbacks]:
         def on_progress(n_written: int, n_due: int) -> None:
             bar.update(task, completed=n_written, total=n_due, description=label)
 
-        def on_fit(fit: str) -> Callable[[int, int, float], None]:
-            def on_epoch(epoch: int, epochs: int, _: float) -> None:
+        def on_fit(fit: str) -> Callable[[int, int], None]:
+            def on_epoch(epoch: int, epochs: int) -> None:
                 bar.update(task, description=f"Training ({fit} {epoch}/{epochs})")
 
             return on_epoch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -174,25 +173,20 @@ def fit_progress() -> Iterator[FitReporter]:
 
     with progress("Preparing", None) as bar:
 
-        def start(fit: str) -> Callable[[int, int, float], None]:
+        def start(fit: str) -> Callable[[int, int], None]:
             bar.update(bar.task_ids[0], visible=False)
             task = bar.add_task(FITS[fit], total=None)
             logged = 0
 
-            def report(epoch: int, epochs: int, best: float) -> None:
+            def report(epoch: int, epochs: int) -> None:
                 nonlocal logged
-                # A fit without validation days, such as the production fit, has no best.
-                best_mape = {"best_mape": best} if math.isfinite(best) else {}
                 part = LINES_PER_FIT * epoch // epochs
                 if part > logged:
                     structlog.get_logger().info(
-                        "fit", fit=fit, epoch=epoch, most=epochs, **best_mape
+                        "fit", fit=fit, epoch=epoch, most=epochs
                     )
                 logged = part
-                label = (
-                    f"{FITS[fit]}, MAPE {100 * best:.2f} %" if best_mape else FITS[fit]
-                )
-                bar.update(task, completed=epoch, total=epochs, description=label)
+                bar.update(task, completed=epoch, total=epochs)
 
             return report
 

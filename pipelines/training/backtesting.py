@@ -26,7 +26,7 @@ def run_backtest(
     split: HoldoutSplit,
     recipe: "Recipe",
     against: tuple[str, ...],
-    report: Callable[[str], Callable[[int, int, float], None]],
+    report: Callable[[str], Callable[[int, int], None]],
     point: PointFor = DEFAULT_POINT,
 ) -> tuple[dict[str, Scores], float]:
     """Trains once on the data before the holdout, and forecasts from every origin in it.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-FitReporter = Callable[[str], Callable[[int, int, float], None]]
+FitReporter = Callable[[str], Callable[[int, int], None]]
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ import jax
 import numpy as np
 import pytest
 
-from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.data.inputs import Windows
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import calibration, infer, predict
-from forecaster.model import two_stage_fit
 from forecaster.model.model import DepotForecaster, init_params
-from forecaster.model.two_stage_fit import Recipe
 from tests.make import (
     START,
     make_artefact,
@@ -135,27 +133,6 @@ def test_an_event_announced_afterwards_is_hidden_on_its_own_day(params):
     np.testing.assert_allclose(
         late[: TASK.context - 8], never[: TASK.context - 8], rtol=1e-5
     )
-
-
-class Stopped(BaseException):
-    """Ends a training that has been asked enough."""
-
-
-def test_early_stopping_uses_the_calendar_as_known(monkeypatch):
-    given = []
-
-    def stop(features, task, model, config, validation, **_):
-        given.append(validation)
-        raise Stopped
-
-    monkeypatch.setattr(two_stage_fit, "fit", stop)
-    recipe = Recipe(TASK, MODEL, TrainConfig(epochs=1, validation_days=28))
-    with pytest.raises(Stopped):
-        two_stage_fit.train_model(LATE, recipe)
-    (validation,) = given
-    step, game = (GAME - validation.start_on).days, validation.names.index("game")
-    assert validation.calendar_gtf[0, step, game] == 1
-    assert validation.lead_gtf[0, step, 1 + game] == 1
 
 
 def test_calibration_forecasts_with_what_each_origin_knew():

@@ -1,4 +1,4 @@
-"""An epoch passes over every depot's days once, and is a function of seed and epoch."""
+"""An epoch passes about once over every depot's days, and is a function of seed and epoch."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def rows_of(features, seed=0, epoch=0, batch=8):
     return list(sampling.epoch_rows(features, TASK, batch, seed, epoch))
 
 
-def test_each_depot_gets_as_many_windows_as_its_days_need():
+def test_each_depot_gets_as_many_windows_as_its_days_hold():
     panel = make_panel(n_depots=3, n_days=120)
     demand = panel.demand_dt.copy()
     demand[1, :100] = np.nan
@@ -26,7 +26,7 @@ def test_each_depot_gets_as_many_windows_as_its_days_need():
     features = build_features(replace(panel, demand_dt=demand), (), 7)
     rows = rows_of(features)
     depots = np.concatenate([row.depot_b[row.weight_b > 0] for row in rows])
-    assert np.bincount(depots, minlength=3).tolist() == [5, 1, 0]
+    assert np.bincount(depots, minlength=3).tolist() == [4, 1, 0]
     assert len(rows) == sampling.steps_per_epoch(features, TASK, 8)
 
 
@@ -36,7 +36,7 @@ def test_a_short_batch_is_filled_up_without_weight():
     assert all(
         len(row.depot_b) == len(row.last_b) == len(row.weight_b) == 8 for row in rows
     )
-    assert sum(row.weight_b.sum() for row in rows) == 15
+    assert sum(row.weight_b.sum() for row in rows) == 12
 
 
 @given(
@@ -66,11 +66,30 @@ def test_seed_and_epoch_decide_everything():
         assert (first != other).any()
 
 
-def test_every_day_is_an_origin_sooner_or_later():
-    features = build_features(make_panel(n_depots=1, n_days=90), (), 7)
-    seen = np.zeros(90, bool)
-    for epoch in range(40):
+@given(n_days=st.integers(35, 200), first=st.integers(0, 100), epoch=st.integers(0, 99))
+def test_no_window_begins_before_the_history_that_it_is_of(n_days, first, epoch):
+    """A whole window of days is known, unless the depot is younger than that."""
+    first = min(first, n_days - 1)
+    panel = make_panel(n_depots=2, n_days=n_days)
+    demand = panel.demand_dt.copy()
+    demand[1, :first] = np.nan
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
+    for row in rows_of(features, epoch=epoch):
+        real = row.weight_b > 0
+        starts = row.last_b[real] - TASK.context + 1
+        begins = np.where(row.depot_b[real] == 1, first, 0)
+        ends_today = row.last_b[real] == n_days - 1
+        assert ((starts >= begins) | ends_today).all()
+
+
+def test_every_day_is_learnt_from_the_newest_ones_half_as_often():
+    """Without the windows that end with the last day these would hardly be."""
+    features = build_features(make_panel(n_depots=1, n_days=300), (), 7)
+    seen = np.zeros(300)
+    for epoch in range(400):
         for row in rows_of(features, epoch=epoch):
             for last in row.last_b[row.weight_b > 0]:
-                seen[max(0, last - TASK.context + 1) : last + 1] = True
-    assert seen.all()
+                seen[last - TASK.context + 1 : last + 1] += 1
+    assert (seen > 0).all()
+    later = seen[TASK.context :]
+    assert later.max() < 2.5 * later.min()

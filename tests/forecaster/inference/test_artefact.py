@@ -138,7 +138,7 @@ def test_a_changed_weight_fails_the_sha256(path):
         artefacts.load(path)
 
 
-@pytest.mark.parametrize("schema", [6, 99])
+@pytest.mark.parametrize("schema", [8, 99])
 def test_another_schema_has_its_own_message(path, schema):
     def change(arrays):
         manifest = json.loads(arrays[MANIFEST].tobytes())
@@ -148,7 +148,7 @@ def test_another_schema_has_its_own_message(path, schema):
 
     rewritten(path, change)
     with pytest.raises(
-        ArtefactError, match=rf"schema {schema}.*reads schema 8.*train again"
+        ArtefactError, match=rf"schema {schema}.*reads schema 9.*train again"
     ):
         artefacts.load(path)
 
@@ -169,9 +169,9 @@ def test_a_kept_artefact_keeps_its_forecast():
     (kept / "schema-N.json").write_text(json.dumps(quantiles))
     """
     kept = Path(__file__).parent / "kept"
-    artefact = artefacts.load(kept / "schema-8.npz")
+    artefact = artefacts.load(kept / "schema-9.npz")
     panel = make_panel(n_depots=3, n_days=100)
-    expected = json.loads((kept / "schema-8.json").read_text())
+    expected = json.loads((kept / "schema-9.json").read_text())
     result = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(result, name), values, rtol=1e-4)

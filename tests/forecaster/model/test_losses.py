@@ -48,16 +48,7 @@ def test_a_gap_changes_neither_loss_nor_gradient(rng):
         )
 
 
-def test_percentage_error_is_that_of_orders_not_of_logs():
-    actual = jnp.log1p(jnp.array([[100.0, 50.0, 0.0]]))
-    forecast = jnp.log1p(jnp.array([[110.0, 40.0, 9.0]]))
-    total, count = losses.percentage_error(actual, forecast, jnp.ones((1, 3)))
-    assert float(total) == pytest.approx(0.1 + 0.2, rel=1e-4)
-    assert float(count) == 2
-
-
 def test_losses_keep_strict_types():
     with jax.numpy_dtype_promotion("strict"):
         ones = jnp.ones((2, 3), jnp.float32)
         losses.huber(ones, ones, ones, 0.05)
-        losses.percentage_error(ones, ones, ones)

@@ -211,19 +211,10 @@ def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expect
     with capture_logs() as logs, fit_progress() as report:
         note = report("evaluation")
         for epoch in range(1, epochs + 1):
-            note(epoch, epochs, 0.1)
+            note(epoch, epochs)
     assert len(logs) == expected
     assert [logs[-1][name] for name in ("event", "epoch", "most")] == [
         "fit",
         epochs,
         epochs,
     ]
-
-
-def test_a_fit_without_a_best_says_nothing_of_it():
-    with capture_logs() as logs, fit_progress() as report:
-        note = report("production")
-        note(1, 2, float("inf"))
-        note(2, 2, 8.25)
-    assert ["best_mape" in line for line in logs] == [False, True]
-    assert logs[-1]["best_mape"] == 8.25
