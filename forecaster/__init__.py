@@ -21,7 +21,6 @@ Words
               next to; `has_baselines` of the scores means these
   correction  the network's addition to the baseline, log counts
   share       of the correction: the part of it that is added, 0 (baseline) to 1
-  fallback    a depot, or fleet, that keeps the baseline because the network was worse
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals

@@ -152,7 +152,6 @@ class LiveScores(TypedDict):
     bias: float | None
     coverage80: float | None
     days: int
-    is_fallback: bool
 
 
 class LiveAnswer(TypedDict):

@@ -5,7 +5,7 @@ applied to the published forecast, so that data corrected since is not mistaken 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -109,7 +109,7 @@ def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
 
     The point changes as the median does.
     """
-    model = _model_for_depot(scenario.depot, freshness)
+    model = load(freshness)
     tables = _inputs(model, scenario.depot, freshness)
     event = {
         "kind": scenario.kind,
@@ -146,7 +146,7 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
     """
     days = queries.depot_days(depot, freshness)
     published = _days_ahead(days)
-    model = _model_for_depot(depot, freshness)
+    model = load(freshness)
     tables = _inputs(model, depot, freshness)
     without_events = tables | {
         "events": _past_events(tables["events"], freshness.origin)
@@ -204,17 +204,6 @@ def load(freshness: Freshness) -> Artefact:
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _load(path: Path, sha256: str) -> Artefact:
     return artefact.load(path, sha256)
-
-
-def _model_for_depot(depot: str, freshness: Freshness) -> Artefact:
-    """The model, with the baseline fallback applied where the nightly run applied it."""
-    model = load(freshness)
-    if not queries.depot_status(depot, freshness).is_fallback:
-        return model
-    fallback = tuple(sorted({*model.postprocessing.fallback_depots, depot}))
-    return replace(
-        model, postprocessing=replace(model.postprocessing, fallback_depots=fallback)
-    )
 
 
 def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:

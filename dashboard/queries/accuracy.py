@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row
-from dashboard.queries.fragments import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
+from dashboard.queries.fragments import DEPOT_NAMES, SPECIAL_OF
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.published_scores import (
     MEASURES,
@@ -183,7 +183,7 @@ def _depot_accuracy(measures: str) -> str:
     order by sort_error desc, name, depot_id
     limit :row_limit
 )
-select *, {IS_FALLBACK.format(depot="worst.depot_id")} as is_fallback from worst
+select * from worst
 order by sort_error desc, name, depot_id
 """
 
@@ -203,8 +203,7 @@ def depot_accuracy(
 
     Returns:
       depot_id, name, city, mape, naive_mape, value_added (naive_mape - mape), bias,
-      coverage (fractions), counted (days, as `accuracy` counts them), n_depots (in all),
-      is_fallback (its newest forecast is the baseline): worst first.
+      coverage (fractions), counted (days, as `accuracy` counts them), n_depots (in all): worst first.
     """
     return read(
         DEPOT_ACCURACY_OF_HORIZON if scope.horizon else DEPOT_ACCURACY,

@@ -11,7 +11,6 @@ from dashboard.queries.database import read, read_row, select, snapshot
 from dashboard.queries.fragments import (
     CLOSURES,
     DAYS,
-    IS_FALLBACK,
     IS_FOR_DEPOT,
     PUBLISHED_BEFORE,
     SPECIAL_OF,
@@ -54,15 +53,12 @@ class DepotStatus:
       due_on: Newest day on which the depot was open; None if it was closed for the last
         two weeks.
       is_late: Whether `last_on` is None or before `due_on`.
-      is_fallback: Whether its forecast is the baseline, because the model's live
-        forecasts were worse than the seasonal naive's.
       previous: Its previous forecast; None where there is none.
     """
 
     last_on: date | None
     due_on: date | None
     is_late: bool
-    is_fallback: bool
     previous: PreviousForecast | None
 
 
@@ -91,7 +87,6 @@ PREVIOUS_FORECAST = f"""
 DEPOT_STATUS = f"""
 with closures as ({CLOSURES}), before as ({PREVIOUS_FORECAST})
 select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
-       {IS_FALLBACK.format(depot="d.depot_id")} as is_fallback,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
         where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.data_at)
@@ -108,7 +103,7 @@ where d.depot_id = :depot
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
-    """A depot's feed freshness, previous forecast and fallback state."""
+    """A depot's feed freshness and previous forecast."""
     row = read_row(
         DEPOT_STATUS,
         depot=depot,
@@ -123,9 +118,7 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
         previous = PreviousForecast(
             row["before_on"], row["before_model"], row["corrected"], events
         )
-    return DepotStatus(
-        row["last_on"], row["due_on"], row["is_late"], row["is_fallback"], previous
-    )
+    return DepotStatus(row["last_on"], row["due_on"], row["is_late"], previous)
 
 
 DEPOT_DAYS = f"""

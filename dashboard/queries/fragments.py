@@ -52,12 +52,6 @@ SPECIAL_OF = f"""
              order by h.name) as holidays
 """
 
-# Whether the forecast of a depot that is shown is the baseline, because the model's were
-# worse than the seasonal naive's; recorded by the run that made it.
-IS_FALLBACK = """exists (
-    select from runs r join shown_forecast using (run_id)
-    where r.metrics -> 'fallback_depot_ids' @> to_jsonb({depot}))"""
-
 # The forecast that was shown last of the newest origin before a day.
 PUBLISHED_BEFORE = """
     select origin_on, model_version, published_at, run_id from publications

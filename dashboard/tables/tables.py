@@ -26,7 +26,6 @@ HEADINGS = {
     "delivery_probability": "Chance of full delivery",
     "forecast_mape": "Forecast MAPE",
     "model_point": "Model",
-    "is_fallback": "Fallback",
     "last_on": "Data to",
     "level": "Usual day",
     "made_by": "Changed by",
@@ -184,9 +183,8 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.depot_accuracy`."""
     return display(
-        result.assign(is_fallback=result["is_fallback"].map({True: "on", False: ""})),
+        result,
         "name", "city", "value_added", "mape", "naive_mape", "bias", "coverage", "counted",
-        "is_fallback",
     )  # fmt: skip
 
 

@@ -95,7 +95,7 @@ if not scope.depot:
             f"The first {len(depots)} of "
             f"{formatting.count(depots['n_depots'].iloc[0], 'depot')}. Value added is the "
             "MAPE of same day last week minus the forecast's: below zero, the model does not "
-            "yet beat it. With Fallback on, the depot gets the baseline forecast until it does."
+            "yet beat it."
         )
         widgets.small_table(
             tables.depot_accuracy(depots),

@@ -37,12 +37,6 @@ with week:
         widgets.key_figures(summaries.depot_figures(days))
         st.html(html_grids.depot_days(ahead))
         plan_parts.depot_change_form(depot, freshness)
-        if status.is_fallback:
-            st.caption(
-                "Here the model has been less accurate than same day last week, so this is the "
-                "baseline forecast: recent level and weekday pattern, plus the usual effect of "
-                "holidays and events."
-            )
         changes = depot_notices.forecast_changes(days, status.previous, freshness)
         if changes:
             st.caption(formatting.escape_markdown(" ".join(changes)))

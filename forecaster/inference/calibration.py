@@ -30,8 +30,8 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
     origins = range(panel.step(evaluation_artefact.trained_through), panel.n_steps - 1)
     forecasts = _forecasts(evaluation_artefact, panel, origins)
     history_days = panel.step(evaluation_artefact.trained_through) + 1
-    postprocessing = fit_postprocessing(forecasts, panel.depot_ids, history_days)
-    median_odh = forecasts.medians(postprocessing, panel.depot_ids)
+    postprocessing = fit_postprocessing(forecasts, history_days)
+    median_odh = postprocessing.median(forecasts.baseline, forecasts.correction)
     actual_odh = np.log1p(np.where(forecasts.valid, forecasts.actual, 0.0))
     first_weekday_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
     weekday_oh = (first_weekday_o1 + np.arange(evaluation_artefact.horizon)) % 7

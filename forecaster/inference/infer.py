@@ -3,9 +3,10 @@
 Made of the network's raw log-count forecasts, which come from `predict`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +20,8 @@ from forecaster.inference.totals import QuantileForecasts, Total
 
 MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 """Basis of a forecast: the depot's own history, that of its peers (cold start), or closed."""
+
+NONE_MISSING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,10 @@ class Forecast:
     totals: tuple[Total, ...]
 
 
-@dataclass(frozen=True)
-class LiveConditions:
-    """State of the depots on the day of a live forecast, beside their demand.
-
-    Attributes:
-      fallback_depots: Depots that get the baseline forecast, in addition to the artefact's.
-      missing_days: Number of newest open days without demand, by depot.
-    """
-
-    fallback_depots: Collection[str] = ()
-    missing_days: Mapping[str, int] = field(default_factory=dict)
-
-
 def forecast(
     artefact: Artefact,
     panel: Panel,
-    live: LiveConditions = LiveConditions(),
+    missing_days: Mapping[str, int] = NONE_MISSING,
     point: PointFor = DEFAULT_POINT,
 ) -> Forecast:
     """Forecasts every depot from the panel's last day.
@@ -71,7 +61,8 @@ def forecast(
     Args:
       artefact: From `artefact.load`.
       panel: Demand up to the origin; its calendar reaches at least the horizon ahead.
-      live: Depots that fall back to the baseline, or whose intervals are wider.
+      missing_days: Number of newest open days without demand, by depot: the more, the wider
+        its intervals.
       point: What the point is made for.
 
     Raises:
@@ -79,7 +70,9 @@ def forecast(
         been observed.
       ArtefactError: the artefact was made for other inputs.
     """
-    return _postprocess(artefact, panel, predict.predict(artefact, panel), live, point)
+    return _postprocess(
+        artefact, panel, predict.predict(artefact, panel), missing_days, point
+    )
 
 
 def forecast_origins(
@@ -106,7 +99,7 @@ def forecast_origins(
       ArtefactError: the artefact was made for other inputs.
     """
     for raw in predict.predict_origins(artefact, panel, origins):
-        yield raw.origin_on, _postprocess(artefact, panel, raw, LiveConditions(), point)
+        yield raw.origin_on, _postprocess(artefact, panel, raw, NONE_MISSING, point)
 
 
 def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
@@ -118,11 +111,11 @@ def _postprocess(
     artefact: Artefact,
     panel: Panel,
     raw: RawForecast,
-    live: LiveConditions,
+    missing_days: Mapping[str, int],
     point: PointFor,
 ) -> Forecast:
     """Converts a raw forecast to orders with intervals and totals; 0 where closed."""
-    log_quantiles = _log_quantiles(artefact, panel, raw, live)
+    log_quantiles = _log_quantiles(artefact, panel, raw, missing_days)
     closed_dh = raw.closed_dh
     basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
     quantiles = QuantileForecasts(
@@ -148,15 +141,10 @@ def _point_shift(raw: RawForecast, point: PointFor) -> Float[np.ndarray, " depot
 
 
 def _log_quantiles(
-    artefact: Artefact, panel: Panel, raw: RawForecast, live: LiveConditions
+    artefact: Artefact, panel: Panel, raw: RawForecast, missing_days: Mapping[str, int]
 ) -> QuantileForecasts:
-    median_dh = artefact.postprocessing.medians(
-        panel.depot_ids,
-        raw.baseline_dh,
-        raw.correction_dh,
-        live.fallback_depots,
-    )
-    missing_d = np.array([live.missing_days.get(depot, 0) for depot in panel.depot_ids])
+    median_dh = artefact.postprocessing.median(raw.baseline_dh, raw.correction_dh)
+    missing_d = np.array([missing_days.get(depot, 0) for depot in panel.depot_ids])
     weekday_h = (raw.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
     low_dh, high_dh = intervals.bounds(
         artefact.intervals,

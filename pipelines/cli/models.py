@@ -101,8 +101,7 @@ def live(
 ) -> None:
     """Shows how accurate the live forecasts have been, compared with both naive forecasts.
 
-    Hindcasts do not count. A depot on which the seasonal naive was better is marked, and
-    gets the baseline forecast from the next night on.
+    Hindcasts do not count.
 
     Example: `harbor models live --by city`
     """
@@ -117,13 +116,6 @@ def live(
         scores = live_accuracy.scores_by(context.engine, by, days)
         with context.engine.connect() as connection:
             n_scored = len(accuracy.newest_days(connection, days))
-            worse = (
-                live_accuracy.depots_worse_than_naive(connection)
-                if by == "depot"
-                else ()
-            )
-    for row in scores:
-        row["is_fallback"] = row["segment"] in worse
     if as_json:
         show_json({"by": by, "days": days, "scores": scores})
         return
@@ -143,16 +135,12 @@ def live(
         "days": "days",
     }
     rows = [
-        (
-            str(row["segment"]),
-            *(row[name] for name in columns),
-            "baseline" * row["is_fallback"],
-        )
+        (str(row["segment"]), *(row[name] for name in columns))
         for row in (
             row | {"coverage80": coverage_percent(row["coverage80"])} for row in scores
         )
     ]
-    heading = (by, *columns.values(), "fallback")
+    heading = (by, *columns.values())
     title = f"Live forecasts of {n_scored} scored {'day' if n_scored == 1 else 'days'}"
     show_table(title, heading, rows)
 

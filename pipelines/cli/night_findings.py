@@ -101,12 +101,4 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
         f"MAPE {100 * accuracy.mape:.1f} % over four weeks of live forecasts, "
         f"{100 * accuracy.naive_mape:.1f} % of the seasonal naive"
     )
-    with engine.connect() as connection:
-        n_worse = len(live_accuracy.depots_worse_than_naive(connection))
-    if n_worse:
-        depots = "1 depot is" if n_worse == 1 else f"{n_worse} depots are"
-        message += (
-            f"; {depots} forecast worse than that and served by the baseline, see 'harbor "
-            "models live --by depot'"
-        )
     return [Finding("accuracy", True, message)]

@@ -13,11 +13,10 @@ from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast, LiveConditions
+from forecaster.inference.infer import Forecast
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting, feed_freshness
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
-from pipelines.forecasting import live_accuracy
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
@@ -74,7 +73,7 @@ def forecast_from(
         is_shown = origin >= last_day_on
         model = (models.servable if is_shown else model_for)(connection, origin)
         live = is_live(origin, last_day_on, now, zone)
-        conditions = _live_conditions(connection, origin) if live else LiveConditions()
+        missing = late_depots.missing_days(connection, origin) if live else {}
     if model is None:
         return _show_again(engine, origin, now, zone, run)
     loaded = load_recorded(artefacts, model)
@@ -83,7 +82,7 @@ def forecast_from(
         record_late_feeds(engine, origin, run)
     panel = _panel(engine, origin, zone, live, read_panels)
     with measure_inference(run):
-        result = infer.forecast(loaded, panel, conditions, point)
+        result = infer.forecast(loaded, panel, missing, point)
     version = str(model["version"])
     write(engine, panel, result, version, now, zone, run, is_shown=is_shown)
     if run is not None:
@@ -94,13 +93,6 @@ def forecast_from(
                 "not_started": len(not_started),
                 "not_started_ids": not_started,
             }
-    own = loaded.postprocessing.fallback_depots
-    fallbacks = sorted({*own, *conditions.fallback_depots})
-    if run is not None and fallbacks:
-        run.metrics |= {
-            "fallback_depots": len(fallbacks),
-            "fallback_depot_ids": fallbacks,
-        }
     return version
 
 
@@ -110,13 +102,6 @@ def record_late_feeds(engine: sa.Engine, origin: date, run: Run) -> None:
     run.metrics |= late.metrics()
     if late.is_late:
         log.warning("feed_late", reason=late.sentence())
-
-
-def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:
-    return LiveConditions(
-        fallback_depots=live_accuracy.depots_worse_than_naive(connection),
-        missing_days=late_depots.missing_days(connection, origin),
-    )
 
 
 def show_stored(

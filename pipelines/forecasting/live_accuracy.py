@@ -6,7 +6,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.inference.postprocessing import FALLBACK_MARGIN, MIN_FALLBACK_DAYS
 from pipelines.settings import Settings
 from pipelines.store import accuracy as store
 from pipelines.store.accuracy import SegmentScores
@@ -88,17 +87,6 @@ def scores_by(engine: sa.Engine, segment: str, days: int) -> list[dict[str, Any]
         }
         for score in scores
     ]
-
-
-def depots_worse_than_naive(connection: sa.Connection) -> list[str]:
-    """Depots whose live error over four weeks is larger than the seasonal naive's.
-
-    They get the baseline forecast, without the network's correction, while that is so; an
-    artefact also has fallback depots by its holdout.
-    """
-    return store.depots_worse_than_naive(
-        connection, LOOK_BACK_DAYS, MIN_FALLBACK_DAYS, FALLBACK_MARGIN
-    )
 
 
 def _percent(part: float, total: float) -> float | None:

@@ -43,7 +43,6 @@ HELP = {
     "last_nightly_on_time": "Whether it was there by its deadline.",
     "last_nightly_margin_seconds": "From it to its deadline; below 0 it was late.",
     "forecast_lag_seconds": "Whole days from the newest origin to the one that is due.",
-    "fallback_depots": "Depots to which the last forecast gave the baseline.",
     "accuracy_alarms": "Alarms of the last night about live accuracy.",
     "worse_than_naive_streak": "Newest days in a row worse than the seasonal naive.",
     "data_lag_seconds": "Whole days from any depot's newest day to the day that is due.",

@@ -21,7 +21,7 @@ REPORTED_METRICS = {
     "prune": ("dropped", "artefacts", "forecasts_deleted"),
     "accuracy": ("alarms",),
     "promote": ("canary_failed",),
-    "forecast": ("late_depots", "fallback_depots", "reason"),
+    "forecast": ("late_depots", "reason"),
 }
 """Metrics of steps that are copied to the nightly run, by step."""
 

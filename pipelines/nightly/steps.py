@@ -197,7 +197,7 @@ class Step:
 STEPS: dict[str, Step] = {
     "ingest": Step(ingest_inbox, "without what waits in the inbox"),
     "demand": Step(count_demand, "from the last counts"),
-    "score": Step(score, "with the fallback depots of the last scores"),
+    "score": Step(score, "without the scores of new days"),
     "prune": Step(prune, "with nothing deleted"),
     "accuracy": Step(monitor_accuracy, "without a check of its accuracy"),
     "train": Step(train, "by the champion"),

@@ -9,7 +9,6 @@ COLUMNS = {"origin", "state"}
 DETAILS = {
     "by_run",
     "settings_id",
-    "fallback_depot_ids",
     "not_started_ids",
     "cache_hits",
     "cache_misses",

@@ -44,14 +44,6 @@ SEGMENTS = {
     "model": BY_SEGMENT.format(totals=BY_CITY, segment="model_version"),
 }
 NEWEST_DAYS = BY_SEGMENT.format(totals=BY_CITY, segment="target_on")
-DEPOTS_WORSE_THAN_NAIVE = f"""
-{BY_DEPOT}
-select depot_id from published_scores
-where has_baselines
-group by depot_id
-having sum(n) >= :min_forecasts and sum(abs_error_sum) > :margin * sum(naive_abs_error_sum)
-order by depot_id
-"""
 # Only depot-days that the naive forecasts cover as well.
 FLEET_SCORES = f"""
 {BY_CITY}
@@ -141,22 +133,6 @@ def _segment_scores(
 ) -> list[SegmentScores[Any]]:
     rows = connection.execute(sa.text(statement), {"live": True, "days": days})
     return [SegmentScores(**row) for row in rows.mappings()]
-
-
-def depots_worse_than_naive(
-    connection: sa.Connection, days: int, min_forecasts: int, margin: float
-) -> list[str]:
-    """Depots whose summed errors over the newest days exceed `margin` times the seasonal naive's.
-
-    A depot with fewer than `min_forecasts` scored forecasts is not compared.
-    """
-    parameters = {
-        "live": True,
-        "days": days,
-        "min_forecasts": min_forecasts,
-        "margin": margin,
-    }
-    return list(connection.scalars(sa.text(DEPOTS_WORSE_THAN_NAIVE), parameters))
 
 
 def fleet_scores(connection: sa.Connection, days: int) -> list[FleetScores]:

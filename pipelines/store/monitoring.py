@@ -154,8 +154,6 @@ def run_samples(connection: sa.Connection) -> Iterator[Sample]:
     train, forecast = recorded.get("train", {}), recorded.get("forecast", {})
     values = {f"training_{name}": train.get(name) for name in TRAINING_METRICS}
     values |= {name: forecast.get(name) for name in FORECAST_METRICS}
-    if "forecast" in recorded:
-        values["fallback_depots"] = forecast.get("fallback_depots") or 0
     if (accuracy := recorded.get("accuracy")) is not None:
         values["worse_than_naive_streak"] = accuracy.get("worse_days")
         values["accuracy_alarms"] = len(accuracy.get("alarms") or ())

@@ -21,7 +21,6 @@ from forecaster.data.signal_effects import SIGNAL, SignalEffects
 from forecaster.errors import ArtefactError
 from forecaster.inference import artefact, infer, predict
 from pipelines import schema
-from tests.dashboard.queries.test_depot import gate
 from tests.dashboard.seed import (
     HORIZON,
     POINT,
@@ -163,26 +162,6 @@ def test_the_inputs_cover_the_models_receptive_field(
     [(_, first, through)] = reads
     days = (through - first).days + 1
     assert days >= predict.receptive_field_days(what_if.load(freshness))
-
-
-def test_a_depot_with_the_baseline_fallback_is_simulated_with_it(
-    dashboard, seeded, write
-):
-    gate(write, seeded, "LON-01")
-    [path] = dashboard.glob("*.npz")
-    model = artefact.load(path)
-    plain = replace(
-        model, postprocessing=replace(model.postprocessing, fallback_depots=("LON-01",))
-    )
-    day = ordinary_day(seeded)
-    scenario = ("LON-01", "promotion", day)
-    outcome = what_if.simulate(one_day(*scenario), queries.freshness())
-    share = share_of_change(dashboard, seeded, scenario, model=plain)
-    np.testing.assert_allclose(
-        outcome["scenario"], shown(seeded, "LON-01") * share, rtol=1e-5
-    )
-    own = share_of_change(dashboard, seeded, scenario)
-    assert not np.allclose(own, share)
 
 
 def fingerprints(engine):

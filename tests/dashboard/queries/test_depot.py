@@ -179,23 +179,6 @@ def test_the_first_forecast_has_no_previous_one(dashboard, clean_engine, yesterd
     assert queries.depot_days("LON-01", freshness)["point_before"].isna().all()
 
 
-def test_a_depot_on_the_baseline_fallback_is_marked(seeded, write):
-    gate(write, seeded, "LON-01")
-    freshness = queries.freshness()
-    assert queries.depot_status("LON-01", freshness).is_fallback
-    assert not queries.depot_status("LON-02", freshness).is_fallback
-    scored = queries.depot_accuracy(queries.ScoreFilter(True), True, freshness)
-    assert scored.loc[scored["is_fallback"], "depot_id"].tolist() == ["LON-01"]
-
-
-def gate(write, seeded, depot):
-    """As the night does it: the run that forecast says which depots are served by the baseline."""
-    metrics = {"fallback_depots": 1, "fallback_depot_ids": [depot]}
-    write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
-    newest = schema.publications.c.origin_on == seeded.through
-    write(sa.update(schema.publications).where(newest).values(run_id=1))
-
-
 def test_overrides_are_beside_the_forecast(freshness, seeded, write):
     row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "point": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}

@@ -84,7 +84,7 @@ def test_without_a_previous_forecast_there_is_no_change(days):
     ],
 )  # fmt: skip
 def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expected):
-    status = DepotStatus(last_on, due_on, is_late, is_fallback=False, previous=None)
+    status = DepotStatus(last_on, due_on, is_late, previous=None)
     warning = depot_notices.feed_warning(status)
     if expected is None:
         assert warning is None

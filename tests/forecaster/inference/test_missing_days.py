@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from forecaster.inference import infer
-from forecaster.inference.infer import LiveConditions
 from forecaster.inference.intervals import MIN_WIDENING, uniform_table
 from tests.make import make_artefact, make_panel
 
@@ -25,7 +24,7 @@ def test_a_late_depot_is_as_uncertain_as_from_an_earlier_day():
     reach_h = 0.1 * np.array([1, 2, 3, 4, 5, 6, 7], np.float32)
     made = replace(make_artefact(panel), intervals=uniform_table(-reach_h, 2 * reach_h))
     before = infer.forecast(made, panel)
-    after = infer.forecast(made, panel, LiveConditions(missing_days=missing))
+    after = infer.forecast(made, panel, missing)
 
     def reach(forecast, name):
         return np.log1p(getattr(forecast, name)) - np.log1p(forecast.p50_dh)
@@ -51,8 +50,7 @@ def test_a_flat_table_and_an_empty_one_keep_the_order_of_quantiles():
     for reach in (0.0, 0.4):
         flat_h = np.full(7, reach, np.float32)
         made = replace(make_artefact(panel), intervals=uniform_table(-flat_h, flat_h))
-        late = LiveConditions(missing_days={"D1": 9})
-        after = infer.forecast(made, panel, late)
+        after = infer.forecast(made, panel, {"D1": 9})
         assert (after.p10_dh >= 0).all()
         assert (after.p10_dh <= after.p50_dh).all()
         assert (after.p50_dh <= after.p90_dh).all()

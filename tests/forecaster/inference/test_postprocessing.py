@@ -28,29 +28,16 @@ def unseen_of(rng, plain_noise, network_noise, origins=22):
 
 def test_a_network_that_helps_is_delivered_whole(rng):
     chosen = fit_postprocessing(
-        unseen_of(rng, plain_noise=0.3, network_noise=0.02), DEPOTS, YEARS
+        unseen_of(rng, plain_noise=0.3, network_noise=0.02), YEARS
     )
     assert chosen.network_share == 1.0
-    assert chosen.fallback_depots == ()
 
 
 def test_a_network_that_hurts_is_delivered_in_part_or_not_at_all(rng):
     chosen = fit_postprocessing(
-        unseen_of(rng, plain_noise=0.02, network_noise=0.4), DEPOTS, YEARS
+        unseen_of(rng, plain_noise=0.02, network_noise=0.4), YEARS
     )
     assert chosen.network_share < 0.3
-
-
-def test_a_depot_with_larger_errors_keeps_the_baseline(rng):
-    holdout = unseen_of(rng, plain_noise=0.2, network_noise=0.02)
-    noise = rng.normal(0, 0.8, holdout.baseline[:, 2].shape)
-    holdout.correction[:, 2] += noise
-    chosen = fit_postprocessing(holdout, DEPOTS, YEARS)
-    assert chosen.fallback_depots == ("D2",)
-    plain, correction = holdout.baseline[0], holdout.correction[0]
-    median = chosen.medians(DEPOTS, plain, correction)
-    np.testing.assert_allclose(median[2], plain[2], rtol=1e-6)
-    assert (median[1] != plain[1].astype(np.float32)).any()
 
 
 def test_a_lucky_month_of_a_young_fleet_convinces_less_than_of_an_old_one(rng):
@@ -58,8 +45,7 @@ def test_a_lucky_month_of_a_young_fleet_convinces_less_than_of_an_old_one(rng):
     # The whole correction lowers the errors by a tenth.
     holdout = holdout._replace(correction=0.1 * holdout.correction)
     young, old = (
-        fit_postprocessing(holdout, DEPOTS, days).network_share
-        for days in (WEEKS, YEARS)
+        fit_postprocessing(holdout, days).network_share for days in (WEEKS, YEARS)
     )
     assert young < 0.7 < old
 
@@ -67,20 +53,20 @@ def test_a_lucky_month_of_a_young_fleet_convinces_less_than_of_an_old_one(rng):
 def test_where_nothing_is_known_the_baseline_is_delivered(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
     blank = holdout._replace(valid=np.zeros_like(holdout.valid))
-    assert fit_postprocessing(blank, DEPOTS, YEARS) == Postprocessing(network_share=0.0)
+    assert fit_postprocessing(blank, YEARS) == Postprocessing(network_share=0.0)
 
 
 def test_where_all_counts_are_zero_the_baseline_is_delivered(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
     zeros = holdout._replace(actual=np.zeros_like(holdout.actual))
-    assert fit_postprocessing(zeros, DEPOTS, YEARS).network_share == 0.0
+    assert fit_postprocessing(zeros, YEARS).network_share == 0.0
 
 
 @pytest.mark.parametrize(
     "delivery",
     [
         Postprocessing(),
-        Postprocessing(network_share=0.5, fallback_depots=("D1", "D4")),
+        Postprocessing(network_share=0.5),
     ],
 )
 def test_it_survives_the_manifest(delivery):

@@ -2,7 +2,6 @@
 
 import json
 from collections import defaultdict
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -10,9 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from structlog.testing import capture_logs
 
-from forecaster.inference import infer
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import forecast, live_accuracy
@@ -159,58 +156,6 @@ def add_scores(engine, depot, n_days, missed, live=True):
         write(connection, rows)
 
 
-@pytest.mark.parametrize(
-    ("n_days", "missed", "live", "is_fallback"),
-    [
-        pytest.param(14, 12, True, True, id="worse by more than a tenth"),
-        pytest.param(14, 11, True, False, id="worse by a tenth"),
-        pytest.param(13, 12, True, False, id="not long enough"),
-        pytest.param(14, 12, False, False, id="worse as a hindcast only"),
-    ],
-)
-def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
-    served, n_days, missed, live, is_fallback
-):
-    engine, folder, made = served
-    add_scores(engine, "A0", n_days, missed, live)
-    add_scores(engine, "A1", 28, 0)
-    panel = read_panel(engine, LAST)
-    plain = replace(
-        made, postprocessing=replace(made.postprocessing, fallback_depots=("A0",))
-    )
-    expected = infer.forecast(plain if is_fallback else made, panel).p50_dh
-    assert (
-        np.allclose(expected[0], infer.forecast(made, panel).p50_dh[0]) != is_fallback
-    )
-    with recorded(engine, "forecast") as run:
-        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
-    with engine.connect() as connection:
-        query = sa.select(forecasts.c.p50).where(forecasts.c.origin_on == LAST)
-        order = (forecasts.c.depot_id, forecasts.c.target_on)
-        said = list(connection.scalars(query.order_by(*order)))
-    np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
-    assert run.metrics.get("fallback_depot_ids") == (["A0"] if is_fallback else None)
-    with engine.connect() as connection:
-        assert live_accuracy.depots_worse_than_naive(connection) == (
-            ["A0"] if is_fallback else []
-        )
-
-
-def test_every_depot_on_the_baseline_is_recorded_and_none_logged(served, monkeypatch):
-    engine, folder, made = served
-    depots = tuple(sorted(f"depot {number}" for number in range(60)))
-    plain = replace(
-        made, postprocessing=replace(made.postprocessing, fallback_depots=depots)
-    )
-    monkeypatch.setattr(forecast, "load_recorded", lambda *_: plain)
-    with capture_logs() as lines, recorded(engine, "forecast") as run:
-        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
-    assert run.metrics["fallback_depot_ids"] == list(depots)
-    [done] = [line for line in lines if line["event"] == "done"]
-    assert done["fallback_depots"] == 60
-    assert "fallback_depot_ids" not in done
-
-
 def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
     engine, folder, _ = served
     of_last_day = demand_versions.c.service_on == LAST
@@ -230,27 +175,14 @@ def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
     assert "late_depots" not in run.metrics
 
 
-def test_a_hindcast_knows_nothing_of_live_scores(served):
-    engine, folder, made = served
-    add_scores(engine, "A0", 28, 50)
-    expected = infer.forecast(made, read_panel(engine, LAST)).p50_dh
-    forecast.forecast_from(engine, folder, LAST, NOW + timedelta(days=9), UTC_ZONE)
-    with engine.connect() as connection:
-        query = sa.select(forecasts.c.p50).where(forecasts.c.origin_on == LAST)
-        order = (forecasts.c.depot_id, forecasts.c.target_on)
-        said = list(connection.scalars(query.order_by(*order)))
-    np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
-
-
-def test_the_command_shows_who_is_served_by_the_baseline(served, harbor):
+def test_the_command_shows_the_scores_of_parts(served, harbor):
     engine, _, _ = served
     add_scores(engine, "A0", 14, 12)
     add_scores(engine, "A1", 14, 0)
     live = partial(harbor, "models", "live", "--days", "7", "--by")
     told = json.loads(live("depot", "--json").stdout)
     assert (told["by"], told["days"]) == ("depot", 7)
-    is_fallback = {row["segment"]: row["is_fallback"] for row in told["scores"]}
-    assert is_fallback == {"A0": True, "A1": False}
+    assert [row["segment"] for row in told["scores"]] == ["A0", "A1"]
     by_city = live("city").stdout
     assert "Delft" in by_city
     assert "of 7 scored days" in by_city

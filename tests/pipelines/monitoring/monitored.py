@@ -27,7 +27,6 @@ TRAINED = {
     "host_memory_peak_bytes": 900,
 }
 FORECAST = {
-    "fallback_depots": 2,
     "inference_seconds": 0.5,
     "inference_host_memory_peak_bytes": 256,
 }

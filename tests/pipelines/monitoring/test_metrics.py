@@ -71,7 +71,6 @@ def test_every_number_is_what_the_tables_say(clean_engine, watcher, monitor_stat
         assert plain(numbers, f"inference_{key}") == FORECAST[f"inference_{key}"]
     assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
     assert plain(numbers, "training_cold_trainings") == 1
-    assert plain(numbers, "fallback_depots") == 2
     assert plain(numbers, "worse_than_naive_streak") == 3
     assert plain(numbers, "accuracy_alarms") == 1
     assert plain(numbers, "files_refused") == 1
@@ -125,7 +124,7 @@ def test_what_is_not_known_is_left_out_and_never_0(
     absent = {
         "forecast_ready", "forecast_lag_seconds", "data_lag_seconds",
         "live_mape_ratio", "training_compilations", "training_cache_hit_ratio",
-        "champion_info", "files_refused", "fallback_depots", "dashboard_up",
+        "champion_info", "files_refused", "dashboard_up",
     }  # fmt: skip
     assert not {f"harbor_{name}" for name in absent} & names
 
