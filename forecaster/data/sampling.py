@@ -9,8 +9,9 @@ from jaxtyping import Float32, Int, Int32
 from forecaster.config import TaskConfig
 from forecaster.data.features import Features
 
-NEWEST_SHARE = 0.5
-"""Share of a depot's newest windows that end with its last day."""
+VOLUME_POWER, VOLUME_WEIGHTS = 0.7, (0.1, 10.0)
+"""A window weighs (level / mean level of the fleet) to this power, within these bounds: planners
+pay for orders, not for depots, and what busy depots show is less noisy."""
 ROUNDED_WINDOWS = 8
 """The windows of one step are a multiple of this."""
 
@@ -20,7 +21,7 @@ class BatchRows(NamedTuple):
 
     depot_b: Int32[np.ndarray, " batch"]
     last_b: Int32[np.ndarray, " batch"]
-    # 0.0 for rows that pad a short last batch, so that all steps have the same shape.
+    # By volume; 0.0 for rows that pad a short last batch, so that all steps have the same shape.
     weight_b: Float32[np.ndarray, " batch"]
 
 
@@ -41,21 +42,23 @@ def epoch_rows(
     rng = np.random.default_rng([seed, epoch])
     depot_r, last_r = _windows(features, task, rng)
     order_r = rng.permutation(len(depot_r))
-    yield from _in_batches(depot_r[order_r], last_r[order_r], batch_size)
-
-
-def _in_batches(
-    depot_r: Int[np.ndarray, " row"], last_r: Int[np.ndarray, " row"], batch_size: int
-) -> Iterator[BatchRows]:
-    for first in range(0, len(depot_r), batch_size):
-        some = slice(first, first + batch_size)
-        count = len(depot_r[some])
-        fill = (0, batch_size - count)
+    weight_d = volume_weights(features)
+    for first in range(0, len(order_r), batch_size):
+        some_r = order_r[first : first + batch_size]
+        fill = (0, batch_size - len(some_r))
         yield BatchRows(
-            np.pad(depot_r[some], fill).astype(np.int32),
-            np.pad(last_r[some], fill, mode="edge").astype(np.int32),
-            np.pad(np.ones(count, np.float32), fill),
+            np.pad(depot_r[some_r], fill).astype(np.int32),
+            np.pad(last_r[some_r], fill, mode="edge").astype(np.int32),
+            np.pad(weight_d[depot_r[some_r]], fill),
         )
+
+
+def volume_weights(features: Features) -> Float32[np.ndarray, " depot"]:
+    """Weights of the depots in the loss, by their newest level: 1 at the mean of the fleet."""
+    # A level is less the effects of its days, and so a little below 0 where there is no demand.
+    level_d = np.maximum(np.expm1(features.level_dt[:, features.n_steps - 1]), 0.0)
+    ratio_d = level_d / max(level_d.mean(), 1e-6)
+    return np.clip(ratio_d**VOLUME_POWER, *VOLUME_WEIGHTS).astype(np.float32)
 
 
 def even_batch_size(features: Features, task: TaskConfig, most: int) -> int:
@@ -85,7 +88,8 @@ def _windows_of_depots(
     features: Features, task: TaskConfig
 ) -> Int[np.ndarray, " depot"]:
     days_d = _days(features)
-    return np.where(days_d > 0, np.maximum(days_d // task.context, 1), 0)
+    whole_d, begun_d = days_d // task.context, -(-days_d // task.context)
+    return np.maximum(whole_d, np.minimum(begun_d, 2))
 
 
 def _days(features: Features) -> Int[np.ndarray, " depot"]:
@@ -96,7 +100,7 @@ def _days(features: Features) -> Int[np.ndarray, " depot"]:
 def _windows(
     features: Features, task: TaskConfig, rng: np.random.Generator
 ) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
-    """Windows within each depot's history, as evenly spread as chance allows.
+    """Windows within each depot's history: the newest, the others spread as evenly as chance allows.
 
     A window that began before the first day would be trained on nothing.
     """
@@ -108,6 +112,4 @@ def _windows(
     latest_d = np.maximum(_days(features) - task.context, 0)
     part_r = (number_r + rng.random(len(depot_r))) / count_d[depot_r]
     ago_r = (part_r * (latest_d[depot_r] + 1)).astype(int)
-    # The newest days would be in hardly any window.
-    ago_r[(number_r == 0) & (rng.random(len(depot_r)) < NEWEST_SHARE)] = 0
-    return depot_r, features.n_steps - 1 - ago_r
+    return depot_r, features.n_steps - 1 - np.where(number_r == 0, 0, ago_r)

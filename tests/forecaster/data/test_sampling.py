@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,7 +37,7 @@ def test_a_short_batch_is_filled_up_without_weight():
     assert all(
         len(row.depot_b) == len(row.last_b) == len(row.weight_b) == 8 for row in rows
     )
-    assert sum(row.weight_b.sum() for row in rows) == 12
+    assert sum((row.weight_b > 0).sum() for row in rows) == 12
 
 
 @given(
@@ -66,6 +67,26 @@ def test_seed_and_epoch_decide_everything():
         assert (first != other).any()
 
 
+def test_a_window_weighs_by_the_volume_of_its_depot():
+    panel = make_panel(n_depots=3, n_days=120)
+    scale = np.array([1.0, 32.0, 1e6])[:, None]
+    demand = (1000 * scale * np.ones_like(panel.demand_dt)).astype(np.float32)
+    demand[2] = 0.0
+    weights = sampling.volume_weights(
+        build_features(replace(panel, demand_dt=demand), (), 7)
+    )
+    assert weights[1] / weights[0] == pytest.approx(32**0.7, rel=1e-3)
+    assert weights[2] == np.float32(0.1)
+
+
+def test_a_level_below_zero_weighs_least():
+    features = build_features(make_panel(n_depots=3, n_days=120), (), 7)
+    features.level_dt[1] = -0.01
+    weights = sampling.volume_weights(features)
+    assert weights[1] == np.float32(0.1)
+    assert np.isfinite(weights).all()
+
+
 @given(n_days=st.integers(35, 200), first=st.integers(0, 100), epoch=st.integers(0, 99))
 def test_no_window_begins_before_the_history_that_it_is_of(n_days, first, epoch):
     """A whole window of days is known, unless the depot is younger than that."""
@@ -82,8 +103,7 @@ def test_no_window_begins_before_the_history_that_it_is_of(n_days, first, epoch)
         assert ((starts >= begins) | ends_today).all()
 
 
-def test_every_day_is_learnt_from_the_newest_ones_half_as_often():
-    """Without the windows that end with the last day these would hardly be."""
+def test_every_day_is_learnt_from_and_the_newest_in_every_pass():
     features = build_features(make_panel(n_depots=1, n_days=300), (), 7)
     seen = np.zeros(300)
     for epoch in range(400):
@@ -91,5 +111,10 @@ def test_every_day_is_learnt_from_the_newest_ones_half_as_often():
             for last in row.last_b[row.weight_b > 0]:
                 seen[last - TASK.context + 1 : last + 1] += 1
     assert (seen > 0).all()
-    later = seen[TASK.context :]
-    assert later.max() < 2.5 * later.min()
+    assert (seen[-TASK.context :] >= 400).all()
+
+
+@pytest.mark.parametrize(("n_days", "expected"), [(28, 1), (29, 2), (83, 2), (84, 3)])
+def test_a_history_longer_than_a_window_has_two(n_days, expected):
+    features = build_features(make_panel(n_depots=1, n_days=n_days), (), 7)
+    assert sampling.steps_per_epoch(features, TASK, batch_size=1) == expected
