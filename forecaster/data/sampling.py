@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int, Int32
 from forecaster.config import TaskConfig
 from forecaster.data.features import Features
 
-VOLUME_POWER, VOLUME_WEIGHTS = 0.7, (0.1, 10.0)
+VOLUME_POWER, VOLUME_WEIGHTS = 0.4, (0.2, 5.0)
 """A window weighs (level / mean level of the fleet) to this power, within these bounds: planners
 pay for orders, not for depots, and what busy depots show is less noisy."""
 ROUNDED_WINDOWS = 8

@@ -75,15 +75,15 @@ def test_a_window_weighs_by_the_volume_of_its_depot():
     weights = sampling.volume_weights(
         build_features(replace(panel, demand_dt=demand), (), 7)
     )
-    assert weights[1] / weights[0] == pytest.approx(32**0.7, rel=1e-3)
-    assert weights[2] == np.float32(0.1)
+    assert weights[1] / weights[0] == pytest.approx(32**0.4, rel=1e-3)
+    assert weights[2] == np.float32(0.2)
 
 
 def test_a_level_below_zero_weighs_least():
     features = build_features(make_panel(n_depots=3, n_days=120), (), 7)
     features.level_dt[1] = -0.01
     weights = sampling.volume_weights(features)
-    assert weights[1] == np.float32(0.1)
+    assert weights[1] == np.float32(0.2)
     assert np.isfinite(weights).all()
 
 
