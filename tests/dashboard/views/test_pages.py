@@ -16,7 +16,6 @@ from dashboard.text import formatting
 from pipelines import schema
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
-from tests.dashboard.queries.test_depot import gate
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
@@ -559,15 +558,6 @@ def test_a_city_with_markdown_in_its_name_can_be_chosen(seeded, write, open_page
     assert_no_traceback(app)
     assert "Greenwich" in grid_of(app)
     assert "Waalhaven" not in grid_of(app)
-
-
-def test_a_baseline_forecast_says_that_it_has_the_effects_of_events(
-    seeded, write, open_page
-):
-    gate(write, seeded, "LON-01")
-    text = page_text(open_page("depot", depot="LON-01"))
-    assert "plus the usual effect of holidays and events" in text
-    assert "baseline forecast" not in page_text(open_page("depot", depot="LON-02"))
 
 
 @pytest.mark.parametrize(
