@@ -69,6 +69,7 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     page.get_by_text("Saved: Delfshaven").first.wait_for()
     page.locator("table small.mark").get_by_text("set").wait_for()
 
+    window.settled()
     page.get_by_text("View data").click()
     with page.expect_download() as saved:
         folded = page.locator('[data-testid="stExpander"]')
