@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeVar
 
 from forecaster.errors import ConfigError
 
+MIN_CONTEXT = 14
+"""Shortest context, in days."""
 MAX_HORIZON = 63
 """Longest horizon, days."""
 MIN_TRAINING_DAYS = 14
@@ -81,7 +83,7 @@ class TaskConfig(Config):
     """
 
     horizon: int = bounded(1, MAX_HORIZON, 7)
-    context: int = bounded(14, 1024, 128)
+    context: int = bounded(MIN_CONTEXT, 1024, 56)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,6 @@ def make_artefact(
     return Artefact(
         task=TaskConfig(horizon, context),
         model=model,
-        effective_context_days=context,
         weights=weights,
         postprocessing=Postprocessing(),
         intervals=uniform_table(-one, one),

@@ -2,9 +2,9 @@
 
 It is a weighted mean (`baseline_without_effects`) of two forecasts from the depot's own weeks:
 the last four same weekdays without their extremes, and a level and weekday profile by
-exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Several
-rates of the level are averaged, so that none has to be chosen for a depot with a short
-history.
+exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Levels of
+several rates are averaged, each weighted by how well it forecast the depot's last weeks
+(Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997).
 
 Its residuals, actual - baseline, show extraordinary days. They use only the trimmed weekday
 mean, forecast one day ahead.
@@ -23,9 +23,9 @@ from forecaster.data.lags import REPEATS, ArrayT, weekday_lag
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.scaling import (
     DEFAULT_SPREAD,
-    carry_forward,
     trailing_level,
     trailing_spread,
+    trailing_sum,
 )
 
 TRIMMED_SHARE = 0.3
@@ -34,10 +34,14 @@ MAX_RESIDUAL = 1.5
 """Log counts, either way, to which residuals are clipped as features: a factor of 4.5."""
 LARGE_EFFECT = 0.3
 """Effect of the calendar, log counts, from which on a day is not regular."""
-LEVEL_RATES = (0.02, 0.05, 0.1, 0.2, 0.35)
+LEVEL_RATES = (0.02, 0.06, 0.18, 0.45)
 """Smoothing rates per day."""
-LEVEL_WEIGHTS = (0.21, 0.215, 0.215, 0.215, 0.145)
-"""Weights of the resulting levels in their mean."""
+HEDGE_DAYS, HEDGE_AHEAD = 112, 4
+"""Days whose misses weigh the rates, and how far ahead a day was forecast: half a week's."""
+HEDGE_STRENGTH = 30.0
+"""A rate that missed by 1 % more than the best weighs 26 % less, after many days."""
+HEDGE_PRIOR_DAYS = 56
+"""Days of equal misses that the known ones are mixed with."""
 PROFILE_RATE = 0.07
 """Smoothing rate per week."""
 MAX_SPREADS = 3.0
@@ -47,11 +51,11 @@ WARMUP_DAYS = 35
 """Number of first regular days, which are not clipped."""
 BLOCK_DAYS = 32
 """Days summed by one matrix product; affects the speed only."""
-MIN_WEIGHT = np.float32(1e-3)
+MIN_WEIGHT = np.float32(1e-30)
 """Smallest divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
 INFINITE_LOG_COUNT = np.float32(1e6)
 """Log counts beyond any; infinities would warn when they meet."""
-FADED_DAYS = 14
+FADED_DAYS = 112
 """Days after which a day's weight at the fastest of `LEVEL_RATES` falls below `MIN_WEIGHT`."""
 WEEK = 7
 
@@ -280,40 +284,74 @@ def smoothed_level(
     deseasonalised_dt = _clipped(residuals.log_dt - expected_dt, residuals)
     deseasonalised_dt += residuals.level_dt
     deseasonalised_dt *= residuals.regular_dt
-    mean_dt = _mean_of_rates(deseasonalised_dt, residuals.regular_dt, first_step)
-    # On a regular day each sum is of one day at least; on others nothing changes.
-    is_known_dt = residuals.regular_dt[:, first_step:].copy()
-    is_known_dt[:, 0] |= residuals.regular_dt[:, :first_step].any(axis=1)
-    mean_dt[~is_known_dt] = np.nan
-    held_dt = carry_forward(mean_dt)
-    return np.where(np.isnan(held_dt), residuals.level_dt[:, first_step:], held_dt)
+    mean_dt = _hedged_mean(deseasonalised_dt, residuals.regular_dt, first_step)
+    has_level_dt = _regular_days(residuals.regular_dt)[:, first_step:] > 0
+    return np.where(has_level_dt, mean_dt, residuals.level_dt[:, first_step:])
 
 
-def _mean_of_rates(
+def _hedged_mean(
     value_dt: Float32[np.ndarray, "depot time"],
     regular_dt: Bool[np.ndarray, "depot time"],
     first_step: int,
 ) -> Float32[np.ndarray, "depot tail"]:
     """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days.
 
-    Right on regular days, and on the first one returned.
+    The rates are weighted by their misses of the depot's last regular days; where there was
+    none for long, equally.
     """
+    start = max(0, first_step - HEDGE_DAYS - HEDGE_AHEAD)
+    levels = _levels(value_dt, regular_dt, start)
+    value_dt, regular_dt = value_dt[:, start:], regular_dt[:, start:]
+    first_step -= start
+    days_dt = trailing_sum(regular_dt, HEDGE_DAYS, first_step)
+    misses = [
+        trailing_sum(
+            np.abs(value_dt - lag(level_dt, HEDGE_AHEAD)) * regular_dt,
+            HEDGE_DAYS,
+            first_step,
+        )
+        for level_dt in levels
+    ]
+    least_dt = reduce(np.minimum, misses)
+    scale_dt = HEDGE_STRENGTH * days_dt / (days_dt + HEDGE_PRIOR_DAYS)
+    scale_dt = scale_dt.astype(np.float32) / np.maximum(
+        np.mean(misses, axis=0), MIN_WEIGHT
+    )
+    mean_dt, total_dt = np.zeros((2, *least_dt.shape), np.float32)
+    for level_dt, missed_dt in zip(levels, misses, strict=True):
+        weight_dt = np.exp(scale_dt * (least_dt - missed_dt))
+        mean_dt += weight_dt * level_dt[:, first_step:]
+        total_dt += weight_dt
+    return mean_dt / total_dt
+
+
+def _levels(
+    value_dt: Float32[np.ndarray, "depot time"],
+    regular_dt: Bool[np.ndarray, "depot time"],
+    first_step: int,
+) -> list[Float32[np.ndarray, "depot tail"]]:
+    """The exponentially weighted mean of regular days at each of `LEVEL_RATES`, 0 without any."""
     count_dt = regular_dt.astype(np.float32)
-    mean_dt = np.zeros((len(value_dt), value_dt.shape[1] - first_step), np.float32)
-    for rate, weight in zip(LEVEL_RATES, LEVEL_WEIGHTS, strict=True):
+    levels = []
+    for rate in LEVEL_RATES:
         sum_dt = exponentially_weighted_sum(value_dt, rate, first_step)
         weight_dt = exponentially_weighted_sum(count_dt, rate, first_step)
-        sum_dt /= np.maximum(weight_dt, MIN_WEIGHT, out=weight_dt)
-        mean_dt += np.multiply(sum_dt, np.float32(weight), out=sum_dt)
-    recent_dt = regular_dt[:, max(0, first_step + 1 - FADED_DAYS) : first_step + 1]
-    for depot in np.flatnonzero(~recent_dt.any(axis=1)):
-        regular_steps = np.flatnonzero(regular_dt[depot, :first_step])
-        if len(regular_steps):
-            age_r = regular_steps[-1] - regular_steps
-            weight_kr = (1 - np.array(LEVEL_RATES)[:, None]) ** age_r
-            mean_k = weight_kr @ value_dt[depot, regular_steps] / weight_kr.sum(axis=1)
-            mean_dt[depot, 0] = mean_k @ LEVEL_WEIGHTS
-    return mean_dt
+        levels.append(np.divide(sum_dt, np.maximum(weight_dt, MIN_WEIGHT), out=sum_dt))
+    # After a long gap the sums have faded: the level before it holds.
+    has_gap_d = (trailing_sum(regular_dt, FADED_DAYS, first_step) == 0).any(axis=1)
+    for depot in np.flatnonzero(has_gap_d & regular_dt.any(axis=1)):
+        regular_r = np.flatnonzero(regular_dt[depot])
+        before_r = regular_r[regular_r <= first_step]
+        day_t = np.arange(first_step, regular_dt.shape[1])
+        last_t = np.searchsorted(regular_r, day_t, side="right") - 1
+        source_t = np.maximum(regular_r[np.maximum(last_t, 0)] - first_step, 0)
+        for rate, level_dt in zip(LEVEL_RATES, levels, strict=True):
+            if len(before_r):
+                weight_r = (1 - rate) ** (before_r[-1] - before_r)
+                total = weight_r @ value_dt[depot, before_r]
+                level_dt[depot, 0] = total / weight_r.sum()
+            level_dt[depot] = np.where(last_t < 0, 0.0, level_dt[depot, source_t])
+    return levels
 
 
 def exponentially_weighted_sum(

@@ -36,8 +36,8 @@ MAX_FITTED_RESIDUAL = 3.0
 """Log counts, either way, to which deviations from the normal level are clipped."""
 MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
 """Standard deviation of residuals, log counts: at least, and where fewer days are known."""
-FOLDS = 4
-"""Consecutive parts of the history that cross-fitting leaves out in turn."""
+PARTS = 4
+"""Consecutive parts of the history; in training, each sees the effects fitted to those before it."""
 
 
 @dataclass(frozen=True)
@@ -114,20 +114,20 @@ def fit_calendar_effects(panel: Panel) -> CalendarEffects:
     return regression.fit(every_t, regression.prior_sds())
 
 
-def cross_fitted_calendar_effects(
+def forward_chained_calendar_effects(
     panel: Panel,
 ) -> Iterator[tuple[slice, CalendarEffects]]:
-    """Yields each part of the history, and the effects fitted without it.
+    """Yields each part of the history, and the effects fitted to what came before it.
 
     Beside effects fitted to the very same days, a network would learn to trust them more
-    than they deserve on new ones.
+    than they deserve on new ones; fitted to later days, what a day last year left of them
+    would tell what is left of this one, which it does not when serving.
     """
     regression = _CalendarRegression.of(panel)
     prior_sds = regression.prior_sds()
-    bounds = np.linspace(0, panel.n_steps, FOLDS + 1).astype(int)
+    bounds = np.linspace(0, panel.n_steps, PARTS + 1).astype(int)
     for first, end in pairwise(bounds):
-        counted_t = np.ones(panel.n_steps, bool)
-        counted_t[first:end] = False
+        counted_t = np.arange(panel.n_steps) < first
         yield slice(first, end), regression.fit(counted_t, prior_sds)
 
 

@@ -12,8 +12,8 @@ from jaxtyping import Float32
 from forecaster.data.calendar_effects import (
     CalendarEffects,
     calendar_residuals,
-    cross_fitted_calendar_effects,
     fit_calendar_effects,
+    forward_chained_calendar_effects,
 )
 from forecaster.data.panel import Panel
 from forecaster.data.signal_effects import (
@@ -83,16 +83,16 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
     return Effects(calendar, fit_signal_effects(panel, names, *residuals, horizon))
 
 
-def cross_fitted_effects(
+def forward_chained_effects(
     effects: Effects, panel: Panel, horizon: int
 ) -> Float32[np.ndarray, "depot time_ahead lead"]:
-    """Returns the effects for training: no day's are fitted to the days around it.
+    """Returns the effects for training: no day's are fitted to it, or to later ones.
 
     Only the calendar's, which have many columns; those of covariates are taken as they are.
     """
     effect_dtf = effects.of(panel, horizon)
     fitted_dtf = _as_known(effects.calendar, panel, horizon)
-    for part, calendar in cross_fitted_calendar_effects(panel):
+    for part, calendar in forward_chained_calendar_effects(panel):
         change_dtf = _as_known(calendar, panel, horizon) - fitted_dtf
         effect_dtf[:, part] += change_dtf[:, part]
     return effect_dtf

@@ -57,8 +57,6 @@ class Artefact:
     Attributes:
       task: Horizon and context.
       model: Size of the network.
-      effective_context_days: Fewest context days that give the forecasts of the whole
-        context, measured at export; stored as `reading_days`.
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
       postprocessing: Rules that turn a raw forecast into the median forecast.
       intervals: Conformal intervals of the depots.
@@ -79,7 +77,6 @@ class Artefact:
 
     task: TaskConfig
     model: ModelConfig
-    effective_context_days: int
     weights: dict[str, np.ndarray]
     postprocessing: Postprocessing
     intervals: IntervalTable
@@ -183,7 +180,6 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "schema": SCHEMA,
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
-        "reading_days": artefact.effective_context_days,
         "postprocessing": artefact.postprocessing.to_json(),
         "interval_depot_ids": list(artefact.intervals.depot_ids),
         "cities": list(artefact.totals.cities),
@@ -218,7 +214,6 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
     return Artefact(
         task=TaskConfig.from_json(manifest["task"]),
         model=ModelConfig.from_json(manifest["model"]),
-        effective_context_days=manifest["reading_days"],
         weights={
             name.removeprefix("weights/"): value
             for name, value in arrays.items()

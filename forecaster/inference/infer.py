@@ -85,7 +85,7 @@ def forecast_origins(
 
     The features of a day come from that day's past, so those of one panel serve every
     origin in it. A later origin of a pass reads up to `predict.MAX_ORIGINS` more context
-    days than it does alone; they lie beyond the network's effective context.
+    days than it does alone, which the network has all but forgotten.
 
     Args:
       artefact: From `artefact.load`.

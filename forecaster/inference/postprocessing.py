@@ -1,8 +1,8 @@
 """Turns the network's raw forecast into the median forecast, tuned on held-out days.
 
-The median is the baseline forecast plus a share of the network's correction: the one with the
-lowest MAPE and WAPE on the holdout, held close to a prior share by the length of history, because
-one month is little evidence.
+The median is the baseline forecast plus a share of the network's correction: the robust least
+squares fit of the held-out days (Huber, Robust estimation of a location parameter, 1964), shrunk
+to a prior share by the length of history, because one month is little evidence.
 """
 
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from forecaster import metrics
-
-SHARE_GRID = tuple(round(0.1 * number, 1) for number in range(11))
 PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.2, 0.8)
 """Prior share by the length of history, interpolated: the best of each length on real fleets,
 see LAB.md. With less than a year the network cannot tell a season from a trend."""
 MIN_NETWORK_DAYS = 28
 """Days that a network must have been trained on for its correction to be used."""
-PRIOR_PENALTY = 1.6
-"""Weight of the quadratic penalty (share - prior share)². The held-out month overrules the prior
-only where the network is far better or worse: the next month differs from it."""
-MIN_ERROR = 1e-6
+PRIOR_WEIGHT = 1.6
+"""Mean square of the correction, in spreads, from which on the held-out month says more than
+the prior: the next month differs from it, and only large corrections show what they are worth."""
+MAX_SPREADS = 3.0
+"""A residual counts as at most this many spreads: no odd day decides."""
+FIT_STEPS = 10
+"""Steps of the reweighted fit, which has settled by then."""
 
 
 @dataclass(frozen=True)
@@ -79,32 +79,25 @@ class HoldoutForecasts(NamedTuple):
 def fit_postprocessing(holdout: HoldoutForecasts, history_days: int) -> Postprocessing:
     """Fits the share of the correction to a holdout.
 
-    It minimises log(MAPE · WAPE) plus the penalty, on a grid.
-
     Args:
       holdout: Forecasts of a fit for the days after its training.
       history_days: Days that the fit was trained on.
     """
-    if history_days < MIN_NETWORK_DAYS:
+    valid_odh = holdout.valid
+    if history_days < MIN_NETWORK_DAYS or not valid_odh.any():
         return Postprocessing(network_share=0.0)
-    prior_share = np.interp(history_days, PRIOR_HISTORY_DAYS, PRIOR_SHARES)
-    choices = [Postprocessing(share) for share in SHARE_GRID]
-    costs = [
-        _relative_error(holdout, each.median(holdout.baseline, holdout.correction))
-        + PRIOR_PENALTY * (each.network_share - prior_share) ** 2
-        for each in choices
-    ]
-    # Without a day that counts, the costs are NaN.
-    return choices[int(np.nanargmin(costs)) if np.isfinite(costs).any() else 0]
-
-
-def _relative_error(
-    holdout: HoldoutForecasts, median_odh: Float[np.ndarray, "origin depot horizon"]
-) -> float:
-    """Log of the product of MAPE and WAPE; differences are relative changes of both."""
-    forecast_odh = np.maximum(np.expm1(median_odh), 0.0)
-    errors = [
-        metric(holdout.actual, forecast_odh, holdout.valid)
-        for metric in (metrics.mape, metrics.wape)
-    ]
-    return float(np.log(np.maximum(errors, MIN_ERROR)).sum())
+    prior_share = share = float(
+        np.interp(history_days, PRIOR_HISTORY_DAYS, PRIOR_SHARES)
+    )
+    missed_odh = np.log1p(holdout.actual) - holdout.baseline
+    missed_n = missed_odh[valid_odh] / holdout.spread[valid_odh]
+    correction_n = holdout.correction[valid_odh] / holdout.spread[valid_odh]
+    for _ in range(FIT_STEPS):
+        rest_n = np.abs(missed_n - share * correction_n)
+        weighted_n = correction_n * np.minimum(
+            1.0, MAX_SPREADS / np.maximum(rest_n, 1e-6)
+        )
+        share = (np.mean(weighted_n * missed_n) + PRIOR_WEIGHT * prior_share) / (
+            np.mean(weighted_n * correction_n) + PRIOR_WEIGHT
+        )
+    return Postprocessing(float(np.clip(share, 0.0, 1.0)))

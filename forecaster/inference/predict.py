@@ -243,7 +243,7 @@ class _Predictor:
         self, city_mean: CityResidualMean | None, origins: Sequence[date], panel: Panel
     ) -> _NetworkForecasts:
         artefact, n_days = self._artefact, _n_days(origins)
-        context = artefact.effective_context_days + n_days - 1
+        context = artefact.task.context + n_days - 1
         features = build_features(
             panel,
             artefact.kinds,
@@ -268,7 +268,7 @@ class _Predictor:
     def city_residual_mean(self, panel: Panel, n_origin_days: int) -> CityResidualMean:
         """Mean residuals of the cities, from the days that were observed."""
         artefact = self._artefact
-        n_days = artefact.effective_context_days + n_origin_days - 1
+        n_days = artefact.task.context + n_origin_days - 1
         before = CITY_MEAN_DAYS + SPREAD_DAYS + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
         city_mean = CityResidualMean()
         chunks = list(_chunks(panel.last(n_days + before)))
@@ -311,11 +311,11 @@ def _of_new_depots(
 def receptive_field_days(artefact: Artefact) -> int:
     """Number of a panel's days up to the origin that can influence a forecast.
 
-    The network's effective context, and before it the days that its lags, spreads and
+    The network's context, and before it the days that its lags, spreads and
     effects are computed from.
     """
     before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
-    return artefact.effective_context_days + artefact.horizon + before
+    return artefact.task.context + artefact.horizon + before
 
 
 def _require_same_inputs(artefact: Artefact, features: Features) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from flax import traverse_util
 from jaxtyping import Array, Float
 
-from forecaster.data import inputs
 from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.inputs import Windows
 from forecaster.errors import ArtefactError
@@ -22,11 +21,6 @@ from forecaster.model.train_step import FLOAT32, Params
 
 EMBEDDINGS = "depots/embedding"
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
-CONTEXT_TOLERANCE, CONTEXT_QUANTILE = 0.01, 0.99
-"""Tolerance of the effective context: this quantile of the absolute differences to the
-forecasts of the whole context must not exceed it; log counts, 0.01 is 1 % of the orders."""
-STEP_DAYS = 8
-"""Step, in days, of the search for the effective context."""
 
 
 def flat_weights(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -97,25 +91,6 @@ def measure_parity(
             "report this with the versions 'harbor doctor' shows."
         )
     return replace(artefact, parity_error=float(f"{error:.1e}"))
-
-
-def measure_effective_context(artefact: Artefact, windows: Windows) -> int:
-    """Returns the fewest context days that give the forecasts of the whole context.
-
-    The 99 % quantile of the absolute differences must be at most 0.01 log counts. Measured
-    once, so that serving computes only the days that matter.
-
-    Args:
-      artefact: Weights and task of the network.
-      windows: Windows to compare on, with a batch axis and the task's context.
-    """
-    full_bh = _numpy_forecast(artefact, windows)
-    for days in range(2 * STEP_DAYS, artefact.task.context, STEP_DAYS):
-        short = inputs.shorten_context(windows, artefact.horizon, days)
-        difference_bh = np.abs(_numpy_forecast(artefact, short) - full_bh)
-        if np.quantile(difference_bh, CONTEXT_QUANTILE) <= CONTEXT_TOLERANCE:
-            return days
-    return artefact.task.context
 
 
 def _numpy_forecast(

@@ -18,6 +18,7 @@ from jaxtyping import Float32
 
 from forecaster.config import (
     HISTORY_STEP_DAYS,
+    MIN_CONTEXT,
     ModelConfig,
     TaskConfig,
     TrainConfig,
@@ -27,8 +28,8 @@ from forecaster.data import inputs
 from forecaster.data.calendar_features import n_unidentified_columns
 from forecaster.data.effects import (
     Effects,
-    cross_fitted_effects,
     fit_effects,
+    forward_chained_effects,
 )
 from forecaster.data.features import (
     Features,
@@ -51,8 +52,6 @@ MIN_ORIGINS = 7
 """Fewest held-out origins whose whole horizon lies within the validation days."""
 REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
 """Epochs and learning rate of the production fit, as a share of the evaluation fit's."""
-MIN_CONTEXT_MARGIN_DAYS = 14
-"""Days of the context, at least, beyond the validation days."""
 PARITY_WINDOWS = 64
 """Windows on which NumPy and Flax are compared."""
 
@@ -143,8 +142,6 @@ def train_model(
 def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
     """Fits the context and the validation days of a recipe to the length of the history.
 
-    The context is at least `MIN_CONTEXT_MARGIN_DAYS` longer than the validation days.
-
     Raises:
       NoDataError: the history is shorter than `config.min_training_days`.
     """
@@ -159,9 +156,7 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
     days = max(recipe.train.validation_days, horizon + MIN_ORIGINS)
     fewest = min(n_steps // 2, horizon + MIN_ORIGINS)
     days = max(fewest, min(days, n_steps // 4))
-    context = max(
-        days + MIN_CONTEXT_MARGIN_DAYS, min(recipe.task.context, n_steps - days)
-    )
+    context = max(MIN_CONTEXT, min(recipe.task.context, n_steps - days))
     return replace(
         recipe,
         task=replace(recipe.task, context=context),
@@ -209,7 +204,9 @@ class _Fits:
     def fit(self, name: str, panel: Panel, start: Params | None = None) -> Fit:
         """Fits on a panel."""
         configs = (self.recipe.task, self.recipe.model, self.recipe.train)
-        effect_dtf = cross_fitted_effects(self.effects, panel, self.recipe.task.horizon)
+        effect_dtf = forward_chained_effects(
+            self.effects, panel, self.recipe.task.horizon
+        )
         features, report = self._features(panel, effect_dtf), self.report(name)
         fitted = partial(fit, features, *configs, report=report, start=start)
         if self.open_checkpoints is None:
@@ -228,7 +225,6 @@ class _Fits:
         artefact = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
-            effective_context_days=self.recipe.task.context,
             weights=export.trim_padding(export.flat_weights(params), panel.n_depots),
             postprocessing=Postprocessing(),
             intervals=intervals.uniform_table(zero_h, zero_h),
@@ -247,10 +243,6 @@ class _Fits:
         windows = inputs.cut_windows(features, self.recipe.task, window_d, newest_d)
         # Nothing in the panel is announced after its newest origin.
         windows = windows._replace(lead=None)
-        artefact = replace(
-            artefact,
-            effective_context_days=export.measure_effective_context(artefact, windows),
-        )
         return export.measure_parity(artefact, params, windows)
 
     def _features(

@@ -1,6 +1,5 @@
 """Panels of any size and networks to serve them, in no time: shapes matter here alone."""
 
-from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -43,15 +42,11 @@ def invented_panel(
     )
 
 
-def invented_artefact(panel: Panel, context_days: int | None = None) -> Artefact:
-    """Of the size that training gives by default, knowing every depot by name.
-
-    Args:
-      panel: It fits.
-      context_days: Effective context; the whole context if None.
-    """
-    context = TaskConfig().context
-    artefact = make_artefact(
-        panel, context=context, model=ModelConfig(), members=TrainConfig().members
+def invented_artefact(panel: Panel) -> Artefact:
+    """Of the size that training gives by default, knowing every depot by name."""
+    return make_artefact(
+        panel,
+        context=TaskConfig().context,
+        model=ModelConfig(),
+        members=TrainConfig().members,
     )
-    return replace(artefact, effective_context_days=context_days or context)

@@ -45,8 +45,6 @@ from tests.pipelines.make import save_model
 
 MIB = 2**20
 TICKS = os.sysconf("SC_CLK_TCK")
-MEMORY_DAYS = 40
-"""Days that a network reads which remembers as long as the longest measured (LAB.md)."""
 WHOLE = "the night"
 SOURCES = (
     """insert into daily_counts (depot_id, service_on, orders, file_id)
@@ -149,7 +147,7 @@ def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
         depots = connection.scalars(sa.text("select depot_id from depots")).all()
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("vacuum analyze"))
-    model = invented_artefact(read_panel(engine, last), MEMORY_DAYS)
+    model = invented_artefact(read_panel(engine, last))
     _record(engine, home, model, mape=10.0)
     with engine.begin() as connection:
         models.promote(connection, model.version, "the first")
@@ -189,7 +187,7 @@ def _learn_nothing(home: Path) -> Callable[..., None]:
     ) -> None:
         run, read_panels = others[-2:]
         panel = training.training_panel(engine, read_panels(), through)
-        model = invented_artefact(panel, MEMORY_DAYS)
+        model = invented_artefact(panel)
         _record(engine, home, model, mape=9.0)
         run.metrics["model"] = model.version
 

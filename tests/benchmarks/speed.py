@@ -28,13 +28,12 @@ REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS = 120, 548, 200
 SERVED_DEPOTS = (120, 10_000)
 SERVED_DAYS = (REFERENCE_DAYS, 1_000)
 """Days of history: those of the reference, and a little more than can matter."""
-READ_DAYS = 40
 PRODUCT_SIZE = 2048
 MOST_DEPOTS = 100_000
 IMPORTS = 5
 TRAINED_DEPOTS = (100, 1_000, 10_000)
 TIMED_STEPS = 100
-CONTEXT = 128
+CONTEXT = 56
 COMPARABLE = (
     "share_of_matmul_peak", "of_recurrent_steps", "first_night", "second_night",
     "calendars", "peak_mib", "of_none", "of_week",
@@ -115,19 +114,17 @@ def training(n_depots: int) -> Result:
     return _fit(n_depots, REFERENCE_DAYS, epochs=-(-TIMED_STEPS * 64 // windows))
 
 
-def serving(n_depots: int, n_days: int, context_days: int = READ_DAYS) -> Result:
+def serving(n_depots: int, n_days: int) -> Result:
     """One forecast of every depot by NumPy, from panel to orders, without JAX.
 
     Args:
       n_depots: D.
       n_days: T.
-      context_days: Days the network reads: 128 in training; what it remembers, measured
-        at export, is fewer.
     """
     from forecaster.inference import infer
 
     panel = invented_panel(n_depots, n_days)
-    artefact = invented_artefact(panel, context_days)
+    artefact = invented_artefact(panel)
     times = max(3, 6_000 // n_depots)
     work = partial(infer.forecast, artefact, panel)
     taken, of_cores = zip(*(_timed_twice(work) for _ in range(times)), strict=True)
@@ -148,7 +145,7 @@ def own_events() -> Result:
     from forecaster.inference import infer
 
     panel = invented_panel(SERVED_DEPOTS[1], REFERENCE_DAYS)
-    artefact = invented_artefact(panel, READ_DAYS)
+    artefact = invented_artefact(panel)
     rows = np.arange(panel.n_depots, dtype=np.int32)
     days = OwnDays(
         depot_r=rows,

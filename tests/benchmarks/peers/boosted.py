@@ -2,9 +2,9 @@
 
 It sees lags of the last week and of the same weekdays, rolling means, a year ago, level,
 calendar, holidays and events around the target, and the depot; and, where that is better on
-the last training days, what Harbor Fleet made for its network: how the depot answered to
-such days before, what a plain forecast missed in the last days here and in the city, and
-how long such misses last.
+the last training days, all that Harbor Fleet knows: it then corrects the same baseline, with
+the effects of the day's calendar, how the depot answered to such days before, what was missed
+in the last days here and in the city, and how long such misses last.
 Leaves and shrinkage are tuned on the last 28 training days, which also choose the
 number of trees; then every model is fitted again on all training days.
 """
@@ -17,6 +17,9 @@ import lightgbm
 import numpy as np
 
 from forecaster.backtest import HoldoutSplit
+from forecaster.config import TaskConfig
+from forecaster.data import inputs
+from forecaster.data.effects import fit_effects, forward_chained_effects
 from forecaster.data.features import Features, build_features, choose_kinds
 from forecaster.data.lags import weekday_lag
 from forecaster.data.panel import Panel, log_counts
@@ -30,6 +33,8 @@ PATIENCE = 60
 ROLLING_DAYS = (7, 14, 28, 84)
 SAME_WEEKDAYS = 8
 YEARLY_LAGS = (357, 363, 364, 365, 371)
+BLOCK_DAYS = 512
+"""Origins whose baselines are computed together."""
 CATEGORIES = ("depot", "city", "weekday")
 GRID = (
     {"num_leaves": 31, "min_data_in_leaf": 20},
@@ -46,7 +51,6 @@ SETTINGS: dict[str, Any] = {
     "lambda_l2": 1.0,
     "verbose": -1,
     "max_bin": 127,
-    "num_threads": 2,
 }
 
 
@@ -58,7 +62,10 @@ class Series(NamedTuple):
     level_dt: np.ndarray
     rolling_dtk: np.ndarray
     city_d: np.ndarray
-    # Whether rows have the columns made for the network.
+    # Of Harbor Fleet, by origin and day ahead.
+    baseline_dth: np.ndarray
+    effect_dt: np.ndarray
+    # Whether rows have the network's columns, and its baseline instead of the level.
     has_network_columns: bool = False
 
 
@@ -67,8 +74,10 @@ class Rows(NamedTuple):
 
     table: np.ndarray
     names: list[str]
+    # Less the reference.
     target: np.ndarray
-    level: np.ndarray
+    # Level, or baseline; log counts.
+    reference: np.ndarray
 
 
 def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
@@ -85,7 +94,7 @@ def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
         for step, boosters in enumerate(models, start=1):
             rows = _rows(series, steps, step)
             lift = np.mean([each.predict(rows.table) for each in boosters], axis=0)
-            forecasts.p50_odh[position, :, step - 1] = as_orders(lift + rows.level)
+            forecasts.p50_odh[position, :, step - 1] = as_orders(lift + rows.reference)
     done = time.perf_counter()
     preposition = "with" if series.has_network_columns else "without"
     note = f"{best}, {preposition} the network's columns, {len(SEEDS)} seeds, early stopping"
@@ -95,8 +104,16 @@ def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
 def _series(panel: Panel, split: HoldoutSplit) -> Series:
     """Everything up to the panel's end; a row only reads what lies at its origin."""
     seen = panel.as_of(split.trained_through)
+    effects = fit_effects(seen, split.horizon)
+    effect_dtf = effects.of(panel, split.horizon)
+    # As the network is trained: no day's effect is fitted to the day itself.
+    learnt_dtf = forward_chained_effects(effects, seen, split.horizon)
+    effect_dtf[:, : seen.n_steps] = learnt_dtf[:, : seen.n_steps]
     features = build_features(
-        panel, choose_kinds(seen.calendar, seen.n_steps), split.horizon
+        panel,
+        choose_kinds(seen.calendar, seen.n_steps),
+        split.horizon,
+        effect_dtf=effect_dtf,
     )
     log_dt = np.where(panel.observed_dt, log_counts(panel.demand_dt), np.nan)
     known_dt = np.isfinite(log_dt)
@@ -105,7 +122,28 @@ def _series(panel: Panel, split: HoldoutSplit) -> Series:
         for days in ROLLING_DAYS
     ]
     _, city_d = np.unique(panel.cities, return_inverse=True)
-    return Series(features, log_dt, rolling[2], np.stack(rolling, axis=-1), city_d)
+    return Series(
+        features,
+        log_dt,
+        rolling[2],
+        np.stack(rolling, axis=-1),
+        city_d,
+        _baselines(features, split.horizon),
+        effect_dtf[..., 0],
+    )
+
+
+def _baselines(features: Features, horizon: int) -> np.ndarray:
+    """The baseline of every depot, origin and day ahead, log counts."""
+    n_depots, n_steps = len(features.log_demand_dt), features.n_steps
+    every_d = np.arange(n_depots)
+    blocks = []
+    for first in range(0, n_steps, BLOCK_DAYS):
+        task = TaskConfig(horizon, context=BLOCK_DAYS)
+        last_d = np.full(n_depots, first + BLOCK_DAYS - 1)
+        windows = inputs.cut_windows(features, task, every_d, last_d)
+        blocks.append(inputs.future(np, windows, horizon).baseline)
+    return np.concatenate(blocks, axis=1)[:, :n_steps]
 
 
 def _tuned(series: Series, horizon: int, end: int) -> tuple[Series, dict[str, Any]]:
@@ -164,13 +202,15 @@ def _training_rows(series: Series, step: int, first: int, end: int) -> Rows:
     origins = np.arange(max(first - step, 28), end - step)
     rows = _rows(series, origins, step)
     known = np.isfinite(rows.target)
-    return Rows(rows.table[known], rows.names, rows.target[known], rows.level[known])
+    return Rows(
+        rows.table[known], rows.names, rows.target[known], rows.reference[known]
+    )
 
 
 def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
     """A row for every depot and origin, depots fastest.
 
-    The target is relative to the depot's level; NaN where it lies past the panel's end.
+    The target is relative to the depot's level, or to its baseline; NaN where it lies past the panel's end.
     """
     log_dt, features = series.log_dt, series.features
     target = origins + step
@@ -193,8 +233,12 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
         columns[f"mean_{days}"] = series.rolling_dtk[:, origins, k].T - level_od
     for k in range(features.yearly_dtf.shape[-1]):
         columns[f"yearly_{k}"] = features.yearly_dtf[:, target, k].T
+    reference_od = level_od
     if series.has_network_columns:
+        reference_od = series.baseline_dth[:, origins, step - 1].T
         columns |= _network_columns(features, origins, target)
+        columns["baseline"] = reference_od - level_od
+        columns["effect"] = series.effect_dt[:, target].T
     columns["level"] = level_od
     columns["spread"] = features.spread_dt[:, origins].T
     columns["age"] = features.age_dt[:, origins].T
@@ -204,7 +248,7 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
     known_do = calendar_dtf[:, target]
     for k in range(known_do.shape[-1]):
         columns[f"known_{k}"] = known_do[..., k].T
-    return _table(series, columns, origins, target, level_od)
+    return _table(series, columns, origins, target, reference_od)
 
 
 def _network_columns(
@@ -227,7 +271,7 @@ def _table(
     columns: dict[str, np.ndarray],
     origins: np.ndarray,
     target: np.ndarray,
-    level_od: np.ndarray,
+    reference_od: np.ndarray,
 ) -> Rows:
     n_depots = len(series.city_d)
     days = np.datetime64(series.features.start_on) + target
@@ -249,5 +293,5 @@ def _table(
     table = np.stack(
         [value.astype(np.float32).ravel() for value in columns.values()], 1
     )
-    lift = (actual_od - level_od).ravel()
-    return Rows(table, list(columns), lift, level_od.ravel())
+    lift = (actual_od - reference_od).ravel()
+    return Rows(table, list(columns), lift, reference_od.ravel())

@@ -71,6 +71,59 @@ def test_one_extreme_day_counts_as_three_spreads():
     assert 5 - 1.3 * most < level[0, 60] < 5
 
 
+@given(
+    st.integers(20, 170), st.floats(0.0, 0.4), st.integers(0, 2**31), st.integers(0, 60)
+)
+@settings(max_examples=20)
+def test_rates_are_weighted_as_a_loop_weights_them(n_steps, missing, seed, first_step):
+    """A level of each rate, and a weight that falls with its misses of the last days."""
+    rng = np.random.default_rng(seed)
+    regular = rng.random(n_steps) >= missing
+    regular[0] = True
+    value = np.where(regular, rng.normal(5, 0.3, n_steps), 0.0).astype(np.float32)
+    first_step = min(first_step, n_steps - 1)
+    result = baseline._hedged_mean(value[None], regular[None], first_step)[0]
+    levels = {rate: [] for rate in baseline.LEVEL_RATES}
+    misses = {rate: [] for rate in baseline.LEVEL_RATES}
+    for rate, known in levels.items():
+        total = weight = 0.0
+        for step in range(n_steps):
+            total = (1 - rate) * total + value[step]
+            weight = (1 - rate) * weight + regular[step]
+            known.append(total / weight)
+            expected = known[step - 4] if step >= 4 else 0.0
+            misses[rate].append(abs(value[step] - expected) if regular[step] else 0.0)
+    for step in range(n_steps):
+        since = max(0, step - 111)
+        missed = {rate: sum(days[since : step + 1]) for rate, days in misses.items()}
+        days = regular[since : step + 1].sum()
+        mean = sum(missed.values()) / len(missed)
+        weights = {
+            rate: np.exp(-30 * days / (days + 56) * each / mean)
+            for rate, each in missed.items()
+        }
+        expected = sum(weights[rate] * levels[rate][step] for rate in weights)
+        if step >= first_step and (regular[step] or step == first_step):
+            assert result[step - first_step] == pytest.approx(
+                expected / sum(weights.values()), rel=2e-3
+            )
+
+
+def test_a_wandering_depot_is_followed_and_a_steady_one_averaged():
+    rng = np.random.default_rng(4)
+    every = np.ones((30, 200), bool)
+    noise = rng.normal(0, 0.1, every.shape)
+    wandering = 5 + np.cumsum(noise, axis=1)
+    alone = baseline._hedged_mean(wandering.astype(np.float32), every, 0)
+    of_rates = np.mean(baseline._levels(wandering.astype(np.float32), every, 0), axis=0)
+    assert np.abs(alone - wandering).mean() < 0.8 * np.abs(of_rates - wandering).mean()
+    steady = (5 + noise).astype(np.float32)
+    alone = baseline._hedged_mean(steady, every, 0)
+    of_rates = np.mean(baseline._levels(steady, every, 0), axis=0)
+    late = slice(100, None)
+    assert alone[:, late].std() < 0.8 * of_rates[:, late].std()
+
+
 def test_a_weekday_without_orders_is_a_profile_and_not_a_strange_day():
     week = np.array([5.0, 5, 5, 5, 5, 5, 0])
     log = np.tile(week, 20)[None]
@@ -87,7 +140,8 @@ def test_days_that_are_not_regular_change_nothing(gap):
     regular[:, 60 : 60 + gap] = False
     log[:, 60 : 60 + gap] = 0
     season, level = smoothed(log, regular, np.full(log.shape, 5.0))
-    np.testing.assert_array_equal(level[0, 60 : 60 + gap], level[0, 59])
+    # Without days to judge them by, the rates weigh the same.
+    np.testing.assert_allclose(level[0, 60 : 60 + gap], level[0, 59], atol=0.03)
     assert np.isfinite(season).all()
     np.testing.assert_allclose(level[0, 60 + gap :], 5, atol=0.5)
 

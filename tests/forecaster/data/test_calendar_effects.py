@@ -17,7 +17,7 @@ from forecaster.data.effect_columns import (
     YEAR_END_SHARE,
     effect_columns,
 )
-from forecaster.data.effects import cross_fitted_effects, fit_effects
+from forecaster.data.effects import fit_effects, forward_chained_effects
 from forecaster.data.panel_builder import build_panel
 
 START, DAYS, AHEAD, HORIZON = date(2023, 9, 4), 200, 40, 7
@@ -244,14 +244,18 @@ def test_unobserved_days_do_not_matter(rng):
     assert np.isfinite(effect_dt).all()
 
 
-def test_a_day_left_out_does_not_fit_itself(rng):
-    panel = fleet(rng, effect_of={CHRISTMAS: -2.0})
+def test_in_training_an_effect_is_known_from_earlier_parts_only(rng):
+    panel = fleet(rng, effect_of={CHRISTMAS: -2.0}, promotion=0.5)
     whole_dt = fit_calendar_effects(panel).of(panel)
-    crossed_dt = cross_fitted_effects(fit_effects(panel, HORIZON), panel, HORIZON)[
+    chained_dt = forward_chained_effects(fit_effects(panel, HORIZON), panel, HORIZON)[
         ..., 0
     ]
     assert (of_day(panel, whole_dt, CHRISTMAS) < -1.0).all()
-    assert (of_day(panel, crossed_dt, CHRISTMAS) > -0.6).all()
+    assert (of_day(panel, chained_dt, CHRISTMAS) > -0.6).all()
+    first, last = (START + timedelta(days=step) for step in (20, 175))
+    assert (of_day(panel, whole_dt, first)[::2] > 0.3).all()
+    assert (of_day(panel, chained_dt, first)[::2] < 0.05).all()
+    assert (of_day(panel, chained_dt, last)[::2] > 0.3).all()
 
 
 def test_where_an_event_was_not_announced_training_sees_no_effect_of_it(rng):
@@ -260,10 +264,10 @@ def test_where_an_event_was_not_announced_training_sees_no_effect_of_it(rng):
     panel = fleet(rng, effect_of={told + timedelta(days=1): 0.6}, known_from=told)
     effects = fit_effects(panel, HORIZON)
     served_tf = of_day(panel, effects.of(panel, HORIZON), told + timedelta(days=1))
-    crossed_dtf = cross_fitted_effects(effects, panel, HORIZON)
+    chained_dtf = forward_chained_effects(effects, panel, HORIZON)
     assert (served_tf[:, 0] > 0.2).all()
     assert not served_tf[:, 1:].any()
-    assert not of_day(panel, crossed_dtf, told + timedelta(days=1))[:, 1:].any()
+    assert not of_day(panel, chained_dtf, told + timedelta(days=1))[:, 1:].any()
 
 
 def _with_demand(panel, demand_dt):

@@ -7,7 +7,7 @@ import pytest
 
 from forecaster.config import TaskConfig
 from forecaster.data import inputs
-from forecaster.data.effects import cross_fitted_effects, fit_effects
+from forecaster.data.effects import fit_effects, forward_chained_effects
 from forecaster.data.features import build_features, choose_kinds
 from forecaster.data.panel_builder import build_panel
 from tests.make import START, make_demand, make_depots, make_events, make_holidays
@@ -64,7 +64,7 @@ def test_effects_are_those_of_a_shared_calendar(panels):
             effects.calendar.depot_df,
             effects.calendar.covariance_ff,
             effects.calendar.sd_of(panel),
-            cross_fitted_effects(effects, panel, HORIZON),
+            forward_chained_effects(effects, panel, HORIZON),
         ]
         for panel, effects in ((each, fit_effects(each, HORIZON)) for each in panels)
     )

@@ -112,6 +112,6 @@ def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):
     whole = CityResidualMean()
     whole.add(BaselineResiduals.from_panel(panel), panel.cities)
     late_dt, all_dt = recorded[0].of(panel.cities), whole.of(panel.cities)
-    read = artefact.effective_context_days + 28 + 3 + panel.ahead
+    read = artefact.task.context + 28 + 3 + panel.ahead
     np.testing.assert_allclose(late_dt[:, -read:], all_dt[:, -read:], 1e-5, 1e-6)
     assert np.abs(all_dt[:, -read : -panel.ahead]).max() > 0

@@ -135,7 +135,7 @@ def test_the_sizes_of_a_young_fleet_change_every_fortnight_only():
         fit_to_history(make_panel(n_days=days), Recipe()) for days in range(14, 170)
     ]
     changed = [a != b for a, b in pairwise(recipes)]
-    assert sum(changed) == 10
+    assert sum(changed) == 7
     assert recipes[-1].task.context == Recipe().task.context
 
 
