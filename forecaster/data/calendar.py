@@ -4,7 +4,6 @@ Depots with the same holidays and events share one row, so that ten thousand dep
 three cities cost three calendars. Events of single depots are kept day by day.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -124,17 +123,6 @@ class Calendar:
         active_gtk = self.active_gtk & is_known_gtk
         return replace(self, active_gtk=active_gtk, value_gtk=value_gtk, own=own)
 
-    def has_short_notice(self, kinds: Sequence[str], days: int) -> bool:
-        """Whether a day of these kinds was announced fewer than so many days before."""
-        is_late_r = self.own.lead_r < days
-        late_kinds = {
-            self.kinds[kind] for kind in np.unique(self.own.kind_r[is_late_r])
-        }
-        return not late_kinds.isdisjoint(kinds) or any(
-            bool((self.shared_days(kind) & (self.shared_lead(kind) < days)).any())
-            for kind in kinds
-        )
-
     def frequent_kinds(
         self, n_steps: int, max_kinds: int, min_days: int
     ) -> tuple[str, ...]:
@@ -200,12 +188,6 @@ class Calendar:
         if kind not in self.kinds:
             return np.zeros(self.active_gtk.shape[:2], bool)
         return self.active_gtk[:, :, self._number(kind)]
-
-    def shared_lead(self, kind: str) -> Int8[np.ndarray, "calendar time"]:
-        """Days from the announcement to each shared day; `MAX_LEAD_DAYS` elsewhere."""
-        if self.lead_gtk is None or kind not in self.kinds:
-            return np.full(self.active_gtk.shape[:2], MAX_LEAD_DAYS, np.int8)
-        return self.lead_gtk[:, :, self._number(kind)]
 
     def _number(self, kind: str) -> int:
         return self.kinds.index(kind) if kind in self.kinds else -1

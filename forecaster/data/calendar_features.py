@@ -5,8 +5,8 @@ A new calendar column, which the network reads:
      These come first, and are cut off by position (`SEASON_COLUMNS` in `model.model`,
      `model.export` and `inference.numpy_model`; `n_unidentified_columns` in
      `model.two_stage_fit`).
-  2. `lead_columns` and `own_columns`, if it is made of events: they fill three columns for
-     each kind (the day, the day before, the day after), found by the name of the first.
+  2. `own_columns`, if it is made of events: it fills three columns for each kind (the day,
+     the day before, the day after), found by the name of the first.
   3. `features.CALENDAR_REACH`, if it reads more than 14 days of calendar after its day.
   4. `test_every_calendar_column_has_its_name_and_meaning` has the column.
   5. Train again: an artefact keeps the names of its columns, and one of other columns is
@@ -17,14 +17,12 @@ What moves the baseline beneath the network is another place: `effect_columns`.
 """
 
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Shaped
 
 from forecaster.data.calendar import (
     HOLIDAY,
-    MAX_LEAD_DAYS,
     Calendar,
     adjacent_days,
 )
@@ -81,48 +79,6 @@ def n_unidentified_columns(n_steps: int) -> int:
     if n_steps >= MIN_SEASON_DAYS:
         return 0
     return SEASON_COLUMNS + (MONTH_COLUMNS if n_steps < MIN_MONTH_DAYS else 0)
-
-
-def lead_columns(
-    calendar: Calendar,
-    kinds: Sequence[str],
-    names: Sequence[str],
-    days: int,
-    horizon: int,
-) -> Float32[np.ndarray, "calendar time lead"] | None:
-    """Lead of each day as a whole, and of each of its columns: days since the announcement.
-
-    Args:
-      calendar: As for `calendar_columns`.
-      kinds: As for `calendar_columns`.
-      names: From `calendar_columns`.
-      days: Number of last days returned.
-      horizon: Days forecast.
-
-    Returns:
-      The day as a whole, then the columns; None where all were announced a horizon ahead.
-    """
-    # The column "the day before" needs one more day than the horizon.
-    if not calendar.has_short_notice(kinds, horizon + 1):
-        return None
-    leads = [calendar.shared_lead(kind) for kind in kinds]
-    shape = (len(calendar.active_gtk), days, 1 + len(names))
-    lead_gtf = np.full(shape, MAX_LEAD_DAYS, np.float32)
-    lead_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
-    for kind, days_gt in zip(kinds, leads, strict=True):
-        lead_gt = days_gt.astype(np.float32)
-        day_before_gt, day_after_gt = (
-            np.full_like(lead_gt, MAX_LEAD_DAYS) for _ in range(2)
-        )
-        # The announcement is one day nearer to the day before, one day farther from the day after.
-        day_before_gt[:, :-1], day_after_gt[:, 1:] = (
-            lead_gt[:, 1:] - 1,
-            lead_gt[:, :-1] + 1,
-        )
-        near = np.stack([lead_gt, day_before_gt, day_after_gt], axis=-1)[:, -days:]
-        first = 1 + names.index(kind)
-        lead_gtf[..., first : first + 3] = near
-    return lead_gtf
 
 
 def _date_features(

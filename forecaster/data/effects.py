@@ -1,7 +1,8 @@
 """Effects of what is known in advance on log counts: of the calendar, and of covariates.
 
-An effect is as an origin knew it: the last axis has one column for each number of days
-ahead, or a single one where all origins of a horizon know the same.
+The effect of the calendar is that of all its events, of a past day also those announced late:
+as if they had been known. That of covariates is as an origin knew them: the last axis has one
+column for each number of days ahead, or a single one without covariates.
 """
 
 from dataclasses import dataclass
@@ -41,10 +42,9 @@ class Effects:
           horizon: Days forecast.
 
         Returns:
-          Column `h - 1` is the effect as known h days before; one column where the calendar
-          was announced a horizon ahead and there are no covariates.
+          Column `h - 1` is the effect as known h days before; one column without covariates.
         """
-        calendar_dtf = _as_known(self.calendar, panel, horizon)
+        calendar_dtf = self.calendar.of(panel)[..., None]
         if not self.signals.names:
             return calendar_dtf
         ahead = range(1, horizon + 1)
@@ -52,16 +52,6 @@ class Effects:
             [self.signals.of(panel, days) for days in ahead], axis=-1
         )
         return calendar_dtf + signals_dtf
-
-
-def _as_known(
-    effects: CalendarEffects, panel: Panel, horizon: int
-) -> Float32[np.ndarray, "depot time_ahead lead"]:
-    """Effects of the calendar as known 1 to H days before; one column if all are alike."""
-    if not panel.calendar.has_short_notice(effects.kinds, horizon):
-        return effects.of(panel)[..., None]
-    ahead = range(1, horizon + 1)
-    return np.stack([effects.of(panel.known_ahead(days)) for days in ahead], axis=-1)
 
 
 def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
@@ -91,8 +81,8 @@ def forward_chained_effects(
     Only the calendar's, which have many columns; those of covariates are taken as they are.
     """
     effect_dtf = effects.of(panel, horizon)
-    fitted_dtf = _as_known(effects.calendar, panel, horizon)
+    fitted_dt = effects.calendar.of(panel)
     for part, calendar in forward_chained_calendar_effects(panel):
-        change_dtf = _as_known(calendar, panel, horizon) - fitted_dtf
-        effect_dtf[:, part] += change_dtf[:, part]
+        change_dt = calendar.of(panel) - fitted_dt
+        effect_dtf[:, part] += change_dt[:, part, None]
     return effect_dtf

@@ -18,9 +18,9 @@ from forecaster.data.baseline import (
     weekday_profile,
 )
 from forecaster.data.calendar import Calendar
-from forecaster.data.calendar_features import calendar_columns, lead_columns
+from forecaster.data.calendar_features import calendar_columns
 from forecaster.data.effects import no_effects
-from forecaster.data.own_columns import OwnColumns, own_columns, own_lead_columns
+from forecaster.data.own_columns import OwnColumns, own_columns
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import (
     CITY_MEAN_DAYS,
@@ -46,8 +46,8 @@ class Features:
 
     Attributes:
       log_demand_dt: log(1 + orders) less the effects, 0 where not observed.
-      effect_dtf: Effects as known 1 to H days before, or one column for all, see
-        `Effects.of`; log counts.
+      effect_dtf: Effects with the signals as known 1 to H days before, or one column for
+        all, see `Effects.of`; log counts.
       observed_dt: 1.0 where the day was observed.
       regular_dt: 1.0 where the day is regular, see `BaselineResiduals`.
       level_dt: Level, see `scaling.trailing_level`; 0 before a depot's first regular day.
@@ -69,9 +69,6 @@ class Features:
       names: Names of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Number of steps with actuals; the rest lies ahead.
-      lead_gtf: Days from the announcement to the day, for the day as a whole and for each
-        column of `calendar_gtf`; None where all were announced a horizon ahead.
-      own_lead: The same for `own`.
 
     All end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
     `event_response_dtf` later still.
@@ -97,8 +94,6 @@ class Features:
     names: tuple[str, ...]
     start_on: date
     n_steps: int
-    lead_gtf: Float32[np.ndarray, "calendar time lead"] | None
-    own_lead: OwnColumns
 
 
 def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
@@ -186,8 +181,6 @@ def build_features(
         names=names,
         start_on=panel.day(first_step),
         n_steps=panel.n_steps - first_step,
-        lead_gtf=lead_columns(panel.calendar, kinds, names, len(day_t), horizon),
-        own_lead=own_lead_columns(panel.calendar, kinds, names, len(day_t)),
     )
 
 

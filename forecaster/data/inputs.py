@@ -84,14 +84,12 @@ class Windows(NamedTuple):
     smooth: Float[Array, "*batch day"]
     # Smoothed deviation of the day's weekday from the level.
     weekday_profile: Float[Array, "*batch day"]
-    # As known 1 to H days before, or one column for all.
+    # With what was known of signals 1 to H days before, or one column for all.
     effect: Float[Array, "*batch near ahead"]
     recent_residuals: Float[Array, "*batch near recent"]
     yearly: Float[Array, "*batch near yearly"]
     event_response: Float[Array, "*batch near response"]
     calendar: Float[Array, "*batch near feature"]
-    # Days from the announcement, see `Features.lead_gtf`.
-    lead: Float[Array, "*batch near 1+feature"] | None = None
 
 
 ALL_WINDOW_DAYS = (
@@ -133,7 +131,6 @@ def cut_windows(
     step_bp = np.clip(step_bp, 0, n_steps - 1)
     near_bs, is_inside_bs1 = step_bp[:, reach:], is_inside_bp[:, reach:, None]
     depot_b1, group_b1 = depot_b[:, None], features.group_d[depot_b][:, None]
-    lead = features.lead_gtf
     every_day = {
         name: getattr(features, f"{name}_dt")[depot_b1, step_bp] * is_inside_bp
         for name in ALL_WINDOW_DAYS
@@ -144,13 +141,9 @@ def cut_windows(
     }
     calendar = features.calendar_gtf[group_b1, near_bs] * is_inside_bs1
     features.own.write(calendar, depot_b, first_b + reach)
-    if lead is not None:
-        lead = lead[group_b1, near_bs] * is_inside_bs1
-        features.own_lead.write(lead, depot_b, first_b + reach)
     return Windows(
         depot=features.embedding_row_d[depot_b].astype(np.float32),
         calendar=calendar,
-        lead=lead,
         **every_day,
         **near_days,
     )
@@ -158,8 +151,6 @@ def cut_windows(
 
 def last_windows(features: Features, task: TaskConfig) -> Windows:
     """Cuts the newest window of every depot, mostly without copying.
-
-    `lead` stays None: the same events are known at all origins of one pass.
 
     Args:
       features: Features of at least the days of the window: of the whole history, or of
@@ -290,8 +281,7 @@ def future(
         of_weekday(observed),
         of_weekday(regular),
         yearly[..., : len(DEVIATION_COLUMNS)],
-        # Where the kind of day was not announced yet, there is no response to it either.
-        _mask_unannounced(xp, response, windows, slice(1), origins),
+        response,
         of_weekday((trimmed - level)[..., None]),
         yearly[..., len(DEVIATION_COLUMNS) :],
         of_weekday((smoothed - trimmed)[..., None]),
@@ -316,49 +306,6 @@ def _repeats(
     value: Float[Array, "*batch origin weekday repeat"],
 ) -> list[Float[Array, "*batch origin weekday"]]:
     return [value[..., repeat] for repeat in range(REPEATS)]
-
-
-def calendar_of_today(
-    xp: ModuleType, windows: Windows
-) -> Float[Array, "*batch near feature"]:
-    """Calendar of each day, without what was announced after that day: [..., C + H, F]."""
-    if windows.lead is None:
-        return windows.calendar
-    return xp.where(windows.lead[..., 1:] >= 0.0, windows.calendar, 0.0)
-
-
-def calendar_ahead(
-    xp: ModuleType, windows: Windows, horizon: int, origins: slice = ALL
-) -> Float[Array, "*batch origin {horizon} feature"]:
-    """Calendar of each day ahead, as known at some origins: [..., O, H, F]."""
-    context = n_context(windows, horizon)
-    calendar = lags.days_ahead(windows.calendar, context, horizon, origins)
-    return _mask_unannounced(xp, calendar, windows, slice(1, None), origins)
-
-
-def _mask_unannounced(
-    xp: ModuleType,
-    ahead: Float[Array, "*batch origin horizon feature"],
-    windows: Windows,
-    lead: slice,
-    origins: slice,
-) -> Float[Array, "*batch origin horizon feature"]:
-    """Masks features of the H days ahead with 0 where they were announced after the origin.
-
-    Args:
-      xp: numpy or jax.numpy.
-      ahead: [..., O, H, F].
-      windows: The windows that `ahead` was cut from.
-      lead: Columns of `windows.lead`: one for each of the F features, or one for all.
-      origins: Context days that are origins.
-    """
-    if windows.lead is None:
-        return ahead
-    horizon = ahead.shape[-2]
-    cut = (n_context(windows, horizon), horizon, origins)
-    lead_ohf = lags.days_ahead(windows.lead[..., lead], *cut)
-    days_h1 = xp.arange(1, horizon + 1, dtype=np.float32)[:, None]
-    return xp.where(lead_ohf >= days_h1, ahead, 0.0)
 
 
 def actuals(
@@ -390,8 +337,6 @@ def shorten_context(windows: Windows, horizon: int, context: int = 1) -> Windows
     cut_down = {name: getattr(windows, name)[..., -tail:] for name in ALL_WINDOW_DAYS}
     for name in (*CONTEXT_AND_HORIZON, "calendar"):
         cut_down[name] = getattr(windows, name)[..., -near:, :]
-    if windows.lead is not None:
-        cut_down["lead"] = windows.lead[..., -near:, :]
     return windows._replace(**cut_down)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from forecaster.data.calendar import MAX_LEAD_DAYS, Calendar, OwnDays
+from forecaster.data.calendar import Calendar, OwnDays
 
 
 @dataclass(frozen=True)
@@ -85,23 +85,6 @@ def own_columns(
     )
 
 
-def own_lead_columns(
-    calendar: Calendar, kinds: Sequence[str], names: Sequence[str], days: int
-) -> OwnColumns:
-    """Leads of the columns of `own_columns`, as `calendar_features.lead_columns` has them."""
-    own, column_r = _with_columns(calendar, kinds, names)
-    lead_r = own.lead_r.astype(np.float32)
-    return _last_days(
-        calendar,
-        days,
-        (own.depot_r, own.step_r, 0 * column_r, _smallest_leads(calendar, own, kinds)),
-        (own.depot_r, own.step_r, column_r + 1, lead_r),
-        # The announcement is one day nearer to the day before, one day farther from the day after.
-        (own.depot_r, own.step_r - 1, column_r + 2, lead_r - 1),
-        (own.depot_r, own.step_r + 1, column_r + 3, lead_r + 1),
-    )
-
-
 def _with_columns(
     calendar: Calendar, kinds: Sequence[str], names: Sequence[str]
 ) -> tuple[OwnDays, Int[np.ndarray, " row"]]:
@@ -111,23 +94,6 @@ def _with_columns(
     )
     own = calendar.own.rows(column_k[calendar.own.kind_r] >= 0)
     return own, column_k[own.kind_r]
-
-
-def _smallest_leads(
-    calendar: Calendar, own: OwnDays, kinds: Sequence[str]
-) -> Float32[np.ndarray, " row"]:
-    """Smallest lead of the kinds of each row's day, the depot's own and those it shares."""
-    days_rk = np.stack([own.depot_r, own.step_r], axis=1)
-    days_nk, day_r = np.unique(days_rk, axis=0, return_inverse=True)
-    depot_n, step_n = days_nk.T
-    smallest_n = np.full(len(days_nk), MAX_LEAD_DAYS, np.int8)
-    for kind in kinds:
-        lead_n = calendar.shared_lead(kind)[calendar.group_d[depot_n], step_n]
-        if kind in calendar.kinds:
-            is_kind_r = own.kind_r == calendar.kinds.index(kind)
-            lead_n[day_r[is_kind_r]] = own.lead_r[is_kind_r]
-        smallest_n = np.minimum(smallest_n, lead_n)
-    return smallest_n[day_r].astype(np.float32)
 
 
 def _last_days(

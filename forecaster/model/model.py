@@ -72,18 +72,10 @@ class DepotForecaster(nn.Module):
         """
         context = inputs.n_context(windows, self.horizon)
         past_cf = jnp.asarray(inputs.past(jnp, windows, self.horizon))
-        day_sm = self.calendar(inputs.calendar_of_today(jnp, windows))
+        day_sm = self.calendar(windows.calendar)
         state_cu = self.past_encoder(past_cf, day_sm[:context], train)
-        if windows.lead is None:
-            effect_sm = self.depot_effect(windows.depot, windows.calendar, train)
-            ahead_ohm = lags.days_ahead(
-                day_sm + effect_sm, context, self.horizon, origins
-            )
-        else:
-            # At origins before its announcement, an event is masked.
-            calendar_ohf = inputs.calendar_ahead(jnp, windows, self.horizon, origins)
-            effect_ohm = self.depot_effect(windows.depot, calendar_ohf, train)
-            ahead_ohm = self.calendar(calendar_ohf) + effect_ohm
+        effect_sm = self.depot_effect(windows.depot, windows.calendar, train)
+        ahead_ohm = lags.days_ahead(day_sm + effect_sm, context, self.horizon, origins)
         future = inputs.future(jnp, windows, self.horizon, origins)
         origin_of = jnp.concatenate([state_cu, past_cf], axis=-1)[origins]
         correction_oh = self.head(

@@ -241,8 +241,6 @@ class _Fits:
             parity_error=math.nan,
         )
         windows = inputs.cut_windows(features, self.recipe.task, window_d, newest_d)
-        # Nothing in the panel is announced after its newest origin.
-        windows = windows._replace(lead=None)
         return export.measure_parity(artefact, params, windows)
 
     def _features(

@@ -3,17 +3,14 @@
 from dataclasses import fields
 from datetime import timedelta
 
-import jax
 import numpy as np
-import pytest
 
-from forecaster.config import ModelConfig, TaskConfig
+from forecaster.config import TaskConfig
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.data.inputs import Windows
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import calibration, infer, predict
-from forecaster.model.model import DepotForecaster, init_params
 from tests.make import (
     START,
     make_artefact,
@@ -54,85 +51,44 @@ def features_of(panel):
     )
 
 
-def window_of(panel):
-    """One depot's newest window."""
-    windows = inputs.cut_windows(
-        features_of(panel), TASK, np.array([0]), np.array([panel.n_steps - 1])
-    )
-    return jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)
-
-
-MODEL = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
-MODULE = DepotForecaster(HORIZON, MODEL, capacity=64)
-
-
-@pytest.fixture(scope="module")
-def params():
-    fresh = init_params(MODULE, window_of(EARLY), seed=1)
-    return jax.tree.map(lambda value: value + 0.05, fresh)
-
-
-def output(params, panel):
-    return np.asarray(jax.jit(MODULE.apply)({"params": params}, window_of(panel)))
-
-
-def origins_before_the_game():
-    """Context position and days ahead of the game, of each origin it lies ahead of."""
-    at = TASK.context - 1 - (LAST - GAME).days
-    return [(at - ahead, ahead) for ahead in range(1, HORIZON + 1)]
-
-
-def test_training_sees_a_late_event_from_its_announcement_on(params):
-    late, never, early = (
-        output(params, panel) for panel in (LATE, NEVER_ANNOUNCED, EARLY)
-    )
-    for origin, ahead in origins_before_the_game():
-        step = ahead - 1
-        expected = early if ahead == 1 else never
-        np.testing.assert_allclose(
-            late[origin, step], expected[origin, step], rtol=1e-5
-        )
-        assert early[origin, step] != never[origin, step]
-
-
-def test_no_origin_before_its_announcement_sees_a_late_event(params):
-    """Not on its own day, nor on the days beside it, which speak of it too."""
-    late, never = output(params, LATE), output(params, NEVER_ANNOUNCED)
-    before = TASK.context - 1 - (LAST - ANNOUNCED).days
-    np.testing.assert_allclose(late[:before], never[:before], rtol=1e-5)
-    assert not np.allclose(late[before], never[before], rtol=1e-5)
-
-
-def test_the_eve_of_a_day_announced_a_horizon_ahead_is_ordinary_a_horizon_ahead(
-    params,
-):
-    reported = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=HORIZON)))
-    late, never = output(params, reported), output(params, NEVER_ANNOUNCED)
-    origin = TASK.context - 1 - (LAST - GAME).days - 1 - HORIZON
-    np.testing.assert_allclose(late[origin], never[origin], rtol=1e-5)
-    assert not np.allclose(late[origin + 1], never[origin + 1], rtol=1e-5)
-
-
-def test_events_announced_in_time_need_no_lead_columns(params):
-    """No leads are built, and every number is that of an event that was always known."""
-    always = panel_of(*LONG_KNOWN, (GAME, None))
-    assert window_of(EARLY).lead is None
-    for one, other in zip(window_of(EARLY), window_of(always), strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(output(params, EARLY), output(params, always))
-
-
-def test_an_event_announced_twice_is_known_from_the_first_time():
-    twice = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED), (GAME, GAME - timedelta(days=30)))
-    assert features_of(twice).lead_gtf is None
-
-
-def test_an_event_announced_afterwards_is_hidden_on_its_own_day(params):
+def test_training_takes_a_late_event_as_if_it_had_been_known():
+    """Its day would else look like an ordinary one that went wrong."""
     afterwards = panel_of(*LONG_KNOWN, (GAME, GAME + timedelta(days=3)))
-    late, never = output(params, afterwards), output(params, NEVER_ANNOUNCED)
-    np.testing.assert_allclose(
-        late[: TASK.context - 8], never[: TASK.context - 8], rtol=1e-5
+    early = windows_of(EARLY)
+    for late in (windows_of(LATE), windows_of(afterwards)):
+        for one, other in zip(early, late, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert any(
+        not np.array_equal(one, other)
+        for one, other in zip(early, windows_of(NEVER_ANNOUNCED), strict=True)
     )
+
+
+def windows_of(panel):
+    newest = np.full(panel.n_depots, panel.n_steps - 1)
+    return inputs.cut_windows(
+        features_of(panel), TASK, np.arange(panel.n_depots), newest
+    )
+
+
+def test_no_forecast_knows_an_event_before_its_announcement():
+    """Not on its own day, nor on the days beside it, which speak of it too."""
+    artefact = made_artefact()
+    for ago in range(HORIZON + 3, -3, -1):
+        origin = GAME - timedelta(days=ago)
+        late, never, early = (
+            predict.predict(artefact, panel.as_of(origin))
+            for panel in (LATE, NEVER_ANNOUNCED, EARLY)
+        )
+        expected = early if origin >= ANNOUNCED else never
+        np.testing.assert_array_equal(late.correction_dh, expected.correction_dh)
+        np.testing.assert_array_equal(late.baseline_dh, expected.baseline_dh)
+        is_ahead = 0 < ago <= HORIZON
+        assert is_ahead <= (early.correction_dh != never.correction_dh).any()
+
+
+def made_artefact():
+    return make_artefact(LATE, context=28)
 
 
 def test_calibration_forecasts_with_what_each_origin_knew():
@@ -168,37 +124,40 @@ def test_a_closure_announced_late_is_open_a_week_ahead():
 
 
 def test_tampering_with_the_future_changes_no_feature_of_the_past():
-    """Demand after a day, and events announced after it: every array that an origin reads."""
+    """Demand after a day: every array that an origin reads."""
     cut = GAME - timedelta(days=2)
     demand = make_demand(3, N_DAYS)
     later = demand["service_on"] > cut
     tampered = demand.assign(orders=demand["orders"].where(~later, 1e6))
-    announced_later = (GAME + timedelta(days=1), cut + timedelta(days=1))
-    one = features_of(panel_of(*LONG_KNOWN, demand=demand))
-    other = features_of(
-        panel_of(*LONG_KNOWN, (GAME, ANNOUNCED), announced_later, demand=tampered)
+    one, other = (
+        features_of(panel_of(*LONG_KNOWN, demand=each)) for each in (demand, tampered)
     )
     end = one.n_steps - (LAST - cut).days
     ahead = {"yearly_dtf", "event_response_dtf", "calendar_gtf"}
-    arrays = {
-        field.name
-        for field in fields(one)
-        if field.name.endswith(("_dt", "_dtf", "_gtf")) and "lead" not in field.name
-    }
-    assert arrays >= ahead
-    assert len(arrays) == len(Windows._fields) - len({"depot", "lead"})
-    lead_gth = other.lead_gtf[..., 1:]
-    for name in sorted(arrays):
-        before, after = (
-            getattr(each, name)[:, : end + HORIZON] for each in (one, other)
-        )
-        if name == "calendar_gtf":
-            ahead_t = np.arange(end + HORIZON) - (end - 1)
-            visible = lead_gth[:, : end + HORIZON] >= np.maximum(ahead_t, 0)[:, None]
-            after = np.where(visible, after, 0.0)
-        if name == "event_response_dtf":
-            unknown = other.lead_gtf[other.group_d, : end + HORIZON, 0]
-            ahead_t = np.arange(end + HORIZON) - (end - 1)
-            after = np.where((unknown >= np.maximum(ahead_t, 0))[..., None], after, 0.0)
+    for name in arrays_of(one):
         reach = end + HORIZON if name in ahead else end
-        np.testing.assert_array_equal(before[:, :reach], after[:, :reach], err_msg=name)
+        before, after = (getattr(each, name)[:, :reach] for each in (one, other))
+        np.testing.assert_array_equal(before, after, err_msg=name)
+
+
+def test_an_event_announced_later_changes_no_feature_of_an_origin():
+    cut = GAME - timedelta(days=2)
+    announced_later = (GAME + timedelta(days=1), cut + timedelta(days=1))
+    one, other = (
+        features_of(panel_of(*LONG_KNOWN, *games).as_of(cut))
+        for games in ((), ((GAME, ANNOUNCED), announced_later))
+    )
+    for name in arrays_of(one):
+        np.testing.assert_array_equal(
+            getattr(one, name), getattr(other, name), err_msg=name
+        )
+
+
+def arrays_of(features):
+    names = [
+        field.name
+        for field in fields(features)
+        if field.name.endswith(("_dt", "_dtf", "_gtf"))
+    ]
+    assert len(names) == len(Windows._fields) - len({"depot"})
+    return names

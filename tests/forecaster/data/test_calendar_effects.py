@@ -258,18 +258,6 @@ def test_in_training_an_effect_is_known_from_earlier_parts_only(rng):
     assert (of_day(panel, chained_dt, last)[::2] > 0.3).all()
 
 
-def test_where_an_event_was_not_announced_training_sees_no_effect_of_it(rng):
-    """A rare one, whose effect all but vanishes where its part of the history is left out."""
-    told = START + timedelta(days=99)
-    panel = fleet(rng, effect_of={told + timedelta(days=1): 0.6}, known_from=told)
-    effects = fit_effects(panel, HORIZON)
-    served_tf = of_day(panel, effects.of(panel, HORIZON), told + timedelta(days=1))
-    chained_dtf = forward_chained_effects(effects, panel, HORIZON)
-    assert (served_tf[:, 0] > 0.2).all()
-    assert not served_tf[:, 1:].any()
-    assert not of_day(panel, chained_dtf, told + timedelta(days=1))[:, 1:].any()
-
-
 def _with_demand(panel, demand_dt):
     return replace(panel, demand_dt=demand_dt)
 

@@ -141,8 +141,6 @@ def test_an_own_event_has_the_value_and_the_lead_of_the_one_announced_first():
     for days, known in ((1, "1111"), (3, "1110"), (6, "1000")):
         active_d = calendar.known_ahead(days).of_kind("promotion")[:, 20]
         assert "".join(str(int(each)) for each in active_d) == known
-    assert calendar.has_short_notice(["promotion"], 3)
-    assert not calendar.has_short_notice(["promotion"], 2)
 
 
 def test_an_event_announced_after_the_origin_is_not_known():

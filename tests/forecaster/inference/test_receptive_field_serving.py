@@ -79,7 +79,6 @@ def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last_day
             assert result.shape[1] == read + panel.ahead, name
             all_of_it = all_of_it[:, -result.shape[1] :]
             np.testing.assert_allclose(result, all_of_it, 1e-6, 1e-7, err_msg=name)
-    assert some.lead_gtf is whole.lead_gtf is None  # all were announced in time
     assert np.abs(some.event_response_dtf).max() > 0
     assert (some.yearly_dtf != 0).any() == (n_days > 357)
 
