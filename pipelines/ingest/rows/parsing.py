@@ -166,7 +166,7 @@ def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.
     if pa.types.is_timestamp(cells.type):
         if cells.type.tz is not None:
             no_offset = pc.if_else(pc.is_valid(cells), pa.scalar(0, pa.int16()), None)
-        return cells.cast(TIMESTAMP, safe=False), no_offset
+        return _microseconds(cells), no_offset
     iso = dates.to_iso(cells, date_format)
     try:
         return iso.cast(TIMESTAMP), no_offset
@@ -174,6 +174,15 @@ def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.
         body, offset = dates.split_offset(iso)
         local = dates.cast_or_null(body, TIMESTAMP)
         return local, pc.if_else(pc.is_valid(local), offset, None)
+
+
+def _microseconds(cells: pa.Array) -> pa.Array:
+    """Timestamps in microseconds, those beyond them clipped: they would wrap to a wrong day."""
+    per_unit = {"s": 1_000_000, "ms": 1000}.get(cells.type.unit, 1)
+    most = (2**63 - 1) // per_unit
+    number = pc.min_element_wise(cells.cast(pa.int64()), most, skip_nulls=False)
+    number = pc.max_element_wise(number, -most, skip_nulls=False)
+    return number.cast(pa.timestamp(cells.type.unit)).cast(TIMESTAMP, safe=False)
 
 
 def parse_day(cell: str, options: ParseOptions, ahead: int, since: date) -> date:

@@ -2,7 +2,7 @@
 
 # ruff: noqa: DTZ001 - wall-clock times, as files have them
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
@@ -97,6 +97,26 @@ def test_timestamps_of_parquet_keep_their_wall_clock_and_a_zone_means_utc():
     assert read("orders", "ordered_at", noon_in_brussels)[0] == [
         [datetime(2024, 3, 1, 9), None],
         [0, None],
+    ]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_number_of_another_unit_does_not_wrap_to_a_day_that_could_be(unit, zone):
+    # As microseconds in 64 bits, it would wrap to the year 2024 again.
+    per_unit = {"s": 10**6, "ms": 1000}[unit]
+    wanted = int(datetime(2024, 3, 1, 9, tzinfo=UTC).timestamp()) * 10**6
+    wrong = next(
+        (wanted + turns * 2**64) // per_unit
+        for turns in range(1, 20_000)
+        if (wanted + turns * 2**64) % per_unit == 0
+    )
+    times = pa.array([wrong, -wrong, None], pa.int64()).cast(pa.timestamp(unit, zone))
+    column = SCHEMAS["orders"].column("ordered_at")
+    assert column.parse(times, ParseOptions(TODAY, None)).reasons.to_pylist() == [
+        "lies outside 1990-01-01 to 2026-06-03",
+        "lies outside 1990-01-01 to 2026-06-03",
+        None,
     ]
 
 
