@@ -12,16 +12,20 @@ from pipelines.schema import (
     city_settings,
     demand_versions,
     demo_fleet,
+    event_versions,
     files,
     models,
     overrides,
     run_lines,
     runs,
+    signal_versions,
 )
 
 RECORDED_TIMES = (
     runs.c.started_at, runs.c.finished_at, run_lines.c.written_at, files.c.loaded_at,
     demand_versions.c.recorded_at, models.c.created_at, models.c.promoted_at,
+    event_versions.c.known_at, event_versions.c.superseded_at,
+    signal_versions.c.known_at, signal_versions.c.superseded_at,
 )  # fmt: skip
 """Times that are taken from the database's clock."""
 PLANNERS_TIMES = (overrides.c.made_at, city_settings.c.made_at)

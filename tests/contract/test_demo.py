@@ -93,6 +93,11 @@ def test_its_last_nights_were_simulated_one_nightly_run_at_a_time(home):
         assert {role for (role,) in read("select role from models")} == {
             "champion", "rejected", "evaluation",
         }  # fmt: skip
+        assert read("select from event_versions")
+        assert not read(
+            "select from event_versions v join files f using (file_id)"
+            " where v.known_at > f.loaded_at + interval '1 minute'"
+        )
         live_days = read("select distinct target_on from scores where is_live")
         assert len(live_days) == 9
         overrides = read("select made_by, made_at, origin_on from overrides")
