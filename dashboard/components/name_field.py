@@ -23,8 +23,10 @@ def planner_name(form: str) -> str:
     if NAME not in st.session_state:
         st.session_state[NAME] = name_cookie.read()[: overrides.MAX_NAME_LENGTH]
     field = f"name in {form}"
-    shown, typed = f"{field}, shown", st.session_state.get(field)
-    if typed is not None and typed != st.session_state.get(shown, typed):
+    typed = st.session_state.get(field)
+    # A second click brings what the field held before the first one's run put a name there.
+    known = st.session_state.get(f"{field}, known", (typed,))
+    if typed not in (None, *known):
         st.session_state[NAME] = typed
     # All forms show the name that was typed last.
     if typed != st.session_state[NAME]:
@@ -32,7 +34,7 @@ def planner_name(form: str) -> str:
     name = st.text_input(
         "Your name", width=320, max_chars=overrides.MAX_NAME_LENGTH, key=field
     )
-    st.session_state[shown] = name
+    st.session_state[f"{field}, known"] = (typed, name)
     if name:
         name_cookie.write(name)
     return name

@@ -553,6 +553,24 @@ def test_a_second_click_on_save_finds_the_change_saved(
     assert cell("LON-01", tomorrow).orders == before
 
 
+@pytest.mark.parametrize("before", ["", "Bob"])
+def test_a_second_click_leaves_the_name_that_was_typed_last(
+    seeded, open_page, monkeypatch, before
+):
+    app = city_page(open_page, "London")
+    if before:
+        field(app, "name in settings").set_value(before)
+        app = rerun(rerun(app))
+    app = enter(app, "+10 %", name="Anna")
+    app = click_again_while(monkeypatch, app, "Save", overrides, "add")
+    assert not app.error
+    names = [field(app, f"name in {form}").value for form in ("change", "settings")]
+    assert names == ["Anna", "Anna"]
+    field(app, "name in change").set_value("")
+    app = rerun(rerun(app))
+    assert field(app, "name in settings").value == ""
+
+
 def test_a_second_click_finds_the_settings_saved(seeded, open_page, monkeypatch):
     app = city_page(open_page, "London")
     setting(app, "Vans").set_value(20)
