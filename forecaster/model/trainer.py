@@ -191,8 +191,11 @@ class _Trainer:
         key = _epoch_key(self.config.seed, progress.epoch)
         first = progress.epoch * self.steps
         for number, batch in enumerate(self._batches(progress.epoch), start=first):
-            rate = self._learning_rate(number)
-            state, loss = self.step(state, self._shard(batch), key, rate)
+            rate, sharded = self._learning_rate(number), self._shard(batch)
+            # One step in flight: a CPU's threads may all wait in the sums over devices of
+            # several, and then none is left for the device that they wait for.
+            jax.block_until_ready(state)
+            state, loss = self.step(state, sharded, key, rate)
         assert loss is not None, "an epoch has at least one step"
         return Progress(progress.epoch + 1, state), loss
 
