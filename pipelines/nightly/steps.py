@@ -114,15 +114,16 @@ def train(context: NightlyContext, run: Run) -> None:
     A training counts as the same if it read the same data and had the same settings.
 
     Raises:
-      TrainingError: nights of the origin have ended while they trained, as where memory or
-        time does not suffice, and this one is left to the champion.
+      TrainingError: nights of the origin have ended while they trained with these settings,
+        as where memory or time does not suffice, and this one is left to the champion.
     """
     recipe = train_module.build_recipe(context.settings)
     settings_id = train_module.settings_id(recipe, context.settings)
     run.metrics["settings_id"] = settings_id
-    with run.engine.connect() as connection:
+    with run.engine.begin() as connection:
+        runs.set_metrics(connection, run.run_id, run.metrics)
         previous = runs.same_training(connection, context.day, settings_id)
-        ended = runs.nights_ended_in_training(connection, context.day)
+        ended = runs.nights_ended_in_training(connection, context.day, settings_id)
         has_champion = models.champion(connection) is not None
     if previous is not None:
         run.metrics |= {

@@ -48,7 +48,8 @@ order by t.run_id desc limit 1
 NIGHTS_ENDED_IN_TRAINING = """
 select n.run_id from runs n
 where n.step = 'nightly' and n.origin_on = :origin and n.state = 'failed'
-  and exists (select from runs t where t.parent_id = n.run_id and t.step = 'train')
+  and exists (select from runs t where t.parent_id = n.run_id and t.step = 'train'
+                and t.metrics ->> 'settings_id' = :settings_id)
   and not exists (select from runs later join runs f on f.parent_id = later.run_id
                   where later.step = 'nightly' and later.origin_on = :origin
                     and later.run_id >= n.run_id and f.step = 'forecast')
@@ -85,6 +86,15 @@ def set_origin(connection: sa.Connection, run_id: int, origin: date) -> None:
     """Sets the origin of a run that did not know it at its start."""
     connection.execute(
         sa.update(runs).where(runs.c.run_id == run_id).values(origin_on=origin)
+    )
+
+
+def set_metrics(
+    connection: sa.Connection, run_id: int, metrics: dict[str, Any]
+) -> None:
+    """Stores what a run in progress has recorded so far, which outlives its process."""
+    connection.execute(
+        sa.update(runs).where(runs.c.run_id == run_id).values(metrics=metrics)
     )
 
 
@@ -187,9 +197,12 @@ def same_training(
     return None if row is None else NightlyTraining(*row)
 
 
-def nights_ended_in_training(connection: sa.Connection, origin: date) -> list[int]:
-    """Ids of an origin's newest nightly runs that ended while they trained, one after the other."""
-    rows = connection.execute(sa.text(NIGHTS_ENDED_IN_TRAINING), {"origin": origin})
+def nights_ended_in_training(
+    connection: sa.Connection, origin: date, settings_id: str
+) -> list[int]:
+    """Ids of an origin's newest nightly runs that ended while they trained with these settings."""
+    parameters = {"origin": origin, "settings_id": settings_id}
+    rows = connection.execute(sa.text(NIGHTS_ENDED_IN_TRAINING), parameters)
     return [row.run_id for row in rows]
 
 

@@ -11,6 +11,7 @@ from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
 from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import STEPS, NightlyContext
+from pipelines.runs import ledger
 from pipelines.schema import daily_counts, forecasts, runs
 from pipelines.settings import Settings
 from pipelines.training import train as train_module
@@ -156,6 +157,32 @@ def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
     # There is a forecast now, so the next night may try again.
     monkeypatch.setattr(train_module, "train", whole)
     assert "model" in run_nightly(night())["steps"]["train"]
+
+
+@pytest.mark.parametrize(("point", "tries"), [("balanced", False), ("mape", True)])
+def test_a_night_killed_while_it_trained_tries_again_with_other_settings(
+    fleet, night, monkeypatch, point, tries
+):
+    """A process that the kernel kills records no end; with less to train, memory may suffice."""
+    whole = train_module.train
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_module, "train", killed)
+    with monkeypatch.context() as dying:
+        dying.setattr(ledger.runs, "end_run", lambda *_: None)
+        for _ in range(steps.MAX_NIGHTS_ENDED_IN_TRAINING):
+            with pytest.raises(KeyboardInterrupt):
+                run_nightly(night())
+    monkeypatch.setattr(train_module, "train", whole)
+    settings = night().settings.model_copy(update={"point": point})
+    third = replace(night(), settings=settings)
+    if tries:
+        assert "model" in run_nightly(third)["steps"]["train"]
+    else:
+        with pytest.raises(NightlyError, match="ended 2 times while it trained"):
+            run_nightly(third)
 
 
 def test_holidays_that_cannot_be_looked_up_do_not_cost_the_counts(
