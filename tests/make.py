@@ -15,9 +15,9 @@ from forecaster.data.features import choose_kinds
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
 from forecaster.data.signal_effects import no_signals
-from forecaster.inference import totals
+from forecaster.inference import paths, totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.intervals import uniform_table
+from forecaster.inference.intervals import IntervalTable
 from forecaster.inference.postprocessing import Postprocessing
 
 START = date(2024, 1, 1)  # a Monday
@@ -113,8 +113,9 @@ def make_artefact(
         model=model,
         weights=weights,
         postprocessing=Postprocessing(),
-        intervals=uniform_table(-one, one),
-        totals=totals.additive_table(),
+        intervals=IntervalTable(-one, one),
+        totals=totals.prior_table(),
+        paths=paths.no_history(horizon),
         effects=no_effects(panel),
         depot_ids=panel.depot_ids,
         kinds=kinds,

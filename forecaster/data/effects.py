@@ -6,6 +6,7 @@ column for each number of days ahead, or a single one without covariates.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32
@@ -73,16 +74,26 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
     return Effects(calendar, fit_signal_effects(panel, names, *residuals, horizon))
 
 
+class ChainedEffects(NamedTuple):
+    """Effects of every day that are fitted to neither the day nor later ones; log counts."""
+
+    effect_dtf: Float32[np.ndarray, "depot time_ahead lead"]
+    # Standard deviation of the calendar's effect, which falls from part to part.
+    sd_dt: Float32[np.ndarray, "depot time_ahead"]
+
+
 def forward_chained_effects(
     effects: Effects, panel: Panel, horizon: int
-) -> Float32[np.ndarray, "depot time_ahead lead"]:
-    """Returns the effects for training: no day's are fitted to it, or to later ones.
+) -> ChainedEffects:
+    """Returns the effects for training and for the errors of a year.
 
-    Only the calendar's, which have many columns; those of covariates are taken as they are.
+    Only the calendar's are fitted anew, which have many columns; those of covariates are taken
+    as they are.
     """
     effect_dtf = effects.of(panel, horizon)
-    fitted_dt = effects.calendar.of(panel)
+    fitted_dt, sd_dt = effects.calendar.of(panel), effects.calendar.sd_of(panel)
     for part, calendar in forward_chained_calendar_effects(panel):
         change_dt = calendar.of(panel) - fitted_dt
         effect_dtf[:, part] += change_dt[:, part, None]
-    return effect_dtf
+        sd_dt[:, part] = calendar.sd_of(panel)[:, part]
+    return ChainedEffects(effect_dtf, sd_dt)

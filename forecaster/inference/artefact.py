@@ -28,12 +28,14 @@ from forecaster.inference.artefact_file import (
 )
 from forecaster.inference.intervals import IntervalTable
 from forecaster.inference.numpy_model import Network
+from forecaster.inference.paths import PathTable
 from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import TotalsTable
 
 TABLES = {
-    "intervals": ("low_h", "high_h", "weekday_w", "depot_d"),
+    "intervals": ("low_h", "high_h"),
     "totals": ("fleet_q", "any_city_q", "city_cq"),
+    "paths": ("error_och",),
     "calendar_effects": ("fleet_f", "city_cf", "depot_df", "covariance_ff"),
     "signal_effects": ("coefficient_hk", "centre_k", "scale_hk", "scale_hdk"),
 }
@@ -61,6 +63,7 @@ class Artefact:
       postprocessing: Rules that turn a raw forecast into the median forecast.
       intervals: Conformal intervals of the depots.
       totals: Quantiles of a city's and of the fleet's totals.
+      paths: Errors of last year's origins, which paths replay.
       effects: Effects of holidays, events and signals on each depot.
       depot_ids: Depots with an embedding, in the order of the rows.
       kinds: Kinds of day among the features.
@@ -81,6 +84,7 @@ class Artefact:
     postprocessing: Postprocessing
     intervals: IntervalTable
     totals: TotalsTable
+    paths: PathTable
     effects: Effects
     depot_ids: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -166,6 +170,7 @@ def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
     tables = {
         "intervals": artefact.intervals,
         "totals": artefact.totals,
+        "paths": artefact.paths,
         "calendar_effects": artefact.effects.calendar,
         "signal_effects": artefact.effects.signals,
     }
@@ -181,9 +186,12 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
         "postprocessing": artefact.postprocessing.to_json(),
-        "interval_depot_ids": list(artefact.intervals.depot_ids),
+        "effect_factor": artefact.intervals.effect_factor,
         "cities": list(artefact.totals.cities),
         "total_level": artefact.totals.level,
+        "total_effect_factor": artefact.totals.effect_factor,
+        "path_cities": list(artefact.paths.cities),
+        "persistence": artefact.paths.persistence,
         "effect_kinds": list(artefact.effects.calendar.kinds),
         "effect_cities": list(artefact.effects.calendar.cities),
         "effect_depot_ids": list(artefact.effects.calendar.depot_ids),
@@ -205,7 +213,7 @@ def _digest(artefact: Artefact) -> str:
 
 
 def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Artefact:
-    intervals, totals, calendar_effects, signal_effects = (
+    intervals, totals, paths, calendar_effects, signal_effects = (
         {name: arrays[f"{table}/{name}"] for name in names}
         for table, names in TABLES.items()
     )
@@ -220,11 +228,17 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             if name.startswith("weights/")
         },
         postprocessing=Postprocessing.from_json(manifest["postprocessing"]),
-        intervals=IntervalTable(
-            depot_ids=tuple(manifest["interval_depot_ids"]), **intervals
-        ),
+        intervals=IntervalTable(effect_factor=manifest["effect_factor"], **intervals),
         totals=TotalsTable(
-            cities=tuple(manifest["cities"]), level=manifest["total_level"], **totals
+            cities=tuple(manifest["cities"]),
+            level=manifest["total_level"],
+            effect_factor=manifest["total_effect_factor"],
+            **totals,
+        ),
+        paths=PathTable(
+            cities=tuple(manifest["path_cities"]),
+            persistence=manifest["persistence"],
+            **paths,
         ),
         effects=Effects(
             CalendarEffects(

@@ -1,67 +1,72 @@
-"""Calibrates an artefact's postprocessing and intervals on days after its training.
+"""Calibrates an artefact on days after its training, and on a year of the baseline's errors.
 
 The steps that are fitted here are applied by `infer`.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 
-from forecaster.data.features import build_features
 from forecaster.data.panel import Panel
-from forecaster.inference import infer, intervals, predict, totals
+from forecaster.inference import intervals, paths, predict, totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.postprocessing import HoldoutForecasts, fit_postprocessing
-from forecaster.inference.totals import QuantileForecasts
+from forecaster.inference.baseline_errors import BaselineErrors, baseline_errors
+from forecaster.inference.postprocessing import (
+    HoldoutForecasts,
+    Postprocessing,
+    fit_postprocessing,
+)
+
+SAMPLED_DEPOTS = 1024
+"""Depots whose errors are kept for the quantiles of depots."""
+NARROWING_DAYS = 28
+"""Held-out days at which their own ratio of widths weighs as much as none."""
+MIN_NARROWING, MAX_NARROWING = 0.7, 1.2
 
 
 def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
-    """Returns the artefact with postprocessing and intervals fitted to held-out days.
+    """Returns the artefact with its share of the network, its bands and its paths.
 
     Args:
       evaluation_artefact: Artefact trained through an earlier day than the panel's origin.
       panel: Demand with the held-out days. Origins are the day that the artefact was
         trained through, and every held-out day but the last.
-
-    Raises:
-      NoDataError: a horizon day has no known actual.
     """
+    horizon = evaluation_artefact.horizon
     origins = range(panel.step(evaluation_artefact.trained_through), panel.n_steps - 1)
-    forecasts = _forecasts(evaluation_artefact, panel, origins)
+    holdout = _holdout_forecasts(evaluation_artefact, panel, origins)
     history_days = panel.step(evaluation_artefact.trained_through) + 1
-    postprocessing = fit_postprocessing(forecasts, history_days)
-    median_odh = postprocessing.median(forecasts.baseline, forecasts.correction)
-    actual_odh = np.log1p(np.where(forecasts.valid, forecasts.actual, 0.0))
-    first_weekday_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
-    weekday_oh = (first_weekday_o1 + np.arange(evaluation_artefact.horizon)) % 7
-    table = intervals.calibrate(
-        (actual_odh - median_odh) / forecasts.spread,
-        forecasts.valid,
-        weekday_oh,
-        panel.depot_ids,
-    )
-    low_high = [
-        intervals.bounds(table, *origin, panel.depot_ids)
-        for origin in zip(median_odh, forecasts.spread, weekday_oh, strict=True)
-    ]
-    low_odh, high_odh = (np.stack(part) for part in zip(*low_high, strict=True))
-    quantiles = QuantileForecasts(
-        *(infer.orders(log) for log in (low_odh, median_odh, high_odh))
-    )
-    fully_covered_days = len(origins) - evaluation_artefact.horizon + 1
-    difficulty = _relative_difficulty(evaluation_artefact, panel, fully_covered_days)
+    postprocessing = fit_postprocessing(holdout, history_days)
+    narrowing = _narrowing(holdout, postprocessing)
+    sample: list[BaselineErrors] = []
+    errors = baseline_errors(panel, evaluation_artefact.effects, horizon)
+    step = -(-panel.n_depots // SAMPLED_DEPOTS)
+    of_totals = totals.TotalErrors.of(_sampled(errors, step, sample), panel.cities)
+    depots = BaselineErrors(*map(np.concatenate, zip(*sample, strict=True)))
+    totals_table = totals.calibrate(of_totals, narrowing)
     return replace(
         evaluation_artefact,
         postprocessing=postprocessing,
-        intervals=intervals.scale_to_typical_days(table, difficulty),
-        totals=totals.calibrate(
-            quantiles, forecasts.actual, forecasts.valid, panel.cities
-        ),
+        intervals=intervals.calibrate(depots, narrowing),
+        totals=totals_table,
+        paths=paths.calibrate(of_totals, totals_table.level, depots, horizon),
     )
 
 
-def _forecasts(artefact: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
+def _sampled(
+    chunks: Iterator[BaselineErrors], step: int, sample: list[BaselineErrors]
+) -> Iterator[BaselineErrors]:
+    """Passes on the errors of some depots at a time, and adds every `step`-th to the sample."""
+    for chunk in chunks:
+        sample.append(chunk.of_depots(np.arange(0, len(chunk.spread_do), step)))
+        yield chunk
+
+
+def _holdout_forecasts(
+    artefact: Artefact, panel: Panel, origins: range
+) -> HoldoutForecasts:
     """Raw forecasts of an artefact from each origin, with the actuals."""
     baseline, correction, spread, actual, valid = [], [], [], [], []
     days = [panel.day(step) for step in origins]
@@ -71,7 +76,7 @@ def _forecasts(artefact: Artefact, panel: Panel, origins: range) -> HoldoutForec
         )
         baseline.append(raw.baseline_dh)
         correction.append(raw.correction_dh)
-        spread.append(raw.spread_dh)
+        spread.append(np.hypot(raw.spread_d[:, None], raw.effect_sd_dh))
         valid.append(np.isfinite(actual[-1]) & ~raw.cold_start_d[:, None])
     return HoldoutForecasts(
         *map(np.stack, (baseline, correction, spread, actual, valid))
@@ -87,21 +92,22 @@ def _actuals_after(
     return np.pad(orders_dh, pad_width, constant_values=np.nan)
 
 
-def _relative_difficulty(artefact: Artefact, panel: Panel, days: int) -> float:
-    """80 % quantile of the baseline's scaled residuals on the held-out days over the last year's.
+def _narrowing(holdout: HoldoutForecasts, postprocessing: Postprocessing) -> float:
+    """Width of the delivered forecast's errors over the baseline's, on the held-out days.
 
-    Clipped to 0.5 to 1: a calmer holdout widens the intervals, a harder one changes nothing.
+    Shrunk to 1, as the days are few.
     """
-    features = build_features(
-        panel,
-        artefact.kinds,
-        artefact.horizon,
-        effect_dtf=artefact.effects.of(panel, artefact.horizon),
+    valid_odh = holdout.valid
+    if not valid_odh.any() or postprocessing.network_share == 0:
+        return 1.0
+    log_odh = np.log1p(np.where(valid_odh, holdout.actual, 0.0))
+    median_odh = postprocessing.median(holdout.baseline, holdout.correction)
+    of_network, of_baseline = (
+        np.quantile((np.abs(log_odh - each_odh) / holdout.spread)[valid_odh], 0.8)
+        for each_odh in (median_odh, holdout.baseline)
     )
-    n_steps = panel.n_steps
-    residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])
-    # The spread is lagged one day to avoid leakage of the residual; mature depots only.
-    spread_dt = features.spread_dt[:, : n_steps - 1]
-    mature_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.MATURE_DAYS)
-    valid_dt = (features.observed_dt[:, 1:n_steps] > 0) & mature_dt
-    return intervals.relative_difficulty(residual_dt / spread_dt, valid_dt, days)
+    if not of_baseline > 0:
+        return 1.0
+    ratio = np.clip(of_network / of_baseline, MIN_NARROWING, MAX_NARROWING)
+    n_days = len(valid_odh)
+    return float(ratio ** (n_days / (n_days + NARROWING_DAYS)))

@@ -16,7 +16,7 @@ from forecaster.data.panel import Panel
 from forecaster.inference import intervals, predict, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.predict import RawForecast
-from forecaster.inference.totals import QuantileForecasts, Total
+from forecaster.inference.totals import DepotsAhead, QuantileForecasts, Total
 
 MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 """Basis of a forecast: the depot's own history, that of its peers (cold start), or closed."""
@@ -115,19 +115,32 @@ def _postprocess(
     point: PointFor,
 ) -> Forecast:
     """Converts a raw forecast to orders with intervals and totals; 0 where closed."""
-    log_quantiles = _log_quantiles(artefact, panel, raw, missing_days)
     closed_dh = raw.closed_dh
-    basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
-    quantiles = QuantileForecasts(
-        *(np.where(closed_dh, 0.0, orders(log_dh)) for log_dh in log_quantiles)
+    missing_d = np.array([missing_days.get(depot, 0) for depot in panel.depot_ids])
+    median_dh = artefact.postprocessing.median(raw.baseline_dh, raw.correction_dh)
+    low_dh, high_dh = intervals.bounds(
+        artefact.intervals, median_dh, raw.spread_d, raw.effect_sd_dh, missing_d
     )
-    shifted_dh = orders(log_quantiles.p50 - _point_shift(raw, point)[:, None])
+    quantiles = QuantileForecasts(
+        *(
+            np.where(closed_dh, 0.0, orders(log_dh))
+            for log_dh in (low_dh, median_dh, high_dh)
+        )
+    )
+    spread_dh = intervals.stale_spread(
+        artefact.intervals.high_h, raw.spread_d, missing_d
+    )
+    ahead = DepotsAhead(
+        quantiles.p50, quantiles.p50 * spread_dh, quantiles.p50 * raw.effect_sd_dh
+    )
+    shifted_dh = orders(median_dh - _point_shift(raw, point)[:, None])
+    basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
     return Forecast(
         *quantiles,
         # A closed day has the interval 0 to 0.
         point_dh=np.clip(shifted_dh, quantiles.p10, quantiles.p90),
         basis_dh=np.where(closed_dh, CLOSED, basis_dh),
-        totals=totals.total_forecasts(artefact.totals, quantiles, panel.cities),
+        totals=totals.total_forecasts(artefact.totals, ahead, panel.cities),
     )
 
 
@@ -138,20 +151,3 @@ def _point_shift(raw: RawForecast, point: PointFor) -> Float[np.ndarray, " depot
     """
     shift_d = POINT_SHIFTS[point] * raw.spread_d**2
     return np.where(raw.cold_start_d, np.float32(0), shift_d)
-
-
-def _log_quantiles(
-    artefact: Artefact, panel: Panel, raw: RawForecast, missing_days: Mapping[str, int]
-) -> QuantileForecasts:
-    median_dh = artefact.postprocessing.median(raw.baseline_dh, raw.correction_dh)
-    missing_d = np.array([missing_days.get(depot, 0) for depot in panel.depot_ids])
-    weekday_h = (raw.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
-    low_dh, high_dh = intervals.bounds(
-        artefact.intervals,
-        median_dh,
-        raw.spread_dh,
-        weekday_h,
-        panel.depot_ids,
-        missing_d,
-    )
-    return QuantileForecasts(low_dh, median_dh, high_dh)

@@ -61,11 +61,6 @@ class RawForecast:
     # Whether the day was known at the origin to be closed.
     closed_dh: Bool[np.ndarray, "depot horizon"]
 
-    @property
-    def spread_dh(self) -> Float32[np.ndarray, "depot horizon"]:
-        """Spread of each day ahead: the depot's and that of the day's effect together."""
-        return np.hypot(self.spread_d[:, None], self.effect_sd_dh)
-
 
 class _NetworkForecasts(NamedTuple):
     """Forecasts of some depots from the origins of a pass; log counts."""

@@ -1,35 +1,43 @@
 """Forecasts of totals, of a city or of the fleet, with intervals of their own.
 
 The median of a sum is not the sum of the medians: a depot's busiest days lie further from its
-median than its quietest. The fleet's total on held-out days tells by how much, in one ratio for all
-totals, so that the cities' add up to the fleet's.
+median than its quietest. The fleet's totals of a year tell by how much, in one ratio for all totals,
+so that the cities' add up to the fleet's.
 
-With correlated errors a total is as uncertain as the sum of its depots' intervals; with
-independent errors it is less so. The residuals of totals on held-out days, divided by the sum of
-the half widths of their depots' intervals, give the quantiles applied to the days ahead.
-
-A total is a single autocorrelated series: a month of residuals has as many degrees of freedom
-as it has weeks, or fewer, and the quantiles are widened for them.
+Errors of depots partly cancel out in a total. How far was seen in a year of the baseline's errors:
+those of totals, in sums of median · spread over their depots, give the quantiles of the days ahead.
+The error of a holiday's estimated effect is the same mistake at every depot and does not cancel out:
+it is added to the total as a whole.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32
 
+from forecaster.inference.baseline_errors import (
+    NORMAL_HIGH,
+    SPECIAL_SHARE,
+    BaselineErrors,
+    effect_factor,
+)
 from forecaster.inference.intervals import HIGH, LOW
 
 MAX_MISS = 0.1
-"""Share by which the sums of medians may have missed; a month that missed by more was odd."""
-CITY_DAYS = 200
+"""Share by which the sums of medians may have missed; a year that missed by more was odd."""
+LEVEL_SHARE = 0.5
+"""Share of that miss which is corrected: a year has a drift of its own as much as what lasts."""
+PRIOR_LOW, PRIOR_HIGH = -0.75, 0.75
+"""Usual quantiles of a total's errors, in sums of median · spread."""
+PRIOR_WEEKS = 2
+"""Weeks of errors at which the prior quantiles weigh as much as those found."""
+PRIOR_EFFECT_FACTOR = 1.8
+CITY_DAYS = 50
 """Forecast days at which a city's own data weigh as much as those of all cities."""
-DAYS_PER_DEGREE = 8
-"""Held-out days behind one degree of freedom: a week's errors go together."""
-NORMAL_HIGH = 1.2816
-"""Quantile of the normal distribution at `HIGH`."""
+FLEET = ""
+"""Name of the total of all depots, in place of a city."""
 
 
 class QuantileForecasts(NamedTuple):
@@ -38,10 +46,6 @@ class QuantileForecasts(NamedTuple):
     p10: Float[np.ndarray, "*origin depot horizon"]
     p50: Float[np.ndarray, "*origin depot horizon"]
     p90: Float[np.ndarray, "*origin depot horizon"]
-
-
-FLEET = ""
-"""Name of the total of all depots, in place of a city."""
 
 
 class Total(NamedTuple):
@@ -55,14 +59,17 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class TotalsTable:
-    """Medians of totals in sums of medians, and quantiles of their residuals in sums of half widths.
+    """Medians of totals in sums of medians, and quantiles of their errors.
+
+    Quantiles are in units: sums over the total's depots of median · spread.
 
     Attributes:
       cities: Cities with a row of their own.
       level: Median of any total over the sum of its depots' medians.
-      fleet_q: 10 and 90 % quantiles of the fleet's residuals; at most, and at least 0.
+      fleet_q: 10 and 90 % quantiles of the fleet's errors; at most, and at least 0.
       any_city_q: Quantiles for a city without a row.
       city_cq: Quantiles for each city.
+      effect_factor: Factor on the standard deviation of a day's effect.
     """
 
     cities: tuple[str, ...]
@@ -70,6 +77,7 @@ class TotalsTable:
     fleet_q: Float32[np.ndarray, " 2"]
     any_city_q: Float32[np.ndarray, " 2"]
     city_cq: Float32[np.ndarray, "city 2"]
+    effect_factor: float = PRIOR_EFFECT_FACTOR
 
     def quantiles_of(self, city: str) -> Float32[np.ndarray, " 2"]:
         """Returns the quantiles for a city, or for the fleet."""
@@ -80,165 +88,208 @@ class TotalsTable:
         return self.city_cq[self.cities.index(city)]
 
 
-def additive_table() -> TotalsTable:
-    """Returns a table whose totals are the sums of the depots' quantiles."""
-    sums_q = np.array([-1.0, 1.0], np.float32)
-    no_rows = np.zeros((0, 2), np.float32)
-    return TotalsTable((), 1.0, sums_q, sums_q, no_rows)
+def prior_table() -> TotalsTable:
+    """Returns the table of a fleet without a history."""
+    prior_q = np.array([PRIOR_LOW, PRIOR_HIGH], np.float32)
+    return TotalsTable((), 1.0, prior_q, prior_q, np.zeros((0, 2), np.float32))
 
 
-def calibrate(
-    forecasts: QuantileForecasts,
-    actual_odh: Float[np.ndarray, "origin depot horizon"],
-    valid_odh: Bool[np.ndarray, "origin depot horizon"],
-    cities: Sequence[str],
-) -> TotalsTable:
-    """Fits the level and the quantiles of totals on held-out days.
+class DepotsAhead(NamedTuple):
+    """What the totals of days ahead are made of, orders per day; the last axis is horizon.
+
+    0 on a day that is closed or does not count.
+    """
+
+    median: Float[np.ndarray, "*depot horizon"]
+    # Median · spread.
+    unit: Float[np.ndarray, "*depot horizon"]
+    # Median · standard deviation of the day's effect.
+    effect: Float[np.ndarray, "*depot horizon"]
+
+    def sum(self, rows: np.ndarray) -> "DepotsAhead":
+        """Sums over some of the depots."""
+        return DepotsAhead(*(part[rows].sum(axis=0) for part in self))
+
+
+@dataclass(frozen=True)
+class TotalErrors:
+    """Totals of a year's baseline forecasts and of their actuals, orders per day.
+
+    Attributes:
+      cities: Cities, in the order of the rows.
+      ahead: Sums over each city's known depots, [city, origin, horizon].
+      actual_coh: Orders of the same depots.
+      known_coh: Whether any depot was known.
+    """
+
+    cities: tuple[str, ...]
+    ahead: DepotsAhead
+    actual_coh: Float[np.ndarray, "city origin horizon"]
+    known_coh: Bool[np.ndarray, "city origin horizon"]
+
+    @classmethod
+    def of(
+        cls, chunks: Iterable[BaselineErrors], cities: Sequence[str]
+    ) -> "TotalErrors":
+        """Adds up the errors of the depots of each city.
+
+        Args:
+          chunks: From `baseline_errors`; together all depots, in the order of `cities`.
+          cities: City of each depot.
+        """
+        names, city_d = np.unique(np.array(cities, str), return_inverse=True)
+        sums: np.ndarray | None = None
+        first = 0
+        for errors in chunks:
+            is_known_doh = np.isfinite(errors.error_doh)
+            median_doh = np.maximum(np.expm1(errors.baseline_doh), 0.0)
+            actual_doh = np.expm1(errors.baseline_doh + errors.error_doh)
+            parts = (
+                median_doh,
+                median_doh * errors.spread_do[..., None],
+                median_doh * errors.effect_sd_doh,
+                actual_doh,
+                np.ones_like(median_doh),
+            )
+            if sums is None:
+                sums = np.zeros((len(parts), len(names), *median_doh.shape[1:]))
+            city_r = city_d[first : first + len(median_doh)]
+            first += len(median_doh)
+            for total, part in zip(sums, parts, strict=True):
+                np.add.at(total, city_r, np.where(is_known_doh, part, 0.0))
+        assert sums is not None
+        median, unit, effect, actual, n_known = sums
+        ahead = DepotsAhead(median, unit, effect)
+        return cls(tuple(map(str, names)), ahead, actual, n_known > 0)
+
+    def fleet(self) -> "TotalErrors":
+        """The same of all cities together, as one row."""
+        ahead = DepotsAhead(*(part.sum(axis=0, keepdims=True) for part in self.ahead))
+        return TotalErrors(
+            (FLEET,),
+            ahead,
+            self.actual_coh.sum(axis=0, keepdims=True),
+            np.asarray(self.known_coh.any(axis=0, keepdims=True)),
+        )
+
+    def error_coh(self, level: float) -> Float[np.ndarray, "city origin horizon"]:
+        """Actual totals less their medians."""
+        return self.actual_coh - level * self.ahead.median
+
+    def ordinary_coh(self) -> Bool[np.ndarray, "city origin horizon"]:
+        """Known days on which no uncertain effect counts."""
+        is_ordinary_coh = self.ahead.effect < SPECIAL_SHARE * self.ahead.unit
+        return self.known_coh & is_ordinary_coh & (self.ahead.unit > 0)
+
+
+def calibrate(errors: TotalErrors, narrowing: float = 1.0) -> TotalsTable:
+    """Fits the level and the quantiles of totals to a year of the baseline's errors.
 
     Args:
-      forecasts: Forecasts of those days, from origins a day apart.
-      actual_odh: Orders per day.
-      valid_odh: Whether the depot-day counts: the actual is observed, and the depot has a
-        history of its own. A total is over those depots only.
-      cities: City of each depot.
+      errors: Of every city.
+      narrowing: Width of the network's errors over the baseline's.
     """
-    city_d = np.array(cities)
-    names = tuple(sorted(set(cities)))
-    level = _level(forecasts, actual_odh, valid_odh)
-    fleet_r = _scores(level, forecasts, actual_odh, valid_odh)
-    by_city = [
-        _scores(level, forecasts, actual_odh, valid_odh & (city_d == name)[:, None])
-        for name in names
-    ]
-    freedom = len(actual_odh) / DAYS_PER_DEGREE
-    # Cities share much of their errors: the days of four say as much as those of two.
-    city_freedom = freedom * math.sqrt(len(names))
-    any_city_q = _quantiles(np.concatenate(by_city), city_freedom)
-    rows = [_shrunk(score_r, any_city_q, city_freedom) for score_r in by_city]
-    fleet_q = _quantiles(fleet_r, freedom)
-    return TotalsTable(names, level, fleet_q, any_city_q, np.array(rows, np.float32))
+    fleet = errors.fleet()
+    level = _level(fleet)
+    any_city_q = _quantiles(errors, level)
+    city_cq = np.zeros((len(errors.cities), 2))
+    for row in range(len(errors.cities)):
+        own = _of_row(errors, row)
+        weight = own.ordinary_coh().sum()
+        weight /= weight + CITY_DAYS
+        city_cq[row] = weight * _quantiles(own, level) + (1 - weight) * any_city_q
+    fleet_q = _quantiles(fleet, level)
+    error_coh = errors.error_coh(level)
+    ordinary_coh = np.where(
+        error_coh < 0, -city_cq[:, 0, None, None], city_cq[:, 1, None, None]
+    )
+    effect_coh = NORMAL_HIGH * errors.ahead.effect
+    ordinary_coh = ordinary_coh * errors.ahead.unit
+    factor = effect_factor(
+        error_coh,
+        ordinary_coh,
+        effect_coh,
+        errors.known_coh & (effect_coh > SPECIAL_SHARE * ordinary_coh),
+        PRIOR_EFFECT_FACTOR,
+    )
+    narrow = np.float32(narrowing)
+    return TotalsTable(
+        errors.cities,
+        level,
+        (narrow * fleet_q).astype(np.float32),
+        (narrow * any_city_q).astype(np.float32),
+        (narrow * city_cq).astype(np.float32),
+        factor,
+    )
 
 
 def total_forecasts(
-    table: TotalsTable, forecasts: QuantileForecasts, cities: Sequence[str]
+    table: TotalsTable, ahead: DepotsAhead, cities: Sequence[str]
 ) -> tuple[Total, ...]:
     """Forecasts the fleet's total, then each city's in the order of names.
 
     Args:
       table: From `calibrate`.
-      forecasts: Without an origin axis.
+      ahead: The depots' days ahead, [depot, horizon].
       cities: City of each depot.
     """
     city_d = np.array(cities)
-    totals = [Total(FLEET, *total(forecasts, table.level, table.fleet_q))]
-    for city in sorted(set(cities)):
-        city_quantiles = QuantileForecasts(
-            *(part[city_d == city] for part in forecasts)
-        )
-        quantiles = total(city_quantiles, table.level, table.quantiles_of(city))
-        totals.append(Total(city, *quantiles))
-    return tuple(totals)
+    every_d = np.ones(len(city_d), bool)
+    rows = [(FLEET, every_d), *((city, city_d == city) for city in sorted(set(cities)))]
+    return tuple(
+        Total(city, *total(table, city, ahead.sum(here_d))) for city, here_d in rows
+    )
 
 
 def total(
-    forecasts: QuantileForecasts,
-    level: float,
-    score_q: Float32[np.ndarray, " 2"],
-) -> Float[np.ndarray, "3 horizon"]:
-    """P10, P50 and P90 of the sum of these depots' orders per day.
+    table: TotalsTable, city: str, ahead: DepotsAhead
+) -> Float[np.ndarray, "3 *horizon"]:
+    """P10, P50 and P90 of the orders per day of a city, or of the fleet.
 
-    The forecasts are of one city or of the fleet, without an origin axis; the level and the
-    quantiles are from a `TotalsTable`.
+    Args:
+      table: From `calibrate`.
+      city: The city; FLEET for the fleet.
+      ahead: Sums over its depots, from `DepotsAhead.sum`.
     """
-    median_h, below_h, above_h = _sums(forecasts, np.ones(forecasts.p50.shape, bool))
-    low, high = score_q
-    median_h = level * median_h
-    quantiles = [median_h + low * below_h, median_h, median_h + high * above_h]
-    return np.maximum(quantiles, 0.0)
-
-
-def _sums(
-    forecasts: QuantileForecasts, included: Bool[np.ndarray, "..."]
-) -> tuple[np.ndarray, ...]:
-    """Sums over depots of the median and of the half widths below and above it."""
-    parts = (
-        forecasts.p50,
-        forecasts.p50 - forecasts.p10,
-        forecasts.p90 - forecasts.p50,
+    median_h = table.level * ahead.median
+    effect_h = NORMAL_HIGH * table.effect_factor * ahead.effect
+    below_h, above_h = (
+        np.hypot(quantile * ahead.unit, effect_h)
+        for quantile in table.quantiles_of(city)
     )
-    median, below, above = (
-        np.where(included, part, 0.0).sum(axis=-2) for part in parts
-    )
-    return median, below, above
+    return np.maximum([median_h - below_h, median_h, median_h + above_h], 0.0)
 
 
-def _level(
-    forecasts: QuantileForecasts,
-    actual_odh: Float[np.ndarray, "origin depot horizon"],
-    included_odh: Bool[np.ndarray, "origin depot horizon"],
-) -> float:
-    """1 plus half of the share by which the fleet's totals lay above the sums of medians.
-
-    Half: a month shows a drift of its own as much as what lasts.
-    """
-    median_oh, _, _ = _sums(forecasts, included_odh)
-    actual_oh = np.where(included_odh, actual_odh, 0.0).sum(axis=-2)
-    has_orders_oh = median_oh > 0
-    if not has_orders_oh.any():
+def _level(fleet: TotalErrors) -> float:
+    """1 plus a part of the share by which the fleet's totals lay above the sums of medians."""
+    median_coh = fleet.ahead.median
+    counted_coh = fleet.known_coh & (median_coh > 0)
+    if not counted_coh.any():
         return 1.0
-    miss = np.median(actual_oh[has_orders_oh] / median_oh[has_orders_oh]) - 1
-    return float(1 + np.clip(miss, -MAX_MISS, MAX_MISS) / 2)
+    miss = np.median(fleet.actual_coh[counted_coh] / median_coh[counted_coh]) - 1
+    return float(1 + LEVEL_SHARE * np.clip(miss, -MAX_MISS, MAX_MISS))
 
 
-def _scores(
-    level: float,
-    forecasts: QuantileForecasts,
-    actual_odh: Float[np.ndarray, "origin depot horizon"],
-    included_odh: Bool[np.ndarray, "origin depot horizon"],
-) -> Float[np.ndarray, " row"]:
-    """Residuals of the included depots' total, divided by the sum of their half widths."""
-    median_oh, below_oh, above_oh = _sums(forecasts, included_odh)
-    actual_oh = np.where(included_odh, actual_odh, 0.0).sum(axis=-2)
-    residual_oh = actual_oh - level * median_oh
-    half_oh = np.where(residual_oh < 0, below_oh, above_oh)
-    has_width_oh = half_oh > 0
-    return residual_oh[has_width_oh] / half_oh[has_width_oh]
+def _of_row(errors: TotalErrors, row: int) -> TotalErrors:
+    here = slice(row, row + 1)
+    return TotalErrors(
+        errors.cities[here],
+        DepotsAhead(*(part[here] for part in errors.ahead)),
+        errors.actual_coh[here],
+        errors.known_coh[here],
+    )
 
 
-def _quantiles(
-    score_r: Float[np.ndarray, " row"], freedom: float
-) -> Float32[np.ndarray, " 2"]:
-    """10 and 90 % quantiles of the scaled residuals, widened for the degrees of freedom.
-
-    Widening alone stops at the sum of the depots' intervals, which is the
-    interval of a total with fully correlated errors.
-    """
-    if not len(score_r):
-        return additive_table().fleet_q
-    low, middle, high = np.quantile(score_r, [LOW, 0.5, HIGH])
-    lower, higher = middle + widening(freedom) * (np.array([low, high]) - middle)
-    bounds = [min(low, max(lower, -1.0), 0.0), max(high, min(higher, 1.0), 0.0)]
-    return np.array(bounds, np.float32)
-
-
-def widening(freedom: float) -> float:
-    """Ratio of Student's t quantile to the normal quantile, at `HIGH`.
-
-    The first terms of its expansion in 1 / degrees of freedom (Abramowitz and Stegun,
-    26.7.5): within 2 % from two degrees on. Less than one counts as one.
-    """
-    z, freedom = NORMAL_HIGH, max(freedom, 1.0)
-    student = z + (z**3 + z) / (4 * freedom)
-    student += (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-    return student / z
-
-
-def _shrunk(
-    score_r: Float[np.ndarray, " row"],
-    any_city_q: Float32[np.ndarray, " 2"],
-    freedom: float,
-) -> Float32[np.ndarray, " 2"]:
-    """Shrinks a city's own quantiles towards those of all cities."""
-    weight = len(score_r) / (len(score_r) + CITY_DAYS)
-    own_q = _quantiles(score_r, freedom)
-    return (weight * own_q + (1 - weight) * any_city_q).astype(np.float32)
+def _quantiles(errors: TotalErrors, level: float) -> Float[np.ndarray, " 2"]:
+    """10 and 90 % quantiles of the errors on ordinary days, in units; shrunk to the prior ones."""
+    prior_q = np.array([PRIOR_LOW, PRIOR_HIGH])
+    is_ordinary_coh = errors.ordinary_coh()
+    weeks = is_ordinary_coh.any(axis=(0, 2)).sum() / 7
+    if not weeks:
+        return prior_q
+    score_r = (
+        errors.error_coh(level)[is_ordinary_coh] / errors.ahead.unit[is_ordinary_coh]
+    )
+    low, high = np.quantile(score_r, (LOW, HIGH))
+    weight = weeks / (weeks + PRIOR_WEEKS)
+    return weight * np.array([min(low, 0.0), max(high, 0.0)]) + (1 - weight) * prior_q

@@ -39,7 +39,7 @@ from forecaster.data.features import (
 )
 from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
-from forecaster.inference import intervals, totals
+from forecaster.inference import intervals, paths, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.calibration import calibrate_artefact
 from forecaster.inference.postprocessing import Postprocessing
@@ -135,6 +135,7 @@ def train_model(
         postprocessing=evaluation.postprocessing,
         intervals=evaluation.intervals,
         totals=evaluation.totals,
+        paths=evaluation.paths,
     )
     return TrainingResult(evaluation, production, evaluation_fit, production_fit)
 
@@ -204,7 +205,7 @@ class _Fits:
     def fit(self, name: str, panel: Panel, start: Params | None = None) -> Fit:
         """Fits on a panel."""
         configs = (self.recipe.task, self.recipe.model, self.recipe.train)
-        effect_dtf = forward_chained_effects(
+        effect_dtf, _ = forward_chained_effects(
             self.effects, panel, self.recipe.task.horizon
         )
         features, report = self._features(panel, effect_dtf), self.report(name)
@@ -221,14 +222,15 @@ class _Fits:
         # A fixed number, so that one more depot does not recompile the comparison.
         window_d = np.arange(PARITY_WINDOWS) % panel.n_depots
         newest_d = np.full(len(window_d), features.n_steps - 1)
-        zero_h = np.zeros(self.recipe.task.horizon)
+        zero_h = np.zeros(self.recipe.task.horizon, np.float32)
         artefact = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
             weights=export.trim_padding(export.flat_weights(params), panel.n_depots),
             postprocessing=Postprocessing(),
-            intervals=intervals.uniform_table(zero_h, zero_h),
-            totals=totals.additive_table(),
+            intervals=intervals.IntervalTable(zero_h, zero_h),
+            totals=totals.prior_table(),
+            paths=paths.no_history(self.recipe.task.horizon),
             effects=self.effects,
             depot_ids=panel.depot_ids,
             kinds=self.kinds,

@@ -22,6 +22,17 @@ def forecast(
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print one CSV row per depot and day.")
     ] = False,
+    n_paths: Annotated[
+        int | None,
+        typer.Option(
+            "--paths",
+            min=1,
+            max=10_000,
+            metavar="N",
+            help="Also write N equally likely paths of all depots and days, as Parquet under "
+            "HARBOR_HOME/paths.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Forecasts every depot, and stores the forecast.
@@ -57,6 +68,14 @@ def forecast(
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
             shown = publications.shown(connection)
+        if n_paths is not None:
+            from pipelines.forecasting.paths import write_paths
+
+            folder = settings.home / "paths"
+            path = write_paths(
+                engine, settings.artefacts, folder, day, version, n_paths
+            )
+            echo(f"{n_paths} paths of all depots and days: {path}")
     if not_started := run.metrics.get("not_started_ids"):
         echo(f"Not started, and left out: {not_started_depots(not_started)}.")
     if as_json:

@@ -107,7 +107,7 @@ def _series(panel: Panel, split: HoldoutSplit) -> Series:
     effects = fit_effects(seen, split.horizon)
     effect_dtf = effects.of(panel, split.horizon)
     # As the network is trained: no day's effect is fitted to the day itself.
-    learnt_dtf = forward_chained_effects(effects, seen, split.horizon)
+    learnt_dtf, _ = forward_chained_effects(effects, seen, split.horizon)
     effect_dtf[:, : seen.n_steps] = learnt_dtf[:, : seen.n_steps]
     features = build_features(
         panel,

@@ -95,7 +95,7 @@ def test_calibration_forecasts_with_what_each_origin_knew():
     panel = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED))
     evaluation = make_artefact(panel.as_of(LAST - timedelta(days=30)))
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
-    holdout = calibration._forecasts(evaluation, panel, origins)
+    holdout = calibration._holdout_forecasts(evaluation, panel, origins)
     for at, step in enumerate(origins):
         alone = predict.predict(evaluation, panel.as_of(panel.day(step)))
         np.testing.assert_allclose(

@@ -247,9 +247,9 @@ def test_unobserved_days_do_not_matter(rng):
 def test_in_training_an_effect_is_known_from_earlier_parts_only(rng):
     panel = fleet(rng, effect_of={CHRISTMAS: -2.0}, promotion=0.5)
     whole_dt = fit_calendar_effects(panel).of(panel)
-    chained_dt = forward_chained_effects(fit_effects(panel, HORIZON), panel, HORIZON)[
-        ..., 0
-    ]
+    chained_dt = forward_chained_effects(
+        fit_effects(panel, HORIZON), panel, HORIZON
+    ).effect_dtf[..., 0]
     assert (of_day(panel, whole_dt, CHRISTMAS) < -1.0).all()
     assert (of_day(panel, chained_dt, CHRISTMAS) > -0.6).all()
     first, last = (START + timedelta(days=step) for step in (20, 175))

@@ -64,7 +64,7 @@ def test_effects_are_those_of_a_shared_calendar(panels):
             effects.calendar.depot_df,
             effects.calendar.covariance_ff,
             effects.calendar.sd_of(panel),
-            forward_chained_effects(effects, panel, HORIZON),
+            forward_chained_effects(effects, panel, HORIZON).effect_dtf,
         ]
         for panel, effects in ((each, fit_effects(each, HORIZON)) for each in panels)
     )

@@ -30,12 +30,15 @@ def path(result, tmp_path):
 def test_loading_returns_what_was_saved(result, path):
     back = artefacts.load(path)
     assert back.version == result.version == path.stem
-    same = {name: getattr(result, name) for name in ("intervals", "totals", "effects")}
+    same = {
+        name: getattr(result, name)
+        for name in ("intervals", "totals", "paths", "effects")
+    }
     plain = replace(back, weights={}, **same)
     assert plain == replace(result, weights={})
     for name, value in result.weights.items():
         np.testing.assert_array_equal(back.weights[name], value)
-    for part in ("intervals", "totals"):
+    for part in ("intervals", "totals", "paths"):
         before, after = asdict(getattr(result, part)), asdict(getattr(back, part))
         for name, value in before.items():
             np.testing.assert_array_equal(after[name], value)
@@ -148,7 +151,7 @@ def test_another_schema_has_its_own_message(path, schema):
 
     rewritten(path, change)
     with pytest.raises(
-        ArtefactError, match=rf"schema {schema}.*reads schema 10.*train again"
+        ArtefactError, match=rf"schema {schema}.*reads schema 11.*train again"
     ):
         artefacts.load(path)
 
@@ -169,9 +172,9 @@ def test_a_kept_artefact_keeps_its_forecast():
     (kept / "schema-N.json").write_text(json.dumps(quantiles))
     """
     kept = Path(__file__).parent / "kept"
-    artefact = artefacts.load(kept / "schema-10.npz")
+    artefact = artefacts.load(kept / "schema-11.npz")
     panel = make_panel(n_depots=3, n_days=100)
-    expected = json.loads((kept / "schema-10.json").read_text())
+    expected = json.loads((kept / "schema-11.json").read_text())
     result = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(result, name), values, rtol=1e-4)

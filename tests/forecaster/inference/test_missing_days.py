@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from forecaster.inference import infer
-from forecaster.inference.intervals import MIN_WIDENING, uniform_table
+from forecaster.inference.intervals import MIN_WIDENING, IntervalTable
 from tests.make import make_artefact, make_panel
 
 
@@ -22,7 +22,7 @@ def test_a_late_depot_is_as_uncertain_as_from_an_earlier_day():
     missing = {"D1": 1, "D2": 2}
     panel = panel_without(missing)
     reach_h = 0.1 * np.array([1, 2, 3, 4, 5, 6, 7], np.float32)
-    made = replace(make_artefact(panel), intervals=uniform_table(-reach_h, 2 * reach_h))
+    made = replace(make_artefact(panel), intervals=IntervalTable(-reach_h, 2 * reach_h))
     before = infer.forecast(made, panel)
     after = infer.forecast(made, panel, missing)
 
@@ -49,7 +49,7 @@ def test_a_flat_table_and_an_empty_one_keep_the_order_of_quantiles():
     panel = panel_without({"D1": 9})
     for reach in (0.0, 0.4):
         flat_h = np.full(7, reach, np.float32)
-        made = replace(make_artefact(panel), intervals=uniform_table(-flat_h, flat_h))
+        made = replace(make_artefact(panel), intervals=IntervalTable(-flat_h, flat_h))
         after = infer.forecast(made, panel, {"D1": 9})
         assert (after.p10_dh >= 0).all()
         assert (after.p10_dh <= after.p50_dh).all()

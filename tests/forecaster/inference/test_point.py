@@ -72,7 +72,9 @@ def test_the_shift_is_the_squared_spread_times_that_of_the_metric():
 
 
 def test_a_shift_ends_at_the_lower_bound_of_the_interval():
-    narrow = intervals.uniform_table(np.full(7, -1e-3), np.full(7, 1e-3))
+    narrow = intervals.IntervalTable(
+        np.full(7, -1e-3, np.float32), np.full(7, 1e-3, np.float32)
+    )
     made = by_point(PANEL, replace(ARTEFACT, intervals=narrow))["mape"]
     assert (made.p10_dh < made.p50_dh).all()
     np.testing.assert_array_equal(made.point_dh, made.p10_dh)

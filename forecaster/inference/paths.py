@@ -1,0 +1,215 @@
+"""Paths: equally likely orders of all depots on all days ahead, for questions of chance.
+
+"Does the fleet need more than 150 vans on Friday?" and "is Rotterdam short on any day of the
+week?" hang on how depots and days go together. Each path replays the errors of one origin of last
+year, as ranks, city by city: days and cities hang together as they did, without a parameter. To
+each depot's day its own noise is added, in the proportion that gives the city's total its band,
+and the whole goes through the depot's P10, P50 and P90.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from forecaster.inference.baseline_errors import NORMAL_HIGH, BaselineErrors
+from forecaster.inference.totals import FLEET, QuantileForecasts, Total, TotalErrors
+
+N_PATHS = 364
+MIN_ORIGINS = 56
+"""Origins from which on a history has errors to replay."""
+DEFAULT_PERSISTENCE = 0.3
+SEED = 20_251_121
+"""Fixed, so that the same forecast always has the same chances."""
+BAND_SIGMAS = 2 * NORMAL_HIGH
+"""Width of an 80 % band in standard deviations."""
+
+
+@dataclass(frozen=True)
+class PathTable:
+    """Errors of the year's origins, to be replayed.
+
+    Attributes:
+      cities: Cities, in the order of the rows; none in a short history.
+      error_och: Errors of each city's total from each origin, as normal scores.
+      persistence: Correlation of a depot's own noise, its city's errors apart, between days ahead.
+    """
+
+    cities: tuple[str, ...]
+    error_och: Float32[np.ndarray, "origin city horizon"]
+    persistence: float = DEFAULT_PERSISTENCE
+
+
+def no_history(horizon: int) -> PathTable:
+    """Returns the table of a fleet without a year: days are drawn apart, depots alike."""
+    return PathTable((), np.zeros((0, 0, horizon), np.float32))
+
+
+def calibrate(
+    errors: TotalErrors, level: float, depots: BaselineErrors, horizon: int
+) -> PathTable:
+    """Keeps the errors of the year's origins, in the order of their size.
+
+    Args:
+      errors: Of every city.
+      level: Of `TotalsTable`.
+      depots: Errors of some depots, for the persistence of their own noise.
+      horizon: Days ahead.
+    """
+    unit_coh = np.where(errors.ahead.unit > 0, errors.ahead.unit, np.nan)
+    score_coh = errors.error_coh(level) / unit_coh
+    is_whole_o = np.isfinite(score_coh).any(axis=0).all(axis=-1)
+    if is_whole_o.sum() < MIN_ORIGINS:
+        return no_history(horizon)
+    score_och = score_coh[:, is_whole_o].swapaxes(0, 1)
+    # A city that was not known takes part with the mean of those that were.
+    score_och = np.where(
+        np.isfinite(score_och), score_och, np.nanmean(score_och, axis=1, keepdims=True)
+    )
+    return PathTable(errors.cities, _normal_scores(score_och), _persistence(depots))
+
+
+def sample(
+    table: PathTable,
+    forecasts: QuantileForecasts,
+    totals: Sequence[Total],
+    cities: Sequence[str],
+    n_paths: int = N_PATHS,
+) -> Float[np.ndarray, "path depot horizon"]:
+    """Draws paths of the orders per day of every depot.
+
+    Each depot's day keeps its quantiles, and the totals of cities and of the fleet their bands as
+    far as correlations between 0 and 1 can give them.
+
+    Args:
+      table: From `calibrate`; the horizon may be shorter than the table's.
+      forecasts: Quantiles of the depots, [depot, horizon].
+      totals: Bands of each city's total and, if it is known, of the fleet's. The depots of a city
+        without one are taken to be high and low together.
+      cities: City of each depot.
+      n_paths: Paths to draw.
+    """
+    n_depots, horizon = forecasts.p50.shape
+    rng = np.random.default_rng(SEED)
+    names = sorted(set(cities))
+    city_d = np.searchsorted(names, cities)
+    band_of = {total.city: total.p90_h - total.p10_h for total in totals}
+    sigma_dh = (forecasts.p90 - forecasts.p10) / BAND_SIGMAS
+    share_ch, sigma_ch = np.ones((2, len(names), horizon))
+    for row, name in enumerate(names):
+        sigma_rh = sigma_dh[city_d == row]
+        together_h = sigma_rh.sum(axis=0)
+        sigma_ch[row] = band_of.get(name, BAND_SIGMAS * together_h) / BAND_SIGMAS
+        share_ch[row] = _common_share(sigma_rh, sigma_ch[row])
+    common_sch = _replayed(table, names, horizon, n_paths, rng)
+    if FLEET in band_of:
+        common_sch = _with_fleet_band(
+            common_sch, sigma_ch, band_of[FLEET] / BAND_SIGMAS, rng
+        )
+    constant_sd1, daily_sdh = (
+        rng.standard_normal((n_paths, n_depots, days), np.float32)
+        for days in (1, horizon)
+    )
+    own_sdh = np.sqrt(table.persistence) * constant_sd1
+    own_sdh = own_sdh + np.sqrt(1 - table.persistence) * daily_sdh
+    share_dh = share_ch[city_d].astype(np.float32)
+    z_sdh = np.sqrt(share_dh) * common_sch[:, city_d] + np.sqrt(1 - share_dh) * own_sdh
+    return orders_at(forecasts, z_sdh)
+
+
+def orders_at(
+    forecasts: QuantileForecasts, z: Float[np.ndarray, "*path depot horizon"]
+) -> Float[np.ndarray, "*path depot horizon"]:
+    """Orders `z` standard deviations from the median, on the logarithm of one plus the count."""
+    median = np.log1p(forecasts.p50).astype(np.float32)
+    above, below = np.log1p(forecasts.p90) - median, median - np.log1p(forecasts.p10)
+    side = np.where(z > 0, above.astype(np.float32), below.astype(np.float32))
+    return np.maximum(np.expm1(median + z * side / np.float32(NORMAL_HIGH)), 0.0)
+
+
+def _common_share(
+    sigma_rh: Float[np.ndarray, "row horizon"], total_h: Float[np.ndarray, " horizon"]
+) -> Float[np.ndarray, " horizon"]:
+    """The one correlation between rows of these deviations that gives their sum its own, 0 to 1."""
+    alone_h, together_h = (sigma_rh**2).sum(axis=0), sigma_rh.sum(axis=0) ** 2
+    has_both_h = together_h > alone_h * (1 + 1e-9)
+    share_h = np.divide(
+        total_h**2 - alone_h,
+        together_h - alone_h,
+        out=np.ones_like(total_h),
+        where=has_both_h,
+    )
+    return np.clip(share_h, 0.0, 1.0)
+
+
+def _replayed(
+    table: PathTable,
+    names: Sequence[str],
+    horizon: int,
+    n_paths: int,
+    rng: np.random.Generator,
+) -> Float32[np.ndarray, "path city horizon"]:
+    """Common errors of each city's depots: those of the year's origins, round and round."""
+    if not len(table.error_och):
+        common_s1h = rng.standard_normal((n_paths, 1, horizon), np.float32)
+        return np.repeat(common_s1h, len(names), axis=1)
+    n_origins = len(table.error_och)
+    # Origins in a row are alike: a few paths take them from all over the year.
+    origin_s = np.arange(n_paths) * max(1, n_origins // n_paths) % n_origins
+    row_of = {city: row for row, city in enumerate(table.cities)}
+    # A city that is new replays the errors of the first.
+    row_c = [row_of.get(name, 0) for name in names]
+    return table.error_och[origin_s][:, row_c, :horizon]
+
+
+def _with_fleet_band(
+    common_sch: Float32[np.ndarray, "path city horizon"],
+    sigma_ch: Float[np.ndarray, "city horizon"],
+    fleet_h: Float[np.ndarray, " horizon"],
+    rng: np.random.Generator,
+) -> Float32[np.ndarray, "path city horizon"]:
+    """Mixes a draw for all cities in, where the fleet's band says that they hang together more.
+
+    That is so on holidays, whose effect is misjudged everywhere at once.
+    """
+    needed_h = _common_share(sigma_ch, fleet_h)
+    replayed_h = _common_share(
+        sigma_ch, (common_sch * sigma_ch).sum(axis=1).std(axis=0)
+    )
+    share_h = np.divide(
+        needed_h - replayed_h,
+        1 - replayed_h,
+        out=np.zeros_like(needed_h),
+        where=replayed_h < 1,
+    )
+    share_h = np.clip(share_h, 0.0, 1.0).astype(np.float32)
+    drawn_s1h = rng.standard_normal((len(common_sch), 1, len(share_h)), np.float32)
+    return np.sqrt(1 - share_h) * common_sch + np.sqrt(share_h) * drawn_s1h
+
+
+def _normal_scores(
+    value_och: Float[np.ndarray, "origin city horizon"],
+) -> Float32[np.ndarray, "origin city horizon"]:
+    """Standard normal deviates in the order of the values, over origins."""
+    n_origins = len(value_och)
+    deviates = [
+        NormalDist().inv_cdf((rank + 0.5) / n_origins) for rank in range(n_origins)
+    ]
+    rank_och = value_och.argsort(axis=0).argsort(axis=0)
+    return np.array(deviates, np.float32)[rank_och]
+
+
+def _persistence(errors: BaselineErrors) -> float:
+    """Correlation between days ahead of the depots' errors, less the mean of all depots."""
+    score_doh = np.clip(errors.error_doh / errors.spread_do[..., None], -5, 5)
+    known_doh = np.isfinite(score_doh)
+    n_known_oh = np.maximum(known_doh.sum(axis=0), 1)
+    mean_oh = np.where(known_doh, score_doh, 0.0).sum(axis=0) / n_known_oh
+    own_doh = score_doh - mean_oh
+    is_both_doh = known_doh[..., :-1] & known_doh[..., 1:]
+    first_r, second_r = own_doh[..., :-1][is_both_doh], own_doh[..., 1:][is_both_doh]
+    if len(score_doh) < 2 or not (first_r.any() and second_r.any()):
+        return DEFAULT_PERSISTENCE
+    return float(np.clip(np.corrcoef(first_r, second_r)[0, 1], 0.0, 0.9))

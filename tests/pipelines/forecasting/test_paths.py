@@ -1,0 +1,55 @@
+"""Paths of a stored forecast: a file that another program can count chances in."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipelines.database.engine import snapshot
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast
+from pipelines.forecasting.paths import write_paths
+from pipelines.store.forecasts import read_forecasts, read_totals
+from tests.pipelines.make import START, add_champion, add_fleet
+
+pytestmark = pytest.mark.db
+
+LAST = START + timedelta(days=59)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+
+
+def test_the_paths_of_a_forecast_have_its_quantiles_and_the_bands_of_its_totals(
+    clean_engine, tmp_path
+):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=3, n_days=60)
+    counting.rebuild(clean_engine, NOW)
+    artefacts = tmp_path / "artefacts"
+    add_champion(clean_engine, read_panel(clean_engine, LAST), artefacts)
+    version = forecast.forecast_from(
+        clean_engine, artefacts, LAST, NOW, ZoneInfo("UTC")
+    )
+    path = write_paths(
+        clean_engine, artefacts, tmp_path / "paths", LAST, version, n_paths=2000
+    )
+    assert [each.name for each in path.parent.iterdir()] == [
+        f"{LAST}-{version}.parquet"
+    ]
+    drawn = pd.read_parquet(path)
+    assert len(drawn) == 2000 * 3 * 7
+    assert set(drawn["origin_on"]) == {LAST}
+    with snapshot(clean_engine) as connection:
+        stored = pd.DataFrame(read_forecasts(connection, LAST, version))
+        totals = pd.DataFrame(read_totals(connection, LAST, version))
+    of_day = drawn.groupby(["depot_id", "target_on"], observed=True)["orders"]
+    expected = stored.set_index(["depot_id", "target_on"])
+    for name, share in (("p10", 0.1), ("p50", 0.5), ("p90", 0.9)):
+        found = of_day.quantile(share).reindex(expected.index)
+        np.testing.assert_allclose(found, expected[name], rtol=0.06)
+    fleet = totals[totals["city"] == ""].set_index("target_on")
+    sums = drawn.groupby(["path", "target_on"])["orders"].sum().unstack()
+    width = sums.quantile(0.9) - sums.quantile(0.1)
+    np.testing.assert_allclose(width, fleet["p90"] - fleet["p10"], rtol=0.15)
