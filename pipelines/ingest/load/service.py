@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -26,13 +26,7 @@ from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import Skipped, Source
 from pipelines.ingest.sources.inbox import move_to_done, wait_until_stable
 from pipelines.ingest.sources.refusals import refusal
-from pipelines.ingest.sources.spool import (
-    TEMPORARY_PREFIX,
-    SourceOrError,
-    Spool,
-    locked,
-    sweep_temporary_folders,
-)
+from pipelines.ingest.sources.spool import SourceOrError, Spool
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
@@ -73,7 +67,6 @@ def ingest(
     settings: Settings,
     progress: Progress = lambda _: None,
     *,
-    query: str | None = None,
     dry_run: bool = False,
     today: date | None = None,
     is_invented: bool = False,
@@ -91,7 +84,6 @@ def ingest(
       options: How the files are read; overrides the options of their sources.
       settings: Zone and country of depots that nobody has described yet, and the sources.
       progress: Called as rows and bytes are read.
-      query: Run on each of the paths, which then are database URLs.
       dry_run: Loads everything and rolls back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
       is_invented: Whether the files are those of 'harbor demo'.
@@ -103,12 +95,8 @@ def ingest(
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    sweep_temporary_folders(Path(gettempdir()))
-    with (
-        TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder,
-        locked(Path(folder)),
-    ):
-        spool = Spool(Path(folder), settings.max_file_mib << 20, query)
+    with TemporaryDirectory(prefix="harbor-ingest-") as folder:
+        spool = Spool(Path(folder), settings.max_file_mib << 20)
         sources = spool.find(paths, settings.inbox / DONE)
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:
@@ -137,11 +125,9 @@ def ingest_and_count(
     options: FileOptions,
     settings: Settings,
     progress: Progress = lambda _: None,
-    *,
-    query: str | None = None,
 ) -> IngestReport:
     """Loads files as `ingest` does, and counts demand; the run's metrics say what changed."""
-    report = ingest(run.engine, paths, options, settings, progress, query=query)
+    report = ingest(run.engine, paths, options, settings, progress)
     counts = sum((file.counts for file in report.files), start=Counts())
     run.metrics |= {"files": len(report.files)} | vars(counts)
     run.metrics["refused"] = len(report.refused)

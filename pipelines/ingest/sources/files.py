@@ -187,7 +187,7 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipp
         )
         # Linked folders are not searched: links may form a cycle.
         linked = [name for name in below if Path(folder, name).is_symlink()]
-        files = [name for name in sorted(names) if _is_loadable(name)]
+        files = [name for name in sorted(names) if is_loadable(name)]
         for name in [*linked, *files]:
             inside = Path(folder, name)
             display_path = str(path / inside.relative_to(root))
@@ -203,7 +203,8 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipp
                 yield Skipped(display_path, reason)
 
 
-def _is_loadable(name: str) -> bool:
+def is_loadable(name: str) -> bool:
+    """Whether a path below a folder or in an archive is read: not hidden, and of a known suffix."""
     hidden = any(part.startswith(".") for part in name.split("/"))
     return not hidden and name.lower().endswith(SUFFIXES)
 
@@ -239,8 +240,8 @@ def _files_at_url(location: str) -> Iterator[Source | Skipped]:
     except pa.ArrowInvalid:
         if _is_database(location):
             message = (
-                f"{display_path} is a database. Pass --query with the statement that reads "
-                "its rows."
+                f"{display_path} is a database. Export the rows as CSV, and pipe them into "
+                "'harbor ingest -'."
             )
             yield Skipped(display_path, message)
             return
@@ -256,7 +257,7 @@ def _files_at_url(location: str) -> Iterator[Source | Skipped]:
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
-        if info.is_file and _is_loadable(rest):
+        if info.is_file and is_loadable(rest):
             address = f"{display_path}/{rest}"
             yield _source(system, info.path, address, address, location)
 

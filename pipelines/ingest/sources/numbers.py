@@ -1,7 +1,6 @@
 """Numbers as text that can be read in one way only."""
 
 import re
-from decimal import Decimal
 
 
 def ambiguous_pattern(mark: str) -> str:
@@ -9,7 +8,7 @@ def ambiguous_pattern(mark: str) -> str:
     return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
 
 
-def unambiguous_text(value: float | Decimal) -> str:
+def unambiguous_text(value: float) -> str:
     """Formats a number so that it is not ambiguous: 1.234 gets a fourth decimal."""
     text = str(value)
     return f"{text}0" if re.fullmatch(ambiguous_pattern("."), text) else text

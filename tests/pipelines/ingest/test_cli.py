@@ -237,27 +237,3 @@ def test_a_column_that_no_file_of_the_load_can_have_is_refused(harbor, tmp_path)
     # Beside a file that has it, it is meant for that one.
     orders = write(tmp_path / "b.csv", "Ref,depot_id,ordered_at\n1,A,2024-01-01\n")
     assert harbor("ingest", daily, orders, "--column", "order_id=Ref").exit_code == 0
-
-
-def test_a_query_on_a_plain_file_is_wrong_usage(harbor, tmp_path):
-    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
-    done = harbor("ingest", path, "--query", "select 1")
-    assert done.exit_code == 2
-    assert "--query is run on a database" in done.stderr
-
-
-@pytest.mark.parametrize("of_source", [False, True])
-def test_an_encoding_of_a_query_is_wrong_usage(
-    harbor, tmp_path, monkeypatch, of_source
-):
-    """Its rows are written as UTF-8 by this program; another encoding would garble them."""
-    monkeypatch.chdir(tmp_path)
-    options = ["--encoding", "latin-1"]
-    if of_source:
-        write(tmp_path / "harbor.toml", '[sources.shop]\nencoding = "latin-1"\n')
-        options = ["--source", "shop"]
-    done = harbor("ingest", f"sqlite:///{tmp_path}/a.db", "--query", "x", *options)
-    assert done.exit_code == 2
-    message = " ".join(done.stderr.split())
-    assert "encoding is latin-1" in message
-    assert "Leave --encoding out" in message

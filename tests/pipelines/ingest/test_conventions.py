@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import FileOptions
 from pipelines.ingest.rows.conventions import THOUSANDS_SEPARATOR, detect_decimal_mark
-from pipelines.ingest.sources import database as database_source
 from pipelines.ingest.sources import workbook
 from tests.pipelines.ingest.ingesting import (
     load_one,
@@ -155,16 +154,11 @@ def test_numbers_of_parquet_say_themselves_what_they_are(clean_engine, tmp_path)
     assert [row[2] for row in rows(clean_engine, "daily_counts")] == [1, 2]
 
 
-@pytest.mark.parametrize("cell", [workbook._cell, database_source._cell])
 @pytest.mark.parametrize("number", [1.234, 12.5, 0.001, 1234.567])
-def test_numbers_of_sheets_and_databases_read_one_way_only(cell, number):
-    text = cell(number)
+def test_numbers_of_sheets_read_one_way_only(number):
+    text = workbook._cell(number)
     assert float(text) == number
     assert found(text, "1.000") == (".", text)
-
-
-def test_three_decimals_of_a_database_are_no_thousands():
-    assert database_source._cell(Decimal("1.000")) == "1.0000"
 
 
 def test_another_mark_is_wrong_usage():
