@@ -211,38 +211,15 @@ class _Ingestion:
 
     def load_all(self, groups: _Groups) -> None:
         """Loads every file, and reports on each in order."""
-        unused_columns = self._unused_columns()
         for file in self.files:
-            report = self._load(file, unused_columns, groups)
+            report = self._load(file, groups)
             # At info level if refused, too: the report lists the refusal in any case.
             reason = {"reason": report.error} if report.error else {}
             counts = vars(report.counts)
             log.info("file", path=report.path, state=report.state, **counts, **reason)
             self.reports.append(report)
 
-    def _unused_columns(self) -> set[str]:
-        """Returns the columns given for this call that no file of it can have.
-
-        Headers are read until each column has its file. A file that is refused might
-        have any of them.
-        """
-        unused = set(self.options.columns)
-        for file in self.files:
-            if not unused:
-                break
-            if isinstance(file, Source):
-                try:
-                    options = options_of_file(file, self.options, self.settings.sources)
-                    mapping = self.parser.open(file, options, self.today).mapping
-                except Exception as error:  # noqa: BLE001 - it is told when the file is parsed
-                    refusal(file.name, error)
-                    return set()
-                unused -= {column.name for column in mapping.schema.columns}
-        return unused
-
-    def _load(
-        self, file: SourceOrError, unused_columns: set[str], groups: _Groups
-    ) -> FileReport:
+    def _load(self, file: SourceOrError, groups: _Groups) -> FileReport:
         """Loads one file; whatever is wrong with it, the others are loaded."""
         if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
@@ -255,7 +232,6 @@ class _Ingestion:
             parsed = self.parser.open(file, options, self.today)
             schema = parsed.mapping.schema
             kind = schema.name
-            parsed.mapping.require_used(unused_columns, file.name)
             request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
             with groups.file(schema, file.size) as group:
                 report = load(group, request, partial(self._report_progress, file))

@@ -223,17 +223,3 @@ def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):
     assert "does not match the format ISO 8601" in harbor("quarantine", "list").stdout
     gone = harbor("quarantine", "show", "99")
     assert isinstance(gone.exception, NoDataError)
-
-
-def test_a_column_that_no_file_of_the_load_can_have_is_refused(harbor, tmp_path):
-    daily = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
-    done = harbor("ingest", daily, "--column", "order_id=Ref")
-    assert isinstance(done.exception, RefusedFileError)
-    assert str(done.exception) == (
-        "a.csv is read as daily, and --column names order_id, which no file of daily has "
-        "(found: depot_id, date, orders). daily needs depot_id, date, orders. Leave that "
-        "--column out, or say with --kind what the file is. Nothing was changed."
-    )
-    # Beside a file that has it, it is meant for that one.
-    orders = write(tmp_path / "b.csv", "Ref,depot_id,ordered_at\n1,A,2024-01-01\n")
-    assert harbor("ingest", daily, orders, "--column", "order_id=Ref").exit_code == 0
