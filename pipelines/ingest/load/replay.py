@@ -164,14 +164,14 @@ class _FileReplay:
         return ReplayResult(accepted, len(good) - accepted, len(bad))
 
     def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
-        schema, file_id = mapping.schema, self.file.file_id
-        staging = store.StagingTable.create(self.connection, schema.table)
-        staging.columns = mapping.stored
+        schema = mapping.schema
+        staging = store.StagingTable.create(self.connection, schema.table, schema.key)
+        staging.begin_file(self.file.file_id, mapping.stored, id_namespace)
         staging.write(as_csv(rows))
         depots = rows["depot_id"].to_pylist() if "depot_id" in rows.schema.names else ()
         accepted = merge_rows(
-            staging, schema, file_id, id_namespace, set(depots), len(rows),
-            self.settings, replace_later_files=False,
+            staging, schema, set(depots), len(rows), self.settings,
+            replace_later_files=False,
         )  # fmt: skip
         self.connection.execute(sa.text("drop table staging"))
         return accepted

@@ -14,7 +14,7 @@ import structlog
 
 from forecaster.errors import BadInputError
 from pipelines.demand import counting
-from pipelines.ingest.load.loading import FileGroup, LoadRequest, load
+from pipelines.ingest.load.loading import FileGroup, FileLoad
 from pipelines.ingest.load.report import Counts, FileReport, IngestReport, depot_notes
 from pipelines.ingest.rows.file_schemas import FileSchema
 from pipelines.ingest.rows.options import (
@@ -232,9 +232,11 @@ class _Ingestion:
             parsed = self.parser.open(file, options, self.today)
             schema = parsed.mapping.schema
             kind = schema.name
-            request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
+            progress = partial(self._report_progress, file)
             with groups.file(schema, file.size) as group:
-                report = load(group, request, partial(self._report_progress, file))
+                report = FileLoad(
+                    group, file, options, parsed, self.settings, progress, self.dry_run
+                ).run()
         except Exception as error:  # noqa: BLE001 - the other files are loaded
             return self._refused(file, kind, error)
         self.loaded.append(file)
