@@ -3,7 +3,6 @@
 from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
-import structlog
 
 from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
@@ -11,8 +10,6 @@ from pipelines.runs.ledger import Run
 from pipelines.settings.days import newest_complete_day
 from pipelines.store import demand as store
 from pipelines.store.demand import DemandChange
-
-log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
 """Days from the newest demand to an origin; a feed that is later is taken for ended."""
@@ -43,11 +40,9 @@ def rebuild(
 def rebuild_in(
     run: Run, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Recounts demand as a step of a run, records the changes, and logs the corrections."""
+    """Recounts demand as a step of a run, and records the number of changes."""
     change = rebuild(run.engine, now, look_back_days)
     run.metrics |= {"new": change.new, "corrected": change.corrected}
-    for day in change.days:
-        log.info("demand_corrected", **vars(day))
     return change
 
 

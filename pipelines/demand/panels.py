@@ -21,7 +21,6 @@ from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import (
     NOT_OBSERVED,
-    DayCounts,
     assemble_panel,
     no_demand,
 )
@@ -29,11 +28,10 @@ from pipelines.database.engine import snapshot
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import panel as store
 from pipelines.store.demand import last_day
-from pipelines.store.panel import CountColumns, PanelTables
+from pipelines.store.panel import PanelTables
 
 # Days of calendar past the origin: the longest horizon and the reach of its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
-NO_COUNTS = CountColumns(np.empty(0, int), np.empty(0, "datetime64[D]"), np.empty(0))
 
 
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
@@ -62,8 +60,9 @@ class PanelsAsKnown:
         self.last_origin = last_origin
         self._zone = zone
         self._start_on, self._demand_dt = _matrix(tables, last_origin)
-        # The matrix has them.
-        self._tables = replace(tables, counts=NO_COUNTS)
+        # The matrix has the counts.
+        none = tables.counts.select(np.zeros(len(tables.counts), bool))
+        self._tables = replace(tables, counts=none)
 
     @classmethod
     def through_newest(cls, engine: sa.Engine, origin: date, zone: ZoneInfo) -> Self:
@@ -93,9 +92,8 @@ class PanelsAsKnown:
         demand_dt = self._until(origin).copy()
         # Counts that were corrected later, at most one per day.
         cutoff = knowledge_cutoff(origin, self._zone)
-        corrected = _day_counts(self._tables.earlier.newest_at(cutoff, origin))
-        in_matrix = corrected.day_n >= np.datetime64(self._start_on)
-        corrected.select(in_matrix).write(demand_dt, self._start_on)
+        corrected = self._tables.earlier.newest_at(cutoff, self._start_on, origin)
+        corrected.write(demand_dt, self._start_on)
         panel = self._as_known.as_of(origin)
         closed_dt = panel.closed_dt[:, : panel.n_steps]
         open_demand_dt = np.where(closed_dt, NOT_OBSERVED, demand_dt)
@@ -160,15 +158,11 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 def _matrix(tables: PanelTables, through: date) -> tuple[date, np.ndarray]:
     """The first day with demand, and the matrix of the newest counts from then on."""
-    counts = _day_counts(tables.counts)
+    counts = tables.counts
     if tables.depots.empty or not len(counts):
         raise no_demand(through)
     start_on = counts.first_on
     return start_on, counts.matrix(len(tables.depots), start_on, through)
-
-
-def _day_counts(columns: CountColumns) -> DayCounts:
-    return DayCounts(columns.row_n, columns.day_n, columns.orders_n)
 
 
 def _newest_panel(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
