@@ -93,9 +93,7 @@ where service_on >= (select min(target_on) from forecasts)
 """
 
 COUNT_CHANGES = """
-select count(*) filter (where before is null), count(before), min(service_on),
-       max(service_on)
-from demand_changes
+select count(*) filter (where before is null), count(before) from demand_changes
 """
 
 # Orders on days on which the depot was known to be closed.
@@ -125,15 +123,11 @@ class DemandChange:
     Args:
       new: Depot-days counted first.
       corrected: Depot-days whose earlier count differed.
-      first_on: The oldest day of both.
-      last_on: The newest.
       left_old: Depot-days that differ now, and lie too far back to be corrected.
     """
 
     new: int
     corrected: int
-    first_on: date | None
-    last_on: date | None
     left_old: int = 0
 
 
@@ -163,14 +157,14 @@ def recount(
             sa.text(DROP_OLD_CHANGES), {"look_back": look_back_days}
         )
         left_old = left.rowcount
-    new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
+    new, corrected = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
-    return DemandChange(new, corrected, first, last, left_old)
+    return DemandChange(new, corrected, left_old)
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:

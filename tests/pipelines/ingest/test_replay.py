@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from forecaster.errors import NothingToDoError
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, ReplayResult, replay
-from pipelines.schema import runs
 from pipelines.store import load_timestamps
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
@@ -161,44 +160,6 @@ def test_the_command_tells_machines_and_counts_demand(
         assert list(days) == ["2024-04-03"]
     (left,) = json.loads(harbor("list", "--json").stdout)
     assert left["line"] == 4
-
-
-def test_dismissed_rows_are_closed_with_a_reason_and_listed_as_such(
-    clean_engine, tmp_path, database_url, monkeypatch
-):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-
-    def harbor(*words):
-        return CliRunner().invoke(app, ["quarantine", *words])
-
-    text = DAILY + "A,2024-01-01,x\nA,2026-06-09,2\nA,2024-01-03,y\n"
-    load_one(clean_engine, write(tmp_path / "a.csv", text))
-    ids = [
-        str(row["quarantine_id"]) for row in json.loads(harbor("list", "--json").stdout)
-    ]
-    done = harbor("dismiss", ids[1], "--reason", "not ours", "--json")
-    assert json.loads(done.stdout) == {"dismissed": 1}
-    # Pages that are open read again what changed with a run.
-    with clean_engine.connect() as connection:
-        [run] = connection.execute(
-            sa.select(runs).where(runs.c.step == "dismiss")
-        ).all()
-    assert (run.state, run.metrics) == ("done", {"dismissed": 1})
-    assert len(json.loads(harbor("list", "--json").stdout)) == 2
-    (closed,) = json.loads(harbor("list", "--dismissed", "--json").stdout)
-    assert (str(closed["quarantine_id"]), closed["dismissed_because"]) == (
-        ids[1],
-        "not ours",
-    )
-    # It does not go in by a replay, and is not dismissed twice.
-    assert let_out(clean_engine) == ReplayResult(left=2)
-    again = harbor("dismiss", ids[1], "--reason", "again")
-    assert isinstance(again.exception, NothingToDoError)
-    assert harbor("dismiss", ids[0], "--reason", " ").exit_code == 2
-    assert harbor("dismiss", "--reason", "neither").exit_code == 2
-    harbor("dismiss", "--file", "a.csv", "--reason", "all of it")
-    assert "all of it" in harbor("list", "--dismissed").stdout
-    assert json.loads(harbor("list", "--json").stdout) == []
 
 
 def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
