@@ -8,7 +8,7 @@ from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
 from pipelines.runs.ledger import Run
 from pipelines.settings.days import newest_complete_day
-from pipelines.store import demand as store
+from pipelines.store import demand
 from pipelines.store.demand import DemandChange
 
 MAX_FEED_DELAY_DAYS = 14
@@ -31,7 +31,7 @@ def rebuild(
     """
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
-        change = store.recount(connection, today, now, look_back_days)
+        change = demand.recount(connection, today, now, look_back_days)
     with engine.begin() as connection:
         public_holidays.update(connection, now.date())
     return change
@@ -62,7 +62,7 @@ def newest_demand_day(connection: sa.Connection) -> date:
     Raises:
       NoDataError: there is no demand yet.
     """
-    last_day_on = store.last_day(connection)
+    last_day_on = demand.last_day(connection)
     if last_day_on is None:
         raise NoDataError(
             "There is no demand yet. Load orders with 'harbor ingest PATH', then run "
@@ -82,7 +82,7 @@ def require_complete_day(
       BadInputError: the day is not over at any depot.
     """
     with engine.connect() as connection:
-        names = store.zones(connection) or {zone: 1}
+        names = demand.zones(connection) or {zone: 1}
     last_day_on = max(newest_complete_day(now, {name: 1}) for name in names)
     if day > last_day_on:
         raise BadInputError(
@@ -108,5 +108,5 @@ def require_recent_demand(engine: sa.Engine, origin: date) -> None:
 
 def first_incomplete_day(connection: sa.Connection, now: datetime) -> date:
     """Returns the first day that is not over at half of the active depots."""
-    zones = store.zones(connection) or {"UTC": 1}
+    zones = demand.zones(connection) or {"UTC": 1}
     return newest_complete_day(now, zones) + timedelta(days=1)

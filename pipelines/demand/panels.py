@@ -26,9 +26,12 @@ from forecaster.data.panel_builder import (
 )
 from pipelines.database.engine import snapshot
 from pipelines.settings.days import first_origin, knowledge_cutoff
-from pipelines.store import panel as store
 from pipelines.store.demand import last_day
-from pipelines.store.panel import PanelTables
+from pipelines.store.panel import (
+    PanelTables,
+    read_panel_tables,
+    read_versioned_tables,
+)
 
 # Days of calendar past the origin: the longest horizon and the reach of its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
@@ -41,7 +44,7 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
       NoDataError: there is no demand up to the origin.
     """
     with snapshot(engine) as connection:
-        tables = store.read_panel_tables(connection, origin)
+        tables = read_panel_tables(connection, origin)
     start_on, demand_dt = _matrix(tables, origin)
     return _newest_panel(tables, demand_dt, start_on)
 
@@ -56,7 +59,7 @@ class PanelsAsKnown:
           NoDataError: there is no demand up to it.
         """
         with snapshot(engine) as connection:
-            tables = store.read_versioned_tables(connection, last_origin)
+            tables = read_versioned_tables(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
         self._start_on, self._demand_dt = _matrix(tables, last_origin)

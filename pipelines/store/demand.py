@@ -15,7 +15,7 @@ DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
 # outranks the counted orders, unless it came before its day was over: it is partial then.
-# The table `zeros` is made by `observed_zeros`.
+# The table `zero_days` is made by `observed_zeros`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
@@ -24,7 +24,7 @@ with local as (
 ), from_orders as (
     select depot_id, service_on, orders from order_counts where service_on >= :frozen
     union all
-    select depot_id, day_on, 0 from zeros
+    select depot_id, day_on, 0 from zero_days
 ), loaded as (
     select file_id, loaded_at, (loaded_at at time zone 'UTC')::date as loaded_on from files
 ), from_files as (
@@ -163,7 +163,7 @@ def recount(
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
-    connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
+    connection.execute(sa.text("drop table zero_days, demand_now, demand_changes"))
     return DemandChange(new, corrected, left_old)
 
 

@@ -18,8 +18,7 @@ from pipelines.ingest.rows.options import FileOptions, options_of_source
 from pipelines.ingest.rows.validation import rejected_rows, validate_batch
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.store import ingest as store
-from pipelines.store import load_timestamps, quarantine
+from pipelines.store import ingest, load_timestamps, quarantine
 from pipelines.store.quarantine import FileWithRejected
 from pipelines.store.table_csv import as_csv
 
@@ -96,7 +95,7 @@ def replay(
     total = ReplayResult()
     for file in files:
         with engine.begin() as connection:
-            store.lock(connection, file.kind)
+            ingest.lock(connection, file.kind)
             total += _FileReplay(connection, file, options, settings, today).run()
     return total
 
@@ -165,7 +164,7 @@ class _FileReplay:
 
     def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
         schema = mapping.schema
-        staging = store.StagingTable.create(self.connection, schema.table, schema.key)
+        staging = ingest.StagingTable.create(self.connection, schema.table, schema.key)
         staging.begin_file(self.file.file_id, mapping.stored, id_namespace)
         staging.write(as_csv(rows))
         depots = rows["depot_id"].to_pylist() if "depot_id" in rows.schema.names else ()

@@ -31,8 +31,8 @@ from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
 from pipelines.store import events
-from pipelines.store import ingest as store
 from pipelines.store.demo import read_demo_fleet
+from pipelines.store.ingest import LOCKS, count_undescribed, lock
 
 log = structlog.get_logger()
 
@@ -262,7 +262,7 @@ class _Ingestion:
         if all(report.state != "loaded" for report in self.reports):
             return ()
         with begin() as connection:
-            n_depots = store.count_undescribed(connection)
+            n_depots = count_undescribed(connection)
             unplaced = events.unplaced(connection)
         return tuple(depot_notes(n_depots, unplaced))
 
@@ -279,8 +279,8 @@ def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
         yield engine.begin
         return
     with engine.connect() as connection, connection.begin() as transaction:
-        for kind in store.LOCKS:
-            store.lock(connection, kind)
+        for kind in LOCKS:
+            lock(connection, kind)
 
         @contextmanager
         def part() -> Iterator[sa.Connection]:
