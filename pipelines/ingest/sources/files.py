@@ -16,12 +16,10 @@ from pyarrow import fs
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.sources import workbook
 
-PLAIN_SUFFIXES = (".csv", ".tsv")
 WORKBOOK_SUFFIX = ".xlsx"
-TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
+TEXT_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
 ARCHIVE_SUFFIX = ".zip"
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
-HASH_BLOCK_BYTES = 1 << 20
 DATABASE_SCHEMES = {
     "postgres",
     "postgresql",
@@ -71,11 +69,6 @@ class Source:
         """Whether it is a spreadsheet, which `open_stream` converts to CSV in UTF-8."""
         return self.path.lower().endswith(WORKBOOK_SUFFIX)
 
-    @property
-    def is_plain_text(self) -> bool:
-        """Whether it is uncompressed text, so that its size is that of its content."""
-        return self.path.lower().endswith(PLAIN_SUFFIXES)
-
     def open_stream(self) -> Any:
         """Opens it as a stream; a .gz is decompressed, a .xlsx converted to CSV.
 
@@ -98,16 +91,13 @@ class Source:
         Raises:
           RefusedFileError: it cannot be read.
         """
-        digest = hashlib.sha256()
         try:
             with self.system.open_input_stream(self.path, compression=None) as stream:
-                while data := stream.read(HASH_BLOCK_BYTES):
-                    digest.update(data)
+                return hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, pa.ArrowException) as error:
             raise RefusedFileError(
                 f"{self.name} cannot be read: {first_line(error)}. Send it again."
             ) from None
-        return digest.hexdigest()
 
     def is_unchanged(self) -> bool:
         """Whether its size and modification time are still the same."""
