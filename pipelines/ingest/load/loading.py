@@ -84,6 +84,8 @@ class FileGroup:
                 load_timestamps.block_new_runs(self.connection)
             counts = {file_id: vars(each) for file_id, each in self.counts.items()}
             ingest.finish_loads(self.connection, counts)
+        # In a dry run, the next group is of the same transaction.
+        self.connection.execute(sa.text("drop table staging"))
 
 
 @dataclass

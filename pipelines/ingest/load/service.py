@@ -284,11 +284,8 @@ def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
 
         @contextmanager
         def part() -> Iterator[sa.Connection]:
-            with connection.begin_nested() as savepoint:
+            with connection.begin_nested():
                 yield connection
-                # Its staging table goes before the next one comes.
-                if savepoint.is_active:
-                    connection.execute(sa.text("drop table if exists staging"))
 
         yield part
         transaction.rollback()
