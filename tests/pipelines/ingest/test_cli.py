@@ -39,19 +39,25 @@ def harbor(clean_engine, database_url, tmp_path, monkeypatch):
 
 def test_a_load_prints_one_object_and_counts_demand(harbor, clean_engine, tmp_path):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\nA,2024-01-02,x\n")
-    done = harbor("ingest", path, "--json")
-    assert done.exit_code == 0
+    gone = tmp_path / "gone.csv"
+    done = harbor("ingest", path, gone, "--json")
+    assert done.exit_code == 1
     told = json.loads(done.stdout)
+    error = f"{gone} does not exist. Check the path."
     assert told["files"] == [
-        {"path": str(path), "kind": "daily", "state": "loaded"} | told["daily"]
+        {"path": str(path), "kind": "daily", "state": "loaded"} | told["daily"],
+        {"path": str(gone), "kind": None, "state": "refused", "error": error}
+        | told["orders"],
     ]
     assert told["daily"] == {"accepted": 1, "unchanged": 0, "rejected": 1}
+    assert told["orders"] == {"accepted": 0, "unchanged": 0, "rejected": 0}
+    assert list(told) == ["files", "orders", "daily", "depots", "events", "signals"]
     with clean_engine.connect() as connection:
         demand = connection.execute(sa.text("select orders from demand_versions"))
         assert [row[0] for row in demand] == [1]
         run = connection.execute(sa.text("select step, state, metrics from runs")).one()
     assert run[:2] == ("ingest", "done")
-    assert run[2]["accepted"] == run[2]["rejected"] == run[2]["files"] == 1
+    assert run[2]["accepted"] == run[2]["rejected"] == run[2]["refused"] == 1
 
 
 def test_nothing_new_ends_with_three(harbor, tmp_path):

@@ -135,10 +135,3 @@ def test_a_group_is_bounded(clean_engine, tmp_path, monkeypatch):
     with noted(clean_engine) as (_, commits):
         load(clean_engine, tmp_path)
     assert len(commits) >= 6
-
-
-def test_a_dry_run_of_many_changes_nothing(clean_engine, tmp_path):
-    write_all(tmp_path, [orders(number) for number in range(20)])
-    before = data(clean_engine)
-    assert counts(load(clean_engine, tmp_path, dry_run=True), "orders") == (20, 0, 0)
-    assert data(clean_engine) == before

@@ -275,13 +275,6 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     assert "a.csv has a line of more than 1 MiB" in load_one(clean_engine, path).error
 
 
-def test_half_a_parquet_file_is_refused(clean_engine, tmp_path):
-    columns = {"depot_id": ["A"] * 9, "date": ["2024-01-01"] * 9, "orders": [1] * 9}
-    path = write_parquet(tmp_path / "a.parquet", **columns)
-    write(path, path.read_bytes()[:-20])
-    assert "It may be cut short" in load_one(clean_engine, path).error
-
-
 def test_a_header_without_rows_is_loaded_and_says_of_no_day_that_it_had_none(
     clean_engine, tmp_path
 ):
@@ -295,22 +288,6 @@ def test_a_header_without_rows_is_loaded_and_says_of_no_day_that_it_had_none(
         assert (file.state, file.counts) == ("loaded", Counts())
         assert "says of no day that there were no orders" in file.notes[-1]
     assert len(rows(clean_engine, "files")) == 3
-
-
-@pytest.mark.parametrize("memory_mib", [0, 768])
-@pytest.mark.parametrize("number", ["1e1000000", "9" * 100_000, "-1e1000000"])
-def test_a_number_too_large_for_any_computer_is_rejected(
-    clean_engine, tmp_path, number, memory_mib
-):
-    body = f"signal,depot_id,date,value\nbooked,A,2024-01-01,{number}\nbooked,A,2024-01-02,5\n"
-    load_one(clean_engine, write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n"))
-    settings = SETTINGS.model_copy(update={"parser_memory_mib": memory_mib})
-    path = str(write(tmp_path / "b.csv", body))
-    (file,) = ingest(clean_engine, [path], FileOptions(), settings, today=TODAY).files
-    assert vars(file.counts) == {"accepted": 1, "unchanged": 0, "rejected": 1}
-    ((line, column, value, reason),) = quarantined(clean_engine)
-    assert (line, column, value) == (2, "value", number[:500])
-    assert "is larger than" in reason
 
 
 def test_microseconds_that_are_nanoseconds_are_rejected(clean_engine, tmp_path):
@@ -400,15 +377,6 @@ def test_a_file_as_published_goes_in_with_its_columns_mapped(clean_engine, tmp_p
     )
 
 
-def test_an_ambiguous_date_goes_in_with_the_option_that_was_asked_for(
-    clean_engine, tmp_path
-):
-    path = write(tmp_path / "a.csv", DAILY + "A,03.04.2024,1\n")
-    assert "--date-format %d.%m.%Y" in load_one(clean_engine, path).error
-    assert load_one(clean_engine, path, date_format="%d.%m.%Y").state == "loaded"
-    assert rows(clean_engine, "daily_counts") == [("A", date(2024, 4, 3), 1)]
-
-
 def test_an_event_of_a_place_that_no_depot_has_is_told(clean_engine, tmp_path):
     """Such as one in another case, or of a city that a later file has renamed."""
     depots = f"{DEPOTS}\nA,Alpha,Ghent,Europe/Brussels,BE,\n"
@@ -489,12 +457,6 @@ def test_events_are_everywhere_or_in_a_city_or_at_a_depot(clean_engine, tmp_path
     ]
 
 
-def test_events_without_anything_but_a_span_go_in_once(clean_engine, tmp_path):
-    first = write(tmp_path / "a.csv", f"{EVENTS}\nfair,2024-05-01,2024-05-02\n")
-    again = write(tmp_path / "b.csv", f"{EVENTS}\n\nfair,2024-05-01,2024-05-02\n")
-    assert counts(load(clean_engine, first, again), "events") == (1, 1, 0)
-
-
 def test_the_last_row_of_a_key_wins_and_the_others_count_as_unchanged(
     clean_engine, tmp_path, monkeypatch
 ):
@@ -559,36 +521,6 @@ def test_a_dry_run_says_what_the_real_one_does_and_changes_nothing(
     assert said.as_json() == done.as_json()
     assert said.notes == done.notes
     assert counts(done, "orders") == (3, 0, 1)
-
-
-def test_the_answer_for_machines_is_the_one_that_was_agreed(clean_engine, tmp_path):
-    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
-    gone = tmp_path / "gone.csv"
-    nothing = {"accepted": 0, "unchanged": 0, "rejected": 0}
-    assert load(clean_engine, path, gone).as_json() == {
-        "files": [
-            {
-                "path": str(path),
-                "kind": "daily",
-                "state": "loaded",
-                "accepted": 1,
-                "unchanged": 0,
-                "rejected": 0,
-            },
-            {
-                "path": str(gone),
-                "kind": None,
-                "state": "refused",
-                **nothing,
-                "error": f"{gone} does not exist. Check the path.",
-            },
-        ],
-        "orders": nothing,
-        "daily": {"accepted": 1, "unchanged": 0, "rejected": 0},
-        "depots": nothing,
-        "events": nothing,
-        "signals": nothing,
-    }
 
 
 def test_loads_at_the_same_time_wait_for_each_other(clean_engine, tmp_path):

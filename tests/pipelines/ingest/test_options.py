@@ -115,14 +115,6 @@ def test_an_unknown_source_is_told_with_those_there_are(engine):
         load(engine, sources={"north": NORTH}, source="sud")
 
 
-def test_sources_are_read_from_harbor_toml(monkeypatch, tmp_path):
-    text = '[sources.north]\npattern = "north-*.csv"\ncolumns = { date = "Dag" }\n'
-    (tmp_path / "harbor.toml").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    north = Settings.load().sources["north"]
-    assert (north.pattern, north.columns) == ("north-*.csv", {"date": "Dag"})
-
-
 @pytest.mark.db
 @pytest.mark.parametrize(
     ("table", "problem"),

@@ -13,7 +13,7 @@ from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import find_sources
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import TODAY, data, load, quarantined, write
+from tests.pipelines.ingest.ingesting import TODAY, write
 
 DAILY = "depot_id,date,orders\n"
 ORDERS = "order_id,depot_id,ordered_at\n"
@@ -72,30 +72,6 @@ def test_a_child_says_what_this_process_would(child, odd_files):
         False, False, True, True, False, False,
     ]  # fmt: skip
     assert said[0][1][1].dates.value == "%d/%m/%Y"
-
-
-@pytest.mark.db
-def test_a_load_with_a_child_leaves_what_one_without_does(
-    clean_engine, odd_files, tmp_path
-):
-    settings = Settings(home=tmp_path, parser_memory_mib=768)
-    named = [str(path) for path in odd_files]
-    first = ingest(clean_engine, named, FileOptions(), settings, today=TODAY)
-    assert [file.state for file in first.files] == [
-        "loaded", "loaded", "refused", "refused", "loaded", "loaded",
-    ]  # fmt: skip
-    rows, aside = data(clean_engine), quarantined(clean_engine)
-    assert len(aside) == 3
-    again = load(clean_engine, *odd_files)
-    assert [file.counts for file in again.files if file.state == "unchanged"] == [
-        # A file that was loaded in the child is known to a load without one.
-        type(file.counts)(
-            0, file.counts.accepted + file.counts.unchanged, file.counts.rejected
-        )
-        for file in first.files
-        if file.state == "loaded"
-    ]
-    assert data(clean_engine) == rows
 
 
 def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_path):

@@ -146,16 +146,6 @@ def test_withdrawing_by_hand_appends_a_version_with_its_reason(clean_engine, loa
     assert [row[-1] for row in versions(clean_engine)] == [False, True]
 
 
-def test_an_event_is_withdrawn_once_and_by_its_id(harbor, loader):
-    loader(HEADER, "closed,2026-08-01,2026-08-07")
-    done, again, unknown = (
-        harbor("events", "withdraw", event_id, "--reason", "rain")
-        for event_id in ("closed/2026-08-01", "closed/2026-08-01", "closed/2026")
-    )
-    assert (done.returncode, again.returncode, unknown.returncode) == (0, 3, 1)
-    assert "no event 'closed/2026'" in unknown.stderr
-
-
 def test_the_commands_list_and_withdraw(harbor, loader):
     run = partial(harbor, "events")
     loader(
@@ -178,6 +168,10 @@ def test_the_commands_list_and_withdraw(harbor, loader):
     withdrawn = run("withdraw", "promotion/2026-07-01", "--reason", "rain")
     assert "everywhere" in withdrawn.stderr
     assert len(json.loads(run("list", "--json").stdout)) == 1
+    again = run("withdraw", "promotion/2026-07-01", "--reason", "rain")
+    unknown = run("withdraw", "closed/2026", "--reason", "rain")
+    assert (withdrawn.returncode, again.returncode, unknown.returncode) == (0, 3, 1)
+    assert "no event 'closed/2026'" in unknown.stderr
     assert "withdrawn: rain" in run("list", "--all").stdout
     assert "1 of 2 events" in run("list", "--all", "--limit", "1").stderr
 
