@@ -8,7 +8,7 @@ whatever is made from the panel.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self
 from zoneinfo import ZoneInfo
 
@@ -130,10 +130,7 @@ def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     from its load, and never before that day.
     """
     announced = pd.to_datetime(versions["known_from"])
-    loaded, until = (
-        pd.to_datetime(versions[name].map(partial(first_origin, zone=zone), "ignore"))
-        for name in ("known_at", "superseded_at")
-    )
+    loaded, until = _first_origins(versions, zone)
     corrected = loaded.where(~(announced > loaded), announced)
     return versions.assign(
         known_from=announced.where(versions["version"] == 1, corrected),
@@ -147,6 +144,16 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     A first version is known from its `known_from`; a correction from its load, and never
     before that day.
     """
+    loaded, until = _first_origins(versions, zone)
+    return versions.assign(
+        corrected_from=loaded.where(versions["version"] > 1), known_until=until
+    )
+
+
+def _first_origins(
+    versions: pd.DataFrame, zone: ZoneInfo
+) -> tuple[pd.Series, pd.Series]:
+    """The first origins that know versions, and that know the versions after them."""
     # Once for each time of a load, not for each of its rows, of which there may be millions.
     times = set(versions["known_at"]) | set(versions["superseded_at"].dropna())
     origins = {time: first_origin(time, zone) for time in times}
@@ -154,9 +161,7 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         pd.to_datetime(versions[name].map(origins))
         for name in ("known_at", "superseded_at")
     )
-    return versions.assign(
-        corrected_from=loaded.where(versions["version"] > 1), known_until=until
-    )
+    return loaded, until
 
 
 def _matrix(tables: PanelTables, through: date) -> tuple[date, np.ndarray]:

@@ -20,10 +20,11 @@ from pipelines.ingest.rows.file_schemas import (
     SIGNALS,
     FileSchema,
 )
+from pipelines.ingest.rows.kind_detection import FileMapping
 from pipelines.ingest.rows.options import DEFAULT_SOURCE, FileOptions
-from pipelines.ingest.rows.parser import RemoteFile
+from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.rows.parsing import Places
-from pipelines.ingest.rows.validation import Chunk, ParsedFile
+from pipelines.ingest.rows.validation import Chunk
 from pipelines.ingest.sources.files import Source
 from pipelines.settings import Settings
 from pipelines.settings.days import first_origin
@@ -90,7 +91,7 @@ class FileGroup:
 
 @dataclass
 class FileLoad:
-    """The load of a parsed file into its group, and the totals of its rows so far.
+    """The load of the file that a parser has open, and the totals of its rows so far.
 
     A dry run is rolled back and not announced.
     """
@@ -98,7 +99,8 @@ class FileLoad:
     group: FileGroup
     source: Source
     options: FileOptions
-    file: ParsedFile | RemoteFile
+    mapping: FileMapping
+    parser: Parser
     settings: Settings
     progress: Progress
     is_dry_run: bool = False
@@ -108,7 +110,6 @@ class FileLoad:
     decoded_bytes: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
-    regions_without_calendar: set[str] = field(default_factory=set)
 
     @property
     def connection(self) -> sa.Connection:
@@ -131,7 +132,7 @@ class FileLoad:
             return self._load_again(loaded)
         file_id = ingest.add_file(self.connection, row)
         self.group.staging.begin_file(
-            file_id, self.file.mapping.stored, self.options.id_namespace
+            file_id, self.mapping.stored, self.options.id_namespace
         )
         report = self._load_rows()
         self.group.counts[file_id] = report.counts
@@ -139,17 +140,16 @@ class FileLoad:
 
     def _file_row(self) -> dict[str, Any]:
         """Returns the file's row for `files`, without the counts of its rows."""
-        mapping = self.file.mapping
         return {
             "path": self.source.address,
             "sha256": self.source.sha256(),
             "options_sha256": self.options.fingerprint(
-                mapping.schema.name, mapping.names
+                self.mapping.schema.name, self.mapping.names
             ),
-            "kind": mapping.schema.name,
+            "kind": self.mapping.schema.name,
             "source": self.options.source or DEFAULT_SOURCE,
             "size_bytes": self.source.size,
-            "ignored_columns": mapping.ignored,
+            "ignored_columns": self.mapping.ignored,
             **vars(Counts()),
         }
 
@@ -173,7 +173,7 @@ class FileLoad:
     def _load_rows(self) -> FileReport:
         """Copies every chunk into the staging table, and merges the rows into their table."""
         staging, schema = self.group.staging, self.group.schema
-        conventions, chunks = self.file.parse(known_places(self.connection, schema))
+        conventions, chunks = self.parser.parse(known_places(self.connection, schema))
         for chunk in chunks:
             self._add_chunk(chunk)
             self._require_bounded()
@@ -188,12 +188,11 @@ class FileLoad:
         accepted, n_moved = self._merge_rows()
         notes = [
             *file_notes(
-                self.file.mapping,
+                self.mapping,
                 conventions,
                 self.depot_ids,
                 self.n_rejected,
                 self.n_blank,
-                self.regions_without_calendar,
                 is_dry_run=self.is_dry_run,
             )
         ]
@@ -237,7 +236,7 @@ class FileLoad:
             # Before the versions take the timestamp at which they became known.
             load_timestamps.block_new_runs(self.connection)
         n_moved, are_new = 0, False
-        id_column = self.file.mapping.names.get("order_id", "")
+        id_column = self.mapping.names.get("order_id", "")
         if schema is ORDERS:
             known = staging.existing_orders()
             are_new = not known.known
@@ -270,7 +269,6 @@ class FileLoad:
         # The larger of the text read and the rows produced: Parquet can unpack enormously.
         self.decoded_bytes += max(chunk.size, len(chunk.rows))
         self.depot_ids.update(chunk.depot_ids)
-        self.regions_without_calendar.update(chunk.regions_without_calendar)
 
     def _require_bounded(self) -> None:
         max_mib = self.settings.max_file_mib

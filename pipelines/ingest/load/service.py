@@ -15,7 +15,13 @@ import structlog
 from forecaster.errors import BadInputError
 from pipelines.demand import counting
 from pipelines.ingest.load.loading import FileGroup, FileLoad
-from pipelines.ingest.load.report import Counts, FileReport, IngestReport, depot_notes
+from pipelines.ingest.load.report import (
+    Counts,
+    FileReport,
+    IngestReport,
+    calendar_notes,
+    depot_notes,
+)
 from pipelines.ingest.rows.file_schemas import FileSchema
 from pipelines.ingest.rows.options import (
     FileOptions,
@@ -30,7 +36,7 @@ from pipelines.ingest.sources.spool import SourceOrError, Spool
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
-from pipelines.store import events
+from pipelines.store import events, holidays
 from pipelines.store.demo import read_demo_fleet
 from pipelines.store.ingest import LOCKS, count_undescribed, lock
 
@@ -229,14 +235,14 @@ class _Ingestion:
         kind = None
         try:
             options = options_of_file(file, self.options, self.settings.sources)
-            parsed = self.parser.open(file, options, self.today)
-            schema = parsed.mapping.schema
-            kind = schema.name
+            mapping = self.parser.open(file, options, self.today)
+            kind = mapping.schema.name
             progress = partial(self._report_progress, file)
-            with groups.file(schema, file.size) as group:
+            with groups.file(mapping.schema, file.size) as group:
                 report = FileLoad(
-                    group, file, options, parsed, self.settings, progress, self.dry_run
-                ).run()
+                    group, file, options, mapping, self.parser, self.settings,
+                    progress, self.dry_run,
+                ).run()  # fmt: skip
         except Exception as error:  # noqa: BLE001 - the other files are loaded
             return self._refused(file, kind, error)
         self.loaded.append(file)
@@ -259,12 +265,14 @@ class _Ingestion:
 
     def notes(self, begin: Begin) -> tuple[str, ...]:
         """Returns what the loaded files leave to be described."""
-        if all(report.state != "loaded" for report in self.reports):
+        kinds = {each.kind for each in self.reports if each.state == "loaded"}
+        if not kinds:
             return ()
         with begin() as connection:
             n_depots = count_undescribed(connection)
             unplaced = events.unplaced(connection)
-        return tuple(depot_notes(n_depots, unplaced))
+            regions = holidays.regions(connection) if "depots" in kinds else []
+        return (*calendar_notes(regions), *depot_notes(n_depots, unplaced))
 
     def _report_progress(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = self.done + size, self.rows + rows

@@ -16,11 +16,7 @@ from pipelines.ingest.rows.file_schemas import FileSchema
 from pipelines.ingest.rows.kind_detection import FileMapping
 from pipelines.ingest.rows.options import FileOptions
 from pipelines.ingest.rows.parquet import open_parquet
-from pipelines.ingest.rows.parsing import (
-    ParseOptions,
-    Places,
-    regions_without_calendar,
-)
+from pipelines.ingest.rows.parsing import ParseOptions, Places
 from pipelines.ingest.rows.text import open_text
 from pipelines.ingest.sources.files import Source
 from pipelines.store.table_csv import as_csv
@@ -56,7 +52,6 @@ class Chunk:
       rejected: Rejected rows.
       n_blank: Number of rows without anything in any cell.
       size: Approximate bytes of the file that the chunk comes from.
-      regions_without_calendar: Of the depots in the accepted rows, such as BE-VLG.
     """
 
     rows: bytes | memoryview
@@ -65,7 +60,6 @@ class Chunk:
     rejected: Sequence[RejectedRow]
     n_blank: int
     size: int
-    regions_without_calendar: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -136,10 +130,7 @@ def _to_chunk(
 ) -> Chunk:
     depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
     depot_ids = [str(depot) for depot in depots if depot.is_valid]
-    regions = regions_without_calendar(rows)
-    return Chunk(
-        as_csv(rows), len(rows), depot_ids, list(rejected), n_blank, size, regions
-    )
+    return Chunk(as_csv(rows), len(rows), depot_ids, list(rejected), n_blank, size)
 
 
 class ColumnRejections(NamedTuple):

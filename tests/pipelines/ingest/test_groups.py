@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from pipelines.ingest.load import service
 from pipelines.ingest.sources.files import Source
 from tests.conftest import empty_tables
-from tests.pipelines.ingest.ingesting import counts, data, load, rows, write
+from tests.pipelines.ingest.ingesting import counts, data, load, query, rows, write
 
 pytestmark = pytest.mark.db
 
@@ -37,14 +37,11 @@ def both_ways(engine, folder, monkeypatch):
 
 
 def recorded(engine):
-    with engine.connect() as connection:
-        found = connection.execute(
-            sa.text(
-                "select f.path, o.order_id, f.accepted, f.unchanged, f.rejected "
-                "from files f left join orders o using (file_id) order by 1, 2"
-            )
-        )
-        return [tuple(row) for row in found]
+    return query(
+        engine,
+        "select f.path, o.order_id, f.accepted, f.unchanged, f.rejected "
+        "from files f left join orders o using (file_id) order by 1, 2",
+    )
 
 
 @contextmanager
