@@ -13,7 +13,6 @@ from itertools import count
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 import requests
@@ -37,16 +36,8 @@ from pipelines.ingest.sources.refusals import refusal
 STDIN = "-"
 COPY_BLOCK_BYTES = 1 << 20
 FETCH_TIMEOUT_S = 60
-SUFFIX_OF_TYPE = {
-    "application/gzip": ".csv.gz",
-    "application/vnd.apache.parquet": ".parquet",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/zip": ".zip",
-    "text/tab-separated-values": ".tsv",
-}
-"""Suffix for a URL without a known one, by its Content-Type; CSV for any other."""
 SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
-"""Suffix for standard input, by its first bytes; CSV for any other."""
+"""Suffix of a copy without a known one, by its first bytes; CSV for any other."""
 WORKBOOK_PART = "xl/workbook.xml"
 """Every .xlsx file is an archive that contains it."""
 UNPACKING_ERRORS = (RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException)
@@ -85,25 +76,16 @@ class Spool:
         display_path = without_credentials(location)
         try:
             if location == STDIN:
-                return local_source(self._copy_stdin(), location, "stdin")
-            path = self._fetch(location, display_path)
+                path, address = self._new_path("stdin"), "stdin"
+                self._copy(sys.stdin.buffer, path, "Standard input")
+            else:
+                path, address = self._fetch(location, display_path), display_path
         except Exception as error:  # noqa: BLE001 - the other files are read
             return Skipped(display_path, refusal(display_path, error))
-        return local_source(path, display_path, display_path)
-
-    def _copy_stdin(self) -> Path:
-        stream = sys.stdin.buffer
-        start = stream.read(4)
-        suffixes = (
-            end for mark, end in SUFFIX_OF_MAGIC.items() if start.startswith(mark)
-        )
-        path = self._new_path(f"stdin{next(suffixes, '.csv')}")
-        self._copy(stream, path, "Standard input", start)
-        if path.suffix == ARCHIVE_SUFFIX and _is_workbook(path):
-            return path.rename(path.with_suffix(WORKBOOK_SUFFIX))
-        return path
+        return local_source(_with_suffix(path), display_path, address)
 
     def _fetch(self, url: str, display_path: str) -> Path:
+        path = self._new_path(PurePosixPath(display_path).name)
         try:
             with requests.get(
                 url,
@@ -112,11 +94,6 @@ class Spool:
                 headers={"Accept-Encoding": "identity"},
             ) as response:
                 response.raise_for_status()
-                name = PurePosixPath(urlsplit(url).path).name or "file"
-                if not name.lower().endswith(SUFFIXES):
-                    kind = response.headers.get("Content-Type", "").partition(";")[0]
-                    name += SUFFIX_OF_TYPE.get(kind.strip(), ".csv")
-                path = self._new_path(name)
                 self._copy(response.raw, path, display_path)
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise RefusedFileError(
@@ -177,13 +154,10 @@ class Spool:
         folder.mkdir()
         return folder / name
 
-    def _copy(
-        self, stream: IO[Any] | Any, path: Path, display_path: str, start: bytes = b""
-    ) -> None:
-        """Copies a stream of unknown size, of which `start` is read already."""
-        size = len(start)
+    def _copy(self, stream: IO[Any] | Any, path: Path, display_path: str) -> None:
+        """Copies a stream of unknown size."""
+        size = 0
         with path.open("wb") as file:
-            file.write(start)
             while data := stream.read(COPY_BLOCK_BYTES):
                 size += len(data)
                 if size > self._max_bytes:
@@ -213,6 +187,19 @@ def _fetch_failure(error: Exception) -> str:
     cause = getattr(error.args[0], "reason", error.args[0])
     # Before it, the pool of connections is named.
     return str(cause).rpartition("): ")[2].rstrip(". ")
+
+
+def _with_suffix(path: Path) -> Path:
+    """Names a copy without a known suffix after what it is."""
+    if path.name.lower().endswith(SUFFIXES):
+        return path
+    with path.open("rb") as file:
+        start = file.read(4)
+    suffixes = (end for mark, end in SUFFIX_OF_MAGIC.items() if start.startswith(mark))
+    suffix = next(suffixes, ".csv")
+    if suffix == ARCHIVE_SUFFIX and _is_workbook(path):
+        suffix = WORKBOOK_SUFFIX
+    return path.rename(path.with_name(path.name + suffix))
 
 
 def _is_workbook(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import io
 import os
 import threading
 import zipfile
@@ -9,9 +10,7 @@ from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from typer.testing import CliRunner
 
-from pipelines.cli import app
 from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.sources import spool
 from pipelines.ingest.sources.files import without_credentials
@@ -83,8 +82,8 @@ def test_a_file_of_a_web_server_goes_in_and_its_password_is_not_told(clean_engin
     assert only(load(clean_engine, url)).state == "unchanged"
 
 
-def test_what_a_url_without_suffix_holds_is_told_by_its_type(clean_engine, web):
-    web.files["/export"] = ("application/gzip", gzip.compress(ONE.encode()))
+def test_what_a_url_without_suffix_holds_is_told_by_its_bytes(clean_engine, web):
+    web.files["/export"] = ("text/html", gzip.compress(ONE.encode()))
     assert only(load(clean_engine, f"http://{web.url}/export")).counts.accepted == 1
 
 
@@ -219,24 +218,21 @@ def test_a_corrupt_member_refuses_its_archive_and_no_other_file(clean_engine, tm
     assert loaded.state == "loaded"
 
 
-def test_an_archive_of_the_inbox_moves_as_a_whole(clean_engine, tmp_path):
-    settings = Settings(home=tmp_path)
-    settings.inbox.mkdir()
-    archive(settings.inbox / "n.zip", a_csv=ONE, b_csv=DAILY + "B,2024-01-01,1\n")
-    ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings, today=TODAY)
-    found = [path.name for path in settings.inbox.rglob("*.zip")]
-    assert found == ["n.zip"]
-    assert (settings.inbox / "done" / "n.zip").is_file()
-
-
-def test_an_archive_of_which_a_file_was_refused_stays_in_the_inbox(
-    clean_engine, tmp_path
+@pytest.mark.parametrize(
+    ("second", "place"),
+    [(DAILY + "B,2024-01-01,1\n", "done/n.zip"), ("what,is\n1,2\n", "n.zip")],
+    ids=["loaded", "refused"],
+)
+def test_an_archive_leaves_the_inbox_once_all_of_it_is_loaded(
+    clean_engine, tmp_path, second, place
 ):
-    settings = Settings(home=tmp_path)
-    settings.inbox.mkdir()
-    archive(settings.inbox / "n.zip", a_csv=ONE, b_csv="what,is\n1,2\n")
-    ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings, today=TODAY)
-    assert (settings.inbox / "n.zip").is_file()
+    inbox = Settings(home=tmp_path).inbox
+    inbox.mkdir()
+    archive(inbox / "n.zip", a_csv=ONE, b_csv=second)
+    ingest(
+        clean_engine, [str(inbox)], FileOptions(), Settings(home=tmp_path), today=TODAY
+    )
+    assert list(inbox.rglob("*.zip")) == [inbox / place]
 
 
 def test_a_spreadsheet_goes_in_with_its_dates_and_numbers(clean_engine, tmp_path):
@@ -293,17 +289,20 @@ def test_a_spreadsheet_that_is_not_one_table_is_refused(
 
 
 @pytest.fixture
-def harbor(clean_engine, database_url, tmp_path, monkeypatch):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
-    return lambda *words, **options: CliRunner().invoke(app, list(words), **options)
+def harbor(harbor, monkeypatch):
+    """Runs a command with standard input."""
+
+    def run(*words, given):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+        return harbor(*words).returncode
+
+    return run
 
 
 @pytest.mark.parametrize("pack", [lambda text: text, gzip.compress], ids=["csv", "gz"])
 def test_standard_input_is_read_with_a_kind(harbor, clean_engine, pack):
-    assert harbor("ingest", "-", input=ONE).exit_code == 2
-    done = harbor("ingest", "-", "--kind", "daily", input=pack(ONE.encode()))
-    assert done.exit_code == 0
+    assert harbor("ingest", "-", given=ONE.encode()) == 2
+    assert harbor("ingest", "-", "--kind", "daily", given=pack(ONE.encode())) == 0
     assert len(rows(clean_engine, "daily_counts")) == 1
 
 
@@ -316,8 +315,7 @@ def test_a_spreadsheet_and_an_archive_on_standard_input_are_told_apart(
     )
     packed = archive(tmp_path / "b.zip", b_csv=DAILY + "B,2024-01-01,1\n")
     for path in (sheet, packed):
-        done = harbor("ingest", "-", "--kind", "daily", input=path.read_bytes())
-        assert done.exit_code == 0, done.output
+        assert harbor("ingest", "-", "--kind", "daily", given=path.read_bytes()) == 0
     assert [row[0] for row in rows(clean_engine, "daily_counts")] == ["A", "B"]
 
 
