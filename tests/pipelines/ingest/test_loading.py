@@ -2,6 +2,7 @@
 
 # ruff: noqa: DTZ001 - wall-clock times, as files have them
 
+import gzip
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
@@ -564,3 +565,33 @@ def test_subdivisions_without_a_calendar_are_loaded_with_one_note_a_country(
             "those of FR are used."
         ),
     )
+
+
+def small_gz(path):
+    text = "".join(f"{at:0>150},A,2024-01-01T10:00\n" for at in range(20_000))
+    return write(path / "a.csv.gz", gzip.compress((ORDERS + text).encode()))
+
+
+def small_parquet(path):
+    """Its dictionary says how much it holds, and not its keys."""
+    keys = pa.array([0] * 20_000, pa.int32())
+    columns = {"order_id": "x" * 150, "depot_id": "A", "ordered_at": "2024-01-01"}
+    return write_parquet(
+        path / "a.parquet",
+        **{
+            name: pa.DictionaryArray.from_arrays(keys, [value])
+            for name, value in columns.items()
+        },
+    )
+
+
+@pytest.mark.parametrize("make", [small_gz, small_parquet])
+def test_a_small_file_that_unpacks_to_much_is_refused(clean_engine, tmp_path, make):
+    path = make(tmp_path)
+    assert path.stat().st_size < 200_000
+    before = data(clean_engine)
+    small = SETTINGS.model_copy(update={"max_file_mib": 1})
+    report = ingest(clean_engine, [str(path)], FileOptions(), small, today=TODAY)
+    (refused,) = report.refused
+    assert f"{path.name} holds more than 1 MiB once unpacked" in refused.error
+    assert data(clean_engine) == before
