@@ -4,6 +4,5 @@ files      finds files at paths and URLs, and opens them
 spool      copies of standard input, web addresses and archives
 workbook   the one sheet of a spreadsheet → CSV
 inbox      waits for files still being written, moves loaded ones to `done`
-numbers    numbers as text that can be read in one way only
 refusals   why a file is refused
 """

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.sources.numbers import unambiguous_text
 
 SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml")
 ERROR_CELL = re.compile(rb"(<(?:\w+:)?c\s[^<>]*\bt=\")e\"")
@@ -105,7 +104,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, float):
-        return unambiguous_text(value)
+        decimals = str(value).partition(".")[2]
+        # Else 1.234 could be taken for 1,234.
+        return f"{value}0" if len(decimals) == 3 and decimals.isdigit() else str(value)
     if isinstance(value, datetime) and value.time() == time(0):
         return value.date().isoformat()
     if isinstance(value, date):  # and so a datetime
