@@ -26,7 +26,7 @@ from pipelines.ingest.load.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
-from pipelines.store.quarantine import QuarantinedRow, WholeQuarantinedRow
+from pipelines.store.quarantine import QuarantinedRow
 from pipelines.store.signal_summaries import SignalSummary
 from pipelines.training.artefact_pruning import PrunedArtefacts as PrunedArtefactsRecord
 from pipelines.training.train import TrainedModel
@@ -63,7 +63,6 @@ Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
 Signal = _record("Signal", SignalSummary)
 RejectedRow = _record("RejectedRow", QuarantinedRow)
-RejectedRowWhole = _record("RejectedRowWhole", WholeQuarantinedRow)
 Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", ReplayResult)
 RowCounts = _record("RowCounts", Counts)
@@ -174,10 +173,6 @@ class Withdrawn(TypedDict):
     removed: int
     restored: int
     depots: int
-
-
-class Dismissed(TypedDict):
-    dismissed: int
 
 
 class Champion(TypedDict):
@@ -294,9 +289,8 @@ ANSWERS: dict[str, Any] = {
     "signals list": list[Signal],
     "depots list": list[Depot],
     "quarantine list": list[RejectedRow],
-    "quarantine show": RejectedRowWhole,
+    "quarantine show": RejectedRow,
     "quarantine replay": ReplayedRows,
-    "quarantine dismiss": Dismissed,
     "notifications test": list[SentNotification],
     "db upgrade": SchemaStatus,
     "db roles": list[Role],

@@ -104,7 +104,7 @@ select f.path, q.reason, count(*) as n_rows, min(q.line) as first_line,
        (array_agg(q.column_name order by q.quarantine_id))[1] as column_name,
        (array_agg(q.value order by q.quarantine_id))[1] as value
 from quarantine q join files f using (file_id)
-where q.replayed_at is null and q.dismissed_at is null
+where q.replayed_at is null
 group by f.file_id, f.path, q.reason
 order by f.file_id desc, n_rows desc, q.reason
 limit :row_limit

@@ -65,7 +65,7 @@ def withdraw_event(
 
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
-    from pipelines.ingest.event_withdrawal import withdraw_event
+    from pipelines.ingest.load.withdrawal import withdraw_event
 
     with open_context() as context:
         withdrawn = withdraw_event(context.engine, event_id, reason)

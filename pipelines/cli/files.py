@@ -28,10 +28,10 @@ def list_files(
 
     Example: `harbor files list --file orders-2026-03`
     """
-    from pipelines.store import files as store
+    from pipelines.store import files
 
     with open_context() as context, context.engine.connect() as connection:
-        newest, n_all = store.newest_files(connection, limit, file)
+        newest, n_all = files.newest_files(connection, limit, file)
     empty = "No file has been loaded."
     show_list(
         "Files", newest, _row, as_json=as_json, empty=empty, n_all=n_all, noun="files"

@@ -75,10 +75,6 @@ def ingest_files(
             "or most ids repeated).",
         ),
     ] = False,
-    query: Annotated[
-        str | None,
-        typer.Option(help="A select to run; PATH is the address of a database then."),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
     ] = False,
@@ -87,7 +83,7 @@ def ingest_files(
     """Loads depots, orders, daily counts, events and signals; safe to repeat.
 
     Reads .csv, .tsv (packed as .gz too), .parquet, .xlsx, and .zip of these, from files,
-    folders, http(s)://, s3://, gs://, abfs:// (Azure), standard input, or a database.
+    folders, http(s)://, s3://, gs://, abfs:// (Azure), or standard input.
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
@@ -99,11 +95,6 @@ def ingest_files(
         raise typer.BadParameter(
             "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
             "came from; '.' is the current folder."
-        )
-    if query is not None and (plain := [path for path in paths if "://" not in path]):
-        raise typer.BadParameter(
-            f"--query is run on a database, and {plain[0]} is none. Write its address, as "
-            "in postgresql://reader@host/shop."
         )
     if STDIN in paths and kind is None:
         raise typer.BadParameter(
@@ -117,14 +108,14 @@ def ingest_files(
         report_interruption(UNCHANGED if dry_run else INTERRUPTION_MESSAGE),
         open_context() as context,
     ):
-        _require_usable(options, query, context)
+        _require_known_source(options, context)
         with _progress() as told:
             what = paths, options, context.settings, told
             if dry_run:
-                report = ingest(context.engine, *what, query=query, dry_run=True)
+                report = ingest(context.engine, *what, dry_run=True)
             else:
                 with recorded(context.engine, "ingest") as run:
-                    report = ingest_and_count(run, context.now, *what, query=query)
+                    report = ingest_and_count(run, context.now, *what)
     if as_json:
         show_json(report.as_json())
     else:
@@ -155,23 +146,16 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
         raise typer.BadParameter(str(error)) from None
 
 
-def _require_usable(
-    options: FileOptions, query: str | None, context: CommandContext
-) -> None:
-    """Refuses an unknown source, or an encoding of a query, before a run is recorded."""
+def _require_known_source(options: FileOptions, context: CommandContext) -> None:
+    """Refuses an unknown source before a run is recorded."""
     from pipelines.ingest.rows.options import DEFAULT_SOURCE, options_of_source
 
     try:
-        merged = options_of_source(
+        options_of_source(
             options.source or DEFAULT_SOURCE, options, context.settings.sources
         )
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
-    if query is not None and merged.encoding is not None:
-        raise typer.BadParameter(
-            f"The encoding is {merged.encoding}, but the rows of --query come as text, which "
-            "has none. Leave --encoding out, or name a --source without an encoding."
-        )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`harbor quarantine`: lists, replays and dismisses rejected rows."""
+"""`harbor quarantine`: lists, shows and replays rejected rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ app = CommandGroup("quarantine", "Rejected rows, and why they were rejected.")
 def list_rejected(
     file: FilePath = None,
     limit: Annotated[int, typer.Option(help="Rows to show.", min=1)] = 50,
-    dismissed: Annotated[
-        bool,
-        typer.Option("--dismissed", help="Rows that were dismissed, with the reason."),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Lists the newest rows in quarantine.
@@ -36,15 +32,13 @@ def list_rejected(
     from pipelines.store import quarantine
 
     with open_context() as context, context.engine.connect() as connection:
-        rows, n_all = quarantine.newest_rejected(
-            connection, limit, file, dismissed=dismissed
-        )
+        rows, n_all = quarantine.newest_rejected(connection, limit, file)
     show_list(
-        "Dismissed" if dismissed else "In quarantine",
+        "In quarantine",
         rows,
         _row,
         as_json=as_json,
-        empty="No rows were dismissed." if dismissed else "No rows are in quarantine.",
+        empty="No rows are in quarantine.",
         n_all=n_all,
     )
 
@@ -108,49 +102,6 @@ def replay_rejected(
         )
 
 
-@app.command("dismiss")
-def dismiss_rejected(
-    reason: Annotated[str, typer.Option(help="Reason, stored with the rows.")],
-    quarantine_ids: Annotated[
-        list[int] | None,
-        typer.Argument(
-            metavar="[ID]...",
-            help="Numbers of rows; 'harbor quarantine list' shows them.",
-        ),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(help="Every row of files whose path contains this."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Dismisses rows in quarantine that need not be loaded; `list --dismissed` shows them.
-
-    Example: `harbor quarantine dismiss 12 13 --reason "test orders of the partner"`
-    """
-    from pipelines.runs.ledger import recorded
-    from pipelines.store import quarantine
-
-    if not reason.strip() or bool(quarantine_ids) == bool(file):
-        raise typer.BadParameter(
-            "Give a --reason, and either the ids of rows or --file with a part of a path."
-        )
-    # A run, so that pages that are open know that something has changed.
-    with open_context() as context, recorded(context.engine, "dismiss") as run:
-        with run.engine.begin() as connection:
-            n_rows = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
-        run.metrics["dismissed"] = n_rows
-    if as_json:
-        show_json({"dismissed": n_rows})
-    if not n_rows:
-        raise NothingToDoError(
-            "No row was dismissed: none of them is in quarantine. See 'harbor quarantine "
-            "list'."
-        )
-    if not as_json:
-        echo(f"Rows dismissed: {n_rows:,}.")
-
-
 def _row(row: QuarantinedRow) -> dict[str, str]:
     return {
         "id": str(row.quarantine_id),
@@ -159,7 +110,6 @@ def _row(row: QuarantinedRow) -> dict[str, str]:
         "column": _text(row.column),
         "value": _text(row.value),
         "reason": row.reason,
-        **({"dismissed because": why} if (why := row.dismissed_because) else {}),
     }
 
 

@@ -3,16 +3,13 @@
 from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
-import structlog
 
 from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
 from pipelines.runs.ledger import Run
 from pipelines.settings.days import newest_complete_day
-from pipelines.store import demand as store
+from pipelines.store import demand
 from pipelines.store.demand import DemandChange
-
-log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
 """Days from the newest demand to an origin; a feed that is later is taken for ended."""
@@ -34,7 +31,7 @@ def rebuild(
     """
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
-        change = store.recount(connection, today, now, look_back_days)
+        change = demand.recount(connection, today, now, look_back_days)
     with engine.begin() as connection:
         public_holidays.update(connection, now.date())
     return change
@@ -43,11 +40,9 @@ def rebuild(
 def rebuild_in(
     run: Run, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Recounts demand as a step of a run, records the changes, and logs the corrections."""
+    """Recounts demand as a step of a run, and records the number of changes."""
     change = rebuild(run.engine, now, look_back_days)
     run.metrics |= {"new": change.new, "corrected": change.corrected}
-    for day in change.days:
-        log.info("demand_corrected", **vars(day))
     return change
 
 
@@ -67,7 +62,7 @@ def newest_demand_day(connection: sa.Connection) -> date:
     Raises:
       NoDataError: there is no demand yet.
     """
-    last_day_on = store.last_day(connection)
+    last_day_on = demand.last_day(connection)
     if last_day_on is None:
         raise NoDataError(
             "There is no demand yet. Load orders with 'harbor ingest PATH', then run "
@@ -87,7 +82,7 @@ def require_complete_day(
       BadInputError: the day is not over at any depot.
     """
     with engine.connect() as connection:
-        names = store.zones(connection) or {zone: 1}
+        names = demand.zones(connection) or {zone: 1}
     last_day_on = max(newest_complete_day(now, {name: 1}) for name in names)
     if day > last_day_on:
         raise BadInputError(
@@ -113,5 +108,5 @@ def require_recent_demand(engine: sa.Engine, origin: date) -> None:
 
 def first_incomplete_day(connection: sa.Connection, now: datetime) -> date:
     """Returns the first day that is not over at half of the active depots."""
-    zones = store.zones(connection) or {"UTC": 1}
+    zones = demand.zones(connection) or {"UTC": 1}
     return newest_complete_day(now, zones) + timedelta(days=1)

@@ -7,9 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.settings import Settings
-from pipelines.store import demand as demand_store
-from pipelines.store import ingest as ingest_store
-from pipelines.store import order_retention as store
+from pipelines.store import demand, ingest, order_retention
 
 
 @dataclass(frozen=True)
@@ -43,12 +41,12 @@ def drop_old_orders(
     before = fleet_day - timedelta(days=settings.keep_orders_days)
     with engine.begin() as connection:
         # A concurrent load could insert orders between counting and dropping.
-        ingest_store.lock(connection, "orders")
+        ingest.lock(connection, "orders")
         today = counting.first_incomplete_day(connection, now)
-        demand_store.recount(connection, today, now, settings.look_back_days)
+        demand.recount(connection, today, now, settings.look_back_days)
         # Frozen days stay frozen, even if the setting has been raised since.
-        frozen = store.frozen_before(connection)
+        frozen = order_retention.frozen_before(connection)
         before = max(before, frozen or before)
         return DroppedOrders(
-            store.drop_orders(connection, before), before, before != frozen
+            order_retention.drop_orders(connection, before), before, before != frozen
         )

@@ -8,7 +8,7 @@ whatever is made from the panel.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self
 from zoneinfo import ZoneInfo
 
@@ -21,19 +21,20 @@ from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import (
     NOT_OBSERVED,
-    DayCounts,
     assemble_panel,
     no_demand,
 )
 from pipelines.database.engine import snapshot
 from pipelines.settings.days import first_origin, knowledge_cutoff
-from pipelines.store import panel as store
 from pipelines.store.demand import last_day
-from pipelines.store.panel import CountColumns, PanelTables
+from pipelines.store.panel import (
+    PanelTables,
+    read_panel_tables,
+    read_versioned_tables,
+)
 
 # Days of calendar past the origin: the longest horizon and the reach of its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
-NO_COUNTS = CountColumns(np.empty(0, int), np.empty(0, "datetime64[D]"), np.empty(0))
 
 
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
@@ -43,7 +44,7 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
       NoDataError: there is no demand up to the origin.
     """
     with snapshot(engine) as connection:
-        tables = store.read_panel_tables(connection, origin)
+        tables = read_panel_tables(connection, origin)
     start_on, demand_dt = _matrix(tables, origin)
     return _newest_panel(tables, demand_dt, start_on)
 
@@ -58,12 +59,13 @@ class PanelsAsKnown:
           NoDataError: there is no demand up to it.
         """
         with snapshot(engine) as connection:
-            tables = store.read_versioned_tables(connection, last_origin)
+            tables = read_versioned_tables(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
         self._start_on, self._demand_dt = _matrix(tables, last_origin)
-        # The matrix has them.
-        self._tables = replace(tables, counts=NO_COUNTS)
+        # The matrix has the counts.
+        none = tables.counts.select(np.zeros(len(tables.counts), bool))
+        self._tables = replace(tables, counts=none)
 
     @classmethod
     def through_newest(cls, engine: sa.Engine, origin: date, zone: ZoneInfo) -> Self:
@@ -93,9 +95,8 @@ class PanelsAsKnown:
         demand_dt = self._until(origin).copy()
         # Counts that were corrected later, at most one per day.
         cutoff = knowledge_cutoff(origin, self._zone)
-        corrected = _day_counts(self._tables.earlier.newest_at(cutoff, origin))
-        in_matrix = corrected.day_n >= np.datetime64(self._start_on)
-        corrected.select(in_matrix).write(demand_dt, self._start_on)
+        corrected = self._tables.earlier.newest_at(cutoff, self._start_on, origin)
+        corrected.write(demand_dt, self._start_on)
         panel = self._as_known.as_of(origin)
         closed_dt = panel.closed_dt[:, : panel.n_steps]
         open_demand_dt = np.where(closed_dt, NOT_OBSERVED, demand_dt)
@@ -129,10 +130,7 @@ def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     from its load, and never before that day.
     """
     announced = pd.to_datetime(versions["known_from"])
-    loaded, until = (
-        pd.to_datetime(versions[name].map(partial(first_origin, zone=zone), "ignore"))
-        for name in ("known_at", "superseded_at")
-    )
+    loaded, until = _first_origins(versions, zone)
     corrected = loaded.where(~(announced > loaded), announced)
     return versions.assign(
         known_from=announced.where(versions["version"] == 1, corrected),
@@ -146,6 +144,16 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     A first version is known from its `known_from`; a correction from its load, and never
     before that day.
     """
+    loaded, until = _first_origins(versions, zone)
+    return versions.assign(
+        corrected_from=loaded.where(versions["version"] > 1), known_until=until
+    )
+
+
+def _first_origins(
+    versions: pd.DataFrame, zone: ZoneInfo
+) -> tuple[pd.Series, pd.Series]:
+    """The first origins that know versions, and that know the versions after them."""
     # Once for each time of a load, not for each of its rows, of which there may be millions.
     times = set(versions["known_at"]) | set(versions["superseded_at"].dropna())
     origins = {time: first_origin(time, zone) for time in times}
@@ -153,22 +161,16 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         pd.to_datetime(versions[name].map(origins))
         for name in ("known_at", "superseded_at")
     )
-    return versions.assign(
-        corrected_from=loaded.where(versions["version"] > 1), known_until=until
-    )
+    return loaded, until
 
 
 def _matrix(tables: PanelTables, through: date) -> tuple[date, np.ndarray]:
     """The first day with demand, and the matrix of the newest counts from then on."""
-    counts = _day_counts(tables.counts)
+    counts = tables.counts
     if tables.depots.empty or not len(counts):
         raise no_demand(through)
     start_on = counts.first_on
     return start_on, counts.matrix(len(tables.depots), start_on, through)
-
-
-def _day_counts(columns: CountColumns) -> DayCounts:
-    return DayCounts(columns.row_n, columns.day_n, columns.orders_n)
 
 
 def _newest_panel(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:

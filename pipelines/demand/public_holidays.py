@@ -5,7 +5,12 @@ from datetime import date
 import sqlalchemy as sa
 import structlog
 
-from pipelines.store import holidays as store
+from pipelines.store.holidays import (
+    add_holidays,
+    first_day,
+    regions,
+    remove_others,
+)
 
 log = structlog.get_logger()
 
@@ -18,15 +23,15 @@ def update(connection: sa.Connection, today: date) -> None:
     does not list has none, each with a warning: a missing calendar degrades a forecast, it does
     not stop it.
     """
-    first = store.first_day(connection) or today
+    first = first_day(connection) or today
     years = range(first.year, today.year + 2)
-    for country, subdivision in store.regions(connection):
+    for country, subdivision in regions(connection):
         days = holidays_of(country, subdivision, years)
         rows = [(country, subdivision, day, name) for day, name in days.items()]
-        store.add_holidays(connection, rows)
+        add_holidays(connection, rows)
         if days:
             span = date(years[0], 1, 1), date(years[-1], 12, 31)
-            store.remove_others(connection, (country, subdivision), span, list(days))
+            remove_others(connection, (country, subdivision), span, list(days))
 
 
 def holidays_of(country: str, subdivision: str, years: range) -> dict[date, str]:

@@ -226,12 +226,6 @@ quarantine = sa.Table(
     sa.Column("raw", pg.JSONB, nullable=False),
     # When it was loaded after all; null while it is in quarantine.
     sa.Column("replayed_at", Timestamp),
-    # When a person decided that it need not be loaded, and why.
-    sa.Column("dismissed_at", Timestamp),
-    sa.Column("dismissed_because", sa.Text),
-    sa.CheckConstraint(
-        "(dismissed_at is null) = (dismissed_because is null)", name="dismissed"
-    ),
 )
 
 # At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.

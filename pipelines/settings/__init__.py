@@ -29,7 +29,7 @@ from forecaster.errors import ConfigError
 from pipelines.settings.field_types import MAX_DAYS
 from pipelines.settings.ingest import IngestSettings
 from pipelines.settings.monitoring import WatchSettings
-from pipelines.settings.names import PREFIX, mistyped, nearest
+from pipelines.settings.names import PREFIX, nearest
 from pipelines.settings.nightly import NightSettings
 from pipelines.settings.secret_files import SUFFIX, read_secret_files, secret_names
 from pipelines.settings.training import TrainingSettings
@@ -200,18 +200,21 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     def _require_valid_names(cls) -> None:
         """Rejects mistyped names, which would be ignored otherwise."""
         fields = {*cls.model_fields, *(name + SUFFIX for name in secret_names(cls))}
-        valid_names = [f"{PREFIX}{name.upper()}" for name in fields]
-        messages = [
-            f"{name} is set in the environment, but is no setting; {suggestion} is"
-            for name, suggestion in mistyped(
-                os.environ, [*valid_names, LOG_JSON]
-            ).items()
-        ]
+        prefix = PREFIX.lower()
+        messages = []
+        for name in sorted(os.environ):
+            own = name.lower().removeprefix(prefix)
+            is_ours = name.lower().startswith(prefix) and name != LOG_JSON
+            if is_ours and own not in fields and (meant := nearest(own, fields)):
+                messages.append(
+                    f"{name} is set in the environment, but is no setting; "
+                    f"{PREFIX}{meant.upper()} is"
+                )
         for name in cls._harbor_toml():
             if name not in fields:
                 # Without the prefix, which only the environment has.
-                suggestion = nearest(name.lower().removeprefix("harbor_"), fields)
-                advice = f"; {suggestion!r} is" if suggestion else ""
+                meant = nearest(name.lower().removeprefix(prefix), fields)
+                advice = f"; {meant!r} is" if meant else ""
                 messages.append(
                     f"harbor.toml has {name!r}, but that is no setting{advice}"
                 )

@@ -12,12 +12,10 @@ from pipelines.store.order_retention import frozen_before
 
 # Two recounts at once would both supersede the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
-MAX_DAYS_LISTED = 20
-"""Corrected days that a recount lists, newest first; each is a line in the log."""
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
 # outranks the counted orders, unless it came before its day was over: it is partial then.
-# The table `zeros` is made by `observed_zeros`.
+# The table `zero_days` is made by `observed_zeros`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
@@ -26,7 +24,7 @@ with local as (
 ), from_orders as (
     select depot_id, service_on, orders from order_counts where service_on >= :frozen
     union all
-    select depot_id, day_on, 0 from zeros
+    select depot_id, day_on, 0 from zero_days
 ), loaded as (
     select file_id, loaded_at, (loaded_at at time zone 'UTC')::date as loaded_on from files
 ), from_files as (
@@ -69,19 +67,6 @@ delete from demand_changes
 where before is not null
   and service_on < (select max(service_on) from demand_now) - cast(:look_back as integer)
 """
-# Corrections by day, the newest days only.
-CORRECTED_DAYS = """
-select c.service_on, count(*) as depots,
-       coalesce(sum(v.orders), 0)::bigint as before,
-       coalesce(sum(c.orders), 0)::bigint as after
-from demand_changes c
-join demand_versions v on v.depot_id = c.depot_id and v.service_on = c.service_on
-                      and v.version = c.before
-group by c.service_on
-order by c.service_on desc
-limit :most
-"""
-
 SUPERSEDE_BEFORE = """
 update demand_versions v set superseded_at = :now
 from demand_changes c
@@ -108,9 +93,7 @@ where service_on >= (select min(target_on) from forecasts)
 """
 
 COUNT_CHANGES = """
-select count(*) filter (where before is null), count(before), min(service_on),
-       max(service_on)
-from demand_changes
+select count(*) filter (where before is null), count(before) from demand_changes
 """
 
 # Orders on days on which the depot was known to be closed.
@@ -134,34 +117,18 @@ class ClosedDayOrders:
 
 
 @dataclass(frozen=True)
-class CorrectedDay:
-    """One day of which counts were corrected: the sums over its corrected depots."""
-
-    service_on: date
-    depots: int
-    before: int
-    after: int
-
-
-@dataclass(frozen=True)
 class DemandChange:
     """The result of a recount.
 
     Args:
       new: Depot-days counted first.
       corrected: Depot-days whose earlier count differed.
-      first_on: The oldest day of both.
-      last_on: The newest.
       left_old: Depot-days that differ now, and lie too far back to be corrected.
-      days: The newest of the corrected days.
     """
 
     new: int
     corrected: int
-    first_on: date | None
-    last_on: date | None
     left_old: int = 0
-    days: tuple[CorrectedDay, ...] = ()
 
 
 def recount(
@@ -190,16 +157,14 @@ def recount(
             sa.text(DROP_OLD_CHANGES), {"look_back": look_back_days}
         )
         left_old = left.rowcount
-    by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MAX_DAYS_LISTED})
-    corrected_days = tuple(CorrectedDay(*row) for row in by_day)
-    new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
+    new, corrected = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
-    connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
-    return DemandChange(new, corrected, first, last, left_old, corrected_days)
+    connection.execute(sa.text("drop table zero_days, demand_now, demand_changes"))
+    return DemandChange(new, corrected, left_old)
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:

@@ -12,11 +12,12 @@ import sqlalchemy as sa
 from pipelines.schema import event_versions as versions
 from pipelines.store import scores_due
 from pipelines.store.ingest import StagingTable, lock, now
+from pipelines.store.versions import append_changes
 
 # Rows of new events, and rows that differ from the newest version of their event. Of rows
 # of the same event the last one wins. Derived ids are readable, as people type them.
 FIND_CHANGES = """
-create temporary table event_changes on commit drop as
+create temporary table changes on commit drop as
 with named as (
     select coalesce(event_id, kind || '/' || to_char(starts_on, 'YYYY-MM-DD')
                     || coalesce('/depot/' || depot_id, '/city/' || city, '')) as own_id,
@@ -36,7 +37,7 @@ with named as (
     from staged a
     left join event_versions v on v.event_id = a.own_id and v.superseded_at is null
 )
-select c.* from compared c
+select c.*, cast(:file_id as bigint) as file_id from compared c
 left join event_versions v on v.event_id = c.event_id and v.version = c.before
 where before = 0
    or ((c.kind, c.starts_on, c.ends_on, c.city, c.depot_id, c.value, c.known_from,
@@ -46,17 +47,8 @@ where before = 0
         v.withdrawn)
        and (:replace_later_files or coalesce(before_file <= :file_id, false)))
 """
-SUPERSEDE_BEFORE = """
-update event_versions v set superseded_at = :now
-from event_changes c where v.event_id = c.event_id and v.version = c.before
-"""
-APPEND = """
-insert into event_versions (event_id, version, kind, starts_on, ends_on, city, depot_id,
-                            value, known_from, withdrawn, known_at, file_id)
-select event_id, before + 1, kind, starts_on, ends_on, city, depot_id, value, known_from,
-       withdrawn, :now, :file_id
-from event_changes
-"""
+STORED = ("event_id", "kind", "starts_on", "ends_on", "city", "depot_id", "value",
+          "known_from", "withdrawn", "file_id")  # fmt: skip
 
 # Of the newest versions; each place is looked up once, however many events it has.
 UNPLACED = """
@@ -95,30 +87,27 @@ class Event:
     reason: str | None
 
 
-def append(
-    staging: StagingTable, file_id: int, *, replace_later_files: bool = True
-) -> int:
+def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
     """Appends a version of every event that a file changes, and returns how many.
 
     Columns that the file does not have keep their values. Without `replace_later_files`, versions of
     later files or made by hand stay as they are.
     """
     connection, columns = staging.connection, set(staging.columns)
-    has = {f"has_{name}": name in columns for name in ("value", "known_from")}
-    has |= {
+    parameters = {
+        "has_value": "value" in columns,
+        "has_known_from": "known_from" in columns,
         "has_scope": bool(columns & {"city", "depot_id"}),
         "replace_later_files": replace_later_files,
+        "file_id": staging.file_id,
     }
-    connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
-    parameters = {"file_id": file_id, "now": now(connection)}
-    connection.execute(sa.text(SUPERSEDE_BEFORE), parameters)
-    appended = connection.execute(
-        sa.text(APPEND), parameters, execution_options={"preserve_rowcount": True}
+    connection.execute(sa.text(FIND_CHANGES), parameters)
+    changed = connection.scalars(sa.text("select event_id from changes")).all()
+    n_versions = append_changes(
+        connection, versions.name, ["event_id"], STORED, now(connection)
     )
-    changed = connection.scalars(sa.text("select event_id from event_changes"))
-    scores_due.mark_closures(connection, changed.all())
-    connection.execute(sa.text("drop table event_changes"))
-    return int(appended.rowcount)
+    scores_due.mark_closures(connection, changed)
+    return n_versions
 
 
 def unplaced(connection: sa.Connection, since: date = date.min) -> list[str]:

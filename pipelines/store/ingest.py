@@ -196,15 +196,23 @@ class StagingTable:
     Args:
       connection: Whose transaction drops it.
       target: A table of files' rows.
+      key: Its columns by which a later row replaces an earlier one.
       columns: Those that the file in it has; the others are null.
+      file_id: The file in it.
+      id_namespace: In which the ids of the file's orders are unique.
     """
 
     connection: sa.Connection
     target: sa.Table
+    key: Sequence[str]
     columns: Sequence[str] = ()
+    file_id: int = 0
+    id_namespace: str = ""
 
     @classmethod
-    def create(cls, connection: sa.Connection, table: str) -> "StagingTable":
+    def create(
+        cls, connection: sa.Connection, table: str, key: Sequence[str]
+    ) -> "StagingTable":
         """Creates the temporary table, with the columns of its target."""
         connection.execute(
             sa.text(
@@ -212,7 +220,15 @@ class StagingTable:
                 f"select * from {table} limit 0"
             )
         )
-        return cls(connection, metadata.tables[table])
+        return cls(connection, metadata.tables[table], key)
+
+    def begin_file(
+        self, file_id: int, columns: Sequence[str], id_namespace: str
+    ) -> None:
+        """Empties the table for the next file."""
+        self.connection.execute(sa.text("truncate staging"))
+        self.file_id, self.columns = file_id, columns
+        self.id_namespace = id_namespace
 
     @cached_property
     def temporary(self) -> sa.Table:
@@ -224,15 +240,11 @@ class StagingTable:
         """Copies rows in CSV, in the order of the columns."""
         copy_csv(self.connection, "staging", self.columns, rows)
 
-    def clear(self) -> None:
-        """Empties the table for the next file."""
-        self.connection.execute(sa.text("truncate staging"))
-
-    def existing_orders(self, id_namespace: str) -> ExistingOrders:
+    def existing_orders(self) -> ExistingOrders:
         """Compares the incoming orders with those that are there."""
-        parameters = {"id_namespace": id_namespace}
+        namespace = {"id_namespace": self.id_namespace}
         return ExistingOrders(
-            *self.connection.execute(sa.text(EXISTING_ORDERS), parameters).one()
+            *self.connection.execute(sa.text(EXISTING_ORDERS), namespace).one()
         )
 
     def n_on_frozen_days(self, frozen_before: date | None) -> int:
@@ -259,15 +271,7 @@ class StagingTable:
         counted = sa.select(sa.func.count()).select_from(ids)
         return int(self.connection.scalar(counted) or 0)
 
-    def merge(
-        self,
-        key: Sequence[str],
-        file_id: int,
-        id_namespace: str = "",
-        *,
-        replace_later_files: bool = True,
-        are_new: bool = False,
-    ) -> int:
+    def merge(self, *, replace_later_files: bool = True, are_new: bool = False) -> int:
         """Inserts or updates rows, and returns how many it changed.
 
         Of rows with the same key the last one wins. Columns that the file does not have are left as
@@ -275,14 +279,12 @@ class StagingTable:
         are marked to be counted.
 
         Args:
-          key: By which a later row replaces an earlier one.
-          file_id: Of the file that the rows are from.
-          id_namespace: In which the ids of its orders are unique.
           replace_later_files: Whether rows of later files are replaced too.
           are_new: Whether it is known that no row of these keys is there.
         """
-        of_file = {"file_id": file_id, "id_namespace": id_namespace}
+        of_file = {"file_id": self.file_id, "id_namespace": self.id_namespace}
         extra = {name: of_file[name] for name in of_file if name in self.target.c}
+        key = self.key
         present = [self.temporary.c[name] for name in key if name in self.columns]
         last_rows = (
             # Rows lie in the temporary table in the order in which they came.
@@ -294,13 +296,11 @@ class StagingTable:
             .order_by(*present, sa.literal_column("staging.ctid").desc())
         )
         if not are_new:
-            self._keep_superseded(
-                last_rows.subquery("last_rows"), key, replace_later_files
-            )
+            self._keep_superseded(last_rows.subquery("last_rows"), replace_later_files)
         if self.target.name == "orders":
             order_counts.mark_days(self.connection, STAGED_DAYS)
             if not are_new:
-                namespace = {"id_namespace": id_namespace}
+                namespace = {"id_namespace": self.id_namespace}
                 order_counts.mark_days(self.connection, DAYS_BEFORE, namespace)
         insert = pg.insert(self.target).from_select([*self.columns, *extra], last_rows)
         values = [name for name in (*self.columns, *extra) if name not in key]
@@ -308,17 +308,17 @@ class StagingTable:
             insert.on_conflict_do_update(
                 index_elements=key,
                 set_={name: insert.excluded[name] for name in values},
-                where=self._is_replaced_by(insert.excluded, key, replace_later_files),
+                where=self._is_replaced_by(insert.excluded, replace_later_files),
             ),
             execution_options={"preserve_rowcount": True},
         )
         return int(merged.rowcount)
 
     def _is_replaced_by(
-        self, incoming: Any, key: Sequence[str], replace_later_files: bool
+        self, incoming: Any, replace_later_files: bool
     ) -> sa.ColumnElement[bool]:
         """Whether a row of the target gives way to the incoming one of its key."""
-        values = [name for name in self.columns if name not in key]
+        values = [name for name in self.columns if name not in self.key]
         before = sa.tuple_(*(self.target.c[name] for name in values))
         after = sa.tuple_(*(incoming[name] for name in values))
         is_news = before.is_distinct_from(after)
@@ -335,7 +335,7 @@ class StagingTable:
         return self.target.c.is_complete
 
     def _keep_superseded(
-        self, last_rows: sa.Subquery, key: Sequence[str], replace_later_files: bool
+        self, last_rows: sa.Subquery, replace_later_files: bool
     ) -> None:
         """Keeps rows that are about to be replaced, in case their file's successor is withdrawn.
 
@@ -343,7 +343,9 @@ class StagingTable:
         """
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        match = sa.and_(*(self.target.c[name] == last_rows.c[name] for name in key))
+        match = sa.and_(
+            *(self.target.c[name] == last_rows.c[name] for name in self.key)
+        )
         replaced = (
             sa.select(
                 sa.literal(self.target.name),
@@ -351,7 +353,7 @@ class StagingTable:
                 sa.func.to_jsonb(self.target.table_valued()),
             )
             .join(last_rows, match)
-            .where(self._is_replaced_by(last_rows.c, key, replace_later_files))
+            .where(self._is_replaced_by(last_rows.c, replace_later_files))
         )
         below = (
             sa.select(
@@ -367,19 +369,17 @@ class StagingTable:
             insert = sa.insert(superseded_rows).from_select(columns, kept)
             self.connection.execute(insert)
 
-    def record_repeats(
-        self, key: Sequence[str], file_id: int, id_namespace: str
-    ) -> None:
+    def record_repeats(self) -> None:
         """Records, after `merge`, which earlier files already had some of the rows, unchanged."""
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        values = {**self.temporary.c, "id_namespace": sa.literal(id_namespace)}
-        match = [self.target.c[name] == values[name] for name in key]
+        values = {**self.temporary.c, "id_namespace": sa.literal(self.id_namespace)}
+        match = [self.target.c[name] == values[name] for name in self.key]
         earlier = (
-            sa.select(sa.literal(file_id), self.target.c.file_id)
+            sa.select(sa.literal(self.file_id), self.target.c.file_id)
             .distinct()
             .join(self.temporary, sa.and_(*match))
-            .where(self.target.c.file_id < file_id)
+            .where(self.target.c.file_id < self.file_id)
         )
         columns = ["file_id", "repeats_file_id"]
         insert = pg.insert(file_repeats).from_select(columns, earlier)

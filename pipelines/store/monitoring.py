@@ -96,8 +96,7 @@ ROWS = """
 select count(*) as files_loaded_total,
        coalesce(sum(accepted), 0) as rows_accepted_total,
        coalesce(sum(rejected), 0) as rows_rejected_total,
-       (select count(*) from quarantine
-        where replayed_at is null and dismissed_at is null) as rows_quarantined
+       (select count(*) from quarantine where replayed_at is null) as rows_quarantined
 from files
 """
 

@@ -29,8 +29,8 @@ N_BUSIEST = 4
 """Number of depots of a file whose orders show that a day was loaded: they seldom lack any."""
 
 # A depot's days with orders that another day without follows, or precedes once it is open.
-GAPS = """
-create temporary table gaps on commit drop as
+SPANS_WITHOUT_ORDERS = """
+create temporary table spans_without_orders on commit drop as
 with local as (
     select depot_id, opened_on, closed_on,
            least(:today, (:now at time zone timezone)::date) as today
@@ -55,8 +55,8 @@ from counted c join local l using (depot_id)
 where c.service_on = c.first_on and l.opened_on < c.service_on
 """
 # The busiest depots of each file with several, and their number.
-FEEDS = f"""
-create temporary table feeds on commit drop as
+LOADED_FILES = f"""
+create temporary table loaded_files on commit drop as
 select file_id, depots,
        (array_agg(depot_id order by orders desc, depot_id))[1 : {N_BUSIEST}]
            as busiest
@@ -70,37 +70,38 @@ from (
 ) by_depot
 group by file_id, depots
 """
-SILENT = """
-create temporary table silent on commit drop as
+DAYS_WITHOUT_ORDERS = """
+create temporary table days_without_orders on commit drop as
 select g.*, day::date as day_on
-from gaps g
+from spans_without_orders g
 cross join lateral generate_series(greatest(g.from_on, :frozen), g.until_on,
                                    interval '1 day') as day
 """
-ZEROS = f"""
-create temporary table zeros on commit drop as
+ZERO_DAYS = f"""
+create temporary table zero_days on commit drop as
 select s.depot_id, s.day_on
-from silent s
-join (select distinct file_id, service_on from order_counts join feeds using (file_id)) f
+from days_without_orders s
+join (select distinct file_id, service_on
+      from order_counts join loaded_files using (file_id)) f
   on f.file_id = s.file_id and f.service_on = s.day_on
 union
 select s.depot_id, s.day_on
-from silent s
-join feeds own using (file_id)
-cross join lateral unnest(own.busiest) as witness
-join order_counts w on w.depot_id = witness and w.service_on = s.day_on
-left join feeds theirs on theirs.file_id = w.file_id
-left join feeds later on later.file_id = s.next_file_id
+from days_without_orders s
+join loaded_files own using (file_id)
+cross join lateral unnest(own.busiest) as busy_depot
+join order_counts w on w.depot_id = busy_depot and w.service_on = s.day_on
+left join loaded_files theirs on theirs.file_id = w.file_id
+left join loaded_files later on later.file_id = s.next_file_id
 left join order_counts before
   on before.depot_id = s.depot_id and before.service_on = s.day_on - 7
-where witness <> s.depot_id
-  and (theirs.depots * 2 > own.depots or witness = any(later.busiest))
+where busy_depot <> s.depot_id
+  and (theirs.depots * 2 > own.depots or busy_depot = any(later.busiest))
   and (s.day_on < s.today - 1 or s.before_orders < {MIN_STEADY_ORDERS}
        or (before.depot_id is null and s.first_on <= s.day_on - 7))
 union
 select s.depot_id, s.day_on
-from silent s
-left join feeds own using (file_id)
+from days_without_orders s
+left join loaded_files own using (file_id)
 left join order_counts a on a.depot_id = s.depot_id and a.service_on = s.day_on - 7
 left join order_counts b on b.depot_id = s.depot_id and b.service_on = s.day_on - 14
 where own.file_id is null
@@ -112,18 +113,20 @@ where own.file_id is null
 
 
 def find(connection: sa.Connection, today: date, now: datetime, frozen: date) -> None:
-    """Fills a temporary table `zeros` (depot_id, day_on) from `order_counts`.
+    """Fills a temporary table `zero_days` (depot_id, day_on) from `order_counts`.
 
     No day from `today` on, or not over at its depot at `now`, or before `frozen` is in it.
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
     for table, statement in (
-        ("gaps", GAPS),
-        ("feeds", FEEDS),
-        ("silent", SILENT),
-        ("zeros", ZEROS),
+        ("spans_without_orders", SPANS_WITHOUT_ORDERS),
+        ("loaded_files", LOADED_FILES),
+        ("days_without_orders", DAYS_WITHOUT_ORDERS),
+        ("zero_days", ZERO_DAYS),
     ):
         connection.execute(sa.text(statement), parameters)
         # Each is joined next, and may have any size.
         connection.execute(sa.text(f"analyze {table}"))
-    connection.execute(sa.text("drop table gaps, feeds, silent"))
+    connection.execute(
+        sa.text("drop table spans_without_orders, loaded_files, days_without_orders")
+    )

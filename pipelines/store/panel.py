@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
+from forecaster.data.panel_builder import DayCounts
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
 DEPOTS = """
@@ -56,46 +57,32 @@ POSTGRES_EPOCH = np.datetime64("2000-01-01", "us")
 
 
 @dataclass(frozen=True)
-class CountColumns:
-    """Counts of orders in columns, one element a depot-day.
-
-    Attributes:
-      row_n: Row of the depot among the depots; -1 where it is none of them.
-      day_n: The service day.
-      orders_n: Orders; NaN where not observed.
-    """
-
-    row_n: np.ndarray
-    day_n: np.ndarray
-    orders_n: np.ndarray
-
-
-@dataclass(frozen=True)
-class EarlierCounts(CountColumns):
+class EarlierCounts:
     """Counts that later ones replaced.
 
     Attributes:
+      counts: The counts; the row of a depot is its place among the depots.
       version_n: Number of the version; the first is 1.
       known_at_n: When it became known, UTC.
       superseded_at_n: When it was replaced, UTC.
     """
 
+    counts: DayCounts
     version_n: np.ndarray
     known_at_n: np.ndarray
     superseded_at_n: np.ndarray
 
-    def newest_at(self, cutoff: datetime, origin: date) -> CountColumns:
-        """Counts of the days up to an origin that were the newest at a cutoff.
+    def newest_at(self, cutoff: datetime, first: date, last: date) -> DayCounts:
+        """Counts of some days that were the newest at a cutoff.
 
         First counts are included wherever their depot lies.
         """
         at = np.datetime64(cutoff.astimezone(UTC).replace(tzinfo=None), "us")
         is_known = (self.version_n == 1) | (self.known_at_n <= at)
         is_newest = self.superseded_at_n > at
-        chosen = is_known & is_newest & (self.day_n <= np.datetime64(origin))
-        return CountColumns(
-            self.row_n[chosen], self.day_n[chosen], self.orders_n[chosen]
-        )
+        day_n = self.counts.day_n
+        is_between = (day_n >= np.datetime64(first)) & (day_n <= np.datetime64(last))
+        return self.counts.select(is_known & is_newest & is_between)
 
 
 @dataclass(frozen=True)
@@ -103,7 +90,7 @@ class PanelTables:
     """The data of panels: tidy rows, and the newest counts in columns."""
 
     depots: pd.DataFrame
-    counts: CountColumns
+    counts: DayCounts
     events: pd.DataFrame
     holidays: pd.DataFrame
     signals: pd.DataFrame
@@ -144,7 +131,7 @@ def read_versioned_tables(connection: sa.Connection, through: date) -> Versioned
     return VersionedTables(
         **vars(tables),
         earlier=EarlierCounts(
-            **vars(_counts(columns)),
+            _counts(columns),
             version_n=columns["version"],
             known_at_n=POSTGRES_EPOCH + columns["known_at"].astype("timedelta64[us]"),
             superseded_at_n=POSTGRES_EPOCH
@@ -155,9 +142,9 @@ def read_versioned_tables(connection: sa.Connection, through: date) -> Versioned
     )
 
 
-def _counts(columns: Mapping[str, np.ndarray]) -> CountColumns:
+def _counts(columns: Mapping[str, np.ndarray]) -> DayCounts:
     days = POSTGRES_EPOCH_DAY + columns["day"].astype("timedelta64[D]")
-    return CountColumns(columns["row"], days, columns["orders"])
+    return DayCounts(columns["row"], days, columns["orders"])
 
 
 PACKED_TYPES = {

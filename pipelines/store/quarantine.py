@@ -1,6 +1,6 @@
 """Statements for rejected rows and the files they came from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -10,32 +10,26 @@ import sqlalchemy as sa
 from pipelines.schema import files, quarantine
 from pipelines.store.files import has_path
 
-OPEN = quarantine.c.replayed_at.is_(None) & quarantine.c.dismissed_at.is_(None)
-DISMISSED = quarantine.c.dismissed_at.is_not(None)
+OPEN = quarantine.c.replayed_at.is_(None)
 
 
 @dataclass(frozen=True)
 class QuarantinedRow:
-    """One row in quarantine; `path`, `kind` and `loaded_at` are those of its file."""
+    """One row in quarantine; `path`, `kind` and `loaded_at` are those of its file.
+
+    `raw` has its cells: by name, or in order if they do not fit the header.
+    """
 
     quarantine_id: int
+    file_id: int
     path: str
     kind: str
     line: int | None
     column: str | None
     value: str | None
     reason: str
-    loaded_at: datetime
-    dismissed_at: datetime | None
-    dismissed_because: str | None
-
-
-@dataclass(frozen=True)
-class WholeQuarantinedRow(QuarantinedRow):
-    """One row in quarantine with its cells."""
-
-    file_id: int
     raw: Any
+    loaded_at: datetime
     replayed_at: datetime | None
 
 
@@ -62,20 +56,16 @@ def add_rows(
 
 
 def newest_rejected(
-    connection: sa.Connection,
-    limit: int,
-    path: str | None = None,
-    *,
-    dismissed: bool = False,
+    connection: sa.Connection, limit: int, path: str | None = None
 ) -> tuple[list[QuarantinedRow], int]:
     """Returns the newest rows in quarantine, and how many there are without the limit.
 
-    Only rows of files whose path contains `path`; dismissed rows instead of open ones on request.
+    Only rows of files whose path contains `path`.
     """
     statement = (
-        _rows(QuarantinedRow)
+        _rows()
         .add_columns(sa.func.count().over())
-        .where(DISMISSED if dismissed else OPEN, has_path(path))
+        .where(OPEN, has_path(path))
         .order_by(quarantine.c.quarantine_id.desc())
         .limit(limit)
     )
@@ -84,21 +74,17 @@ def newest_rejected(
     return [QuarantinedRow(*row[:-1]) for row in rows], n_all
 
 
-def rejected(
-    connection: sa.Connection, quarantine_id: int
-) -> WholeQuarantinedRow | None:
-    """Returns one row in quarantine with its cells."""
-    statement = _rows(WholeQuarantinedRow).where(
-        quarantine.c.quarantine_id == quarantine_id
-    )
+def rejected(connection: sa.Connection, quarantine_id: int) -> QuarantinedRow | None:
+    """Returns one row in quarantine, replayed or not."""
+    statement = _rows().where(quarantine.c.quarantine_id == quarantine_id)
     row = connection.execute(statement).one_or_none()
-    return None if row is None else WholeQuarantinedRow(*row)
+    return None if row is None else QuarantinedRow(*row)
 
 
-def _rows(record: type[QuarantinedRow]) -> sa.Select[Any]:
-    """Selects the fields of a record, which are columns of the row or of its file."""
+def _rows() -> sa.Select[Any]:
+    """Selects the fields of `QuarantinedRow`, which are columns of the row or of its file."""
     own = {**quarantine.c, "column": quarantine.c.column_name.label("column")}
-    names = [field.name for field in fields(record)]
+    names = [field.name for field in fields(QuarantinedRow)]
     columns = [own[name] if name in own else files.c[name] for name in names]
     return sa.select(*columns).join(files, files.c.file_id == quarantine.c.file_id)
 
@@ -152,27 +138,3 @@ def set_reason(
         .where(quarantine.c.quarantine_id == quarantine_id)
         .values(column_name=column_name, value=value, reason=reason)
     )
-
-
-def dismiss(
-    connection: sa.Connection,
-    reason: str,
-    quarantine_ids: Sequence[int] = (),
-    path: str | None = None,
-) -> int:
-    """Marks open rows as dismissed, by their ids or by a part of their files' paths.
-
-    Returns:
-      How many they were.
-    """
-    is_chosen = quarantine.c.quarantine_id.in_(quarantine_ids)
-    if path is not None:
-        is_chosen = quarantine.c.file_id.in_(
-            sa.select(files.c.file_id).where(has_path(path))
-        )
-    dismissal = (
-        sa.update(quarantine)
-        .where(is_chosen, OPEN)
-        .values(dismissed_at=sa.func.clock_timestamp(), dismissed_because=reason)
-    )
-    return int(connection.execute(dismissal).rowcount)

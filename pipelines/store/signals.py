@@ -11,6 +11,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.store.ingest import StagingTable
+from pipelines.store.versions import append_changes
 
 ALWAYS = date.min
 """`known_from` of a value that every origin knows."""
@@ -19,7 +20,7 @@ ALWAYS = date.min
 # nothing was known of it is it history, known at every origin. Of rows of the same value the
 # last one wins.
 COMPARE = """
-create temporary table signal_rows on commit drop as
+create temporary table changes on commit drop as
 with placed as (
     select signal, coalesce(depot_id, '') as depot_id, coalesce(city, '') as city, day_on,
            value, known_from, ctid as position
@@ -58,17 +59,17 @@ left join lateral (
 """
 RECORD_REPEATS = """
 insert into file_repeats (file_id, repeats_file_id)
-select distinct file_id, repeats_file_id from signal_rows
+select distinct file_id, repeats_file_id from changes
 where unchanged and repeats_file_id < file_id
 on conflict do nothing
 """
 # A value of a withdrawn file gives way to the newest one of the files that stand.
 RESTORE = """
-create temporary table signal_rows on commit drop as
+create temporary table changes on commit drop as
 select v.signal, v.depot_id, v.city, v.day_on, v.known_from,
        coalesce(earlier.value, v.value) as value, v.version as before,
        coalesce(earlier.file_id, v.file_id) as file_id,
-       earlier.file_id is null as withdrawn, false as unchanged
+       earlier.file_id is null as withdrawn
 from signal_versions v
 left join lateral (
     select e.value, e.file_id
@@ -80,25 +81,12 @@ left join lateral (
     order by e.version desc limit 1) earlier on true
 where v.file_id = any(:file_ids) and v.superseded_at is null and not v.withdrawn
 """
-SUPERSEDE_BEFORE = """
-update signal_versions v set superseded_at = :now
-from signal_rows r
-where not r.unchanged and v.version = r.before
-  and (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
-      = (r.signal, r.depot_id, r.city, r.day_on, r.known_from)
-"""
-APPEND = """
-insert into signal_versions (signal, depot_id, city, day_on, known_from, version, value,
-                             withdrawn, known_at, file_id)
-select signal, depot_id, city, day_on, known_from, before + 1, value, withdrawn, :now,
-       file_id
-from signal_rows where not unchanged
-"""
+KEY = ("signal", "depot_id", "city", "day_on", "known_from")
+STORED = (*KEY, "value", "withdrawn", "file_id")
 
 
 def append(
     staging: StagingTable,
-    file_id: int,
     now: datetime,
     arrived_on: date,
     *,
@@ -108,21 +96,21 @@ def append(
 
     Args:
       staging: The file's rows.
-      file_id: Id of the file.
       now: When the values become known.
       arrived_on: The first origin that knows what becomes known now.
       replace_later_files: Whether values of later files are superseded too.
     """
     connection = staging.connection
     parameters = {
-        "file_id": file_id,
+        "file_id": staging.file_id,
         "arrived_on": arrived_on,
         "always": ALWAYS,
         "replace_later_files": replace_later_files,
     }
     connection.execute(sa.text(COMPARE), parameters)
     connection.execute(sa.text(RECORD_REPEATS))
-    return _append_changes(connection, now)
+    connection.execute(sa.text("delete from changes where unchanged"))
+    return append_changes(connection, "signal_versions", KEY, STORED, now)
 
 
 def withdraw_files(
@@ -137,17 +125,7 @@ def withdraw_files(
     """
     connection.execute(sa.text(RESTORE), {"file_ids": list(file_ids)})
     restored = connection.scalar(
-        sa.text("select count(*) from signal_rows where not withdrawn")
+        sa.text("select count(*) from changes where not withdrawn")
     )
-    return _append_changes(connection, now), int(restored or 0)
-
-
-def _append_changes(connection: sa.Connection, now: datetime) -> int:
-    connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
-    appended = connection.execute(
-        sa.text(APPEND),
-        {"now": now},
-        execution_options={"preserve_rowcount": True},
-    )
-    connection.execute(sa.text("drop table signal_rows"))
-    return int(appended.rowcount)
+    withdrawn = append_changes(connection, "signal_versions", KEY, STORED, now)
+    return withdrawn, int(restored or 0)

@@ -23,7 +23,7 @@ FORBIDDEN = {
     "migrations": {"forecaster", "dashboard", "streamlit"} | JAX,
     "pipelines/ingest/sources": {"pipelines.ingest.rows", "pipelines.ingest.load"},
     "pipelines/ingest/rows": {"pipelines.ingest.load", "pipelines.demand"},
-    "pipelines/store": {"forecaster"} | JAX,
+    "pipelines/store": {"forecaster.model", "forecaster.inference"} | JAX,
     "pipelines/schema": {"forecaster", "pipelines.store", "pipelines.settings"},
 }
 

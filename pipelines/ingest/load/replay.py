@@ -1,6 +1,6 @@
 """Validates rows in quarantine again, and loads those that pass."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
@@ -12,16 +12,13 @@ from forecaster.errors import BadInputError
 from pipelines.demand import counting
 from pipelines.ingest.load.loading import known_places, merge_rows
 from pipelines.ingest.rows.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
-from pipelines.ingest.rows.conventions import detect_conventions
 from pipelines.ingest.rows.kind_detection import FileMapping, detect_mapping
 from pipelines.ingest.rows.options import FileOptions, options_of_source
-from pipelines.ingest.rows.validation import rejected_rows, validate_batch
+from pipelines.ingest.rows.validation import Chunk, ParsedFile
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.store import ingest as store
-from pipelines.store import load_timestamps, quarantine
+from pipelines.store import ingest, load_timestamps, quarantine
 from pipelines.store.quarantine import FileWithRejected
-from pipelines.store.table_csv import as_csv
 
 NUL = "\\x00"
 
@@ -50,12 +47,6 @@ class ReplayResult:
             self.left + other.left,
             self.reasons + other.reasons,
         )
-
-
-@dataclass(frozen=True)
-class _Row:
-    quarantine_id: int
-    raw: Mapping[str, str | None]
 
 
 def replay_and_count(
@@ -96,7 +87,7 @@ def replay(
     total = ReplayResult()
     for file in files:
         with engine.begin() as connection:
-            store.lock(connection, file.kind)
+            ingest.lock(connection, file.kind)
             total += _FileReplay(connection, file, options, settings, today).run()
     return total
 
@@ -113,16 +104,16 @@ class _FileReplay:
 
     def run(self) -> ReplayResult:
         rejected = quarantine.rejected_of(self.connection, self.file.file_id)
-        rows = [_Row(*row) for row in rejected if _is_unmodified(row[1])]
+        rows = [row for row in rejected if _is_unmodified(row[1])]
         result = ReplayResult(left=len(rejected) - len(rows))
-        for header, group in groupby(rows, key=lambda row: tuple(row.raw)):
-            result += self._replay_same_header(header, list(group))
+        for header, group in groupby(rows, key=lambda row: tuple(row[1])):
+            result += self._replay_same_header(header, dict(group))
         return result
 
     def _replay_same_header(
-        self, header: tuple[str, ...], rows: list[_Row]
+        self, header: tuple[str, ...], rows: dict[int, dict[str, str | None]]
     ) -> ReplayResult:
-        """Replays rows with one header; the last row of a key wins, as in a load."""
+        """Replays rows with one header, by quarantine_id; the last row of a key wins."""
         name = self.file.path.rsplit("/", 1)[-1]
         try:
             options = options_of_source(
@@ -130,51 +121,68 @@ class _FileReplay:
             )
             options = replace(options, kind=self.file.kind)
             mapping = detect_mapping(header, options, name)
-            cells = _cells(mapping, rows)
-            conventions = detect_conventions(
-                lambda: iter([cells]), mapping, options, name
+            parsed = ParsedFile(
+                name, options, _RowsAgain(mapping, list(rows.values())), self.today
             )
+            _, (chunk,) = parsed.parse(known_places(self.connection, mapping.schema))
         except BadInputError as error:
             return ReplayResult(left=len(rows), reasons=(str(error),))
-        places = known_places(self.connection, mapping.schema)
-        validated = validate_batch(
-            mapping.schema,
-            cells,
-            conventions.parse_options(options, self.today, places),
-        )
-        rowwise = RowwiseBatch(
-            cells, range(len(rows)), lambda index: dict(rows[index].raw)
-        )
-        bad = {row.line: row for row in rejected_rows(validated, rowwise)}
-        for index, row in bad.items():
+        ids = list(rows)
+        for row in chunk.rejected:
             quarantine.set_reason(
                 self.connection,
-                rows[index].quarantine_id,
+                ids[row.line],
                 column_name=row.column_name,
                 value=row.value,
                 reason=row.reason,
             )
-        good = [row.quarantine_id for index, row in enumerate(rows) if index not in bad]
         accepted = 0
-        if good:
+        if chunk.n_rows:
             # Before the rows take the timestamps of their replay and of becoming known.
             load_timestamps.block_new_runs(self.connection)
-            quarantine.set_replayed(self.connection, good)
-            accepted = self._load(mapping, validated.good_rows(), options.id_namespace)
-        return ReplayResult(accepted, len(good) - accepted, len(bad))
+            still_rejected = {ids[row.line] for row in chunk.rejected}
+            quarantine.set_replayed(self.connection, rows.keys() - still_rejected)
+            accepted = self._load(mapping, chunk, options.id_namespace)
+        return ReplayResult(accepted, chunk.n_rows - accepted, len(chunk.rejected))
 
-    def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
-        schema, file_id = mapping.schema, self.file.file_id
-        staging = store.StagingTable.create(self.connection, schema.table)
-        staging.columns = mapping.stored
-        staging.write(as_csv(rows))
-        depots = rows["depot_id"].to_pylist() if "depot_id" in rows.schema.names else ()
+    def _load(self, mapping: FileMapping, chunk: Chunk, id_namespace: str) -> int:
+        schema = mapping.schema
+        staging = ingest.StagingTable.create(self.connection, schema.table, schema.key)
+        staging.begin_file(self.file.file_id, mapping.stored, id_namespace)
+        staging.write(chunk.rows)
         accepted = merge_rows(
-            staging, schema, file_id, id_namespace, set(depots), len(rows),
-            self.settings, replace_later_files=False,
+            staging, schema, chunk.depot_ids, chunk.n_rows, self.settings,
+            replace_later_files=False,
         )  # fmt: skip
         self.connection.execute(sa.text("drop table staging"))
         return accepted
+
+
+@dataclass(frozen=True)
+class _RowsAgain:
+    """Rows out of quarantine, as a file of one batch; their lines count from 0."""
+
+    mapping: FileMapping
+    rows: Sequence[Mapping[str, str | None]]
+    separator: None = None
+    size: int = 0
+
+    def batches(self) -> "Iterator[_RowsAgain]":
+        """Yields itself."""
+        yield self
+
+    def cells(self) -> Cells:
+        """Returns the columns of the rows."""
+        return {
+            column: trim(pa.array([row[name] for row in self.rows], pa.string()))
+            for column, name in self.mapping.names.items()
+        }
+
+    def parse_rows(self) -> RowwiseBatch:
+        """Returns the rows one by one."""
+        return RowwiseBatch(
+            self.cells(), range(len(self.rows)), lambda index: dict(self.rows[index])
+        )
 
 
 def _is_unmodified(raw: object) -> bool:
@@ -183,10 +191,3 @@ def _is_unmodified(raw: object) -> bool:
         cell is None or (len(cell) < MAX_CELL_CHARS and NUL not in cell)
         for cell in raw.values()
     )
-
-
-def _cells(mapping: FileMapping, rows: Sequence[_Row]) -> Cells:
-    return {
-        column: trim(pa.array([row.raw[name] for row in rows], pa.string()))
-        for column, name in mapping.names.items()
-    }

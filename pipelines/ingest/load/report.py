@@ -9,6 +9,7 @@ from forecaster.errors import shortened_list
 from pipelines.ingest.rows.conventions import MARK_NAMES, Conventions
 from pipelines.ingest.rows.file_schemas import SCHEMAS
 from pipelines.ingest.rows.kind_detection import FileMapping
+from pipelines.settings.countries import has_calendar
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
 
@@ -101,7 +102,6 @@ def file_notes(
     depot_ids: Iterable[str],
     rejected: int,
     n_blank: int,
-    regions_without_calendar: Iterable[str] = (),
     *,
     is_dry_run: bool = False,
 ) -> Iterator[str]:
@@ -114,7 +114,6 @@ def file_notes(
         yield f"Numbers were read with a decimal {mark}, which {proof} proves."
     if mapping.ignored:
         yield f"Columns not read: {shortened_list(mapping.ignored)}."
-    yield from _calendar_notes(regions_without_calendar)
     if rejected:
         rows = "row" if rejected == 1 else "rows"
         if is_dry_run:
@@ -153,12 +152,16 @@ def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _calendar_notes(regions: Iterable[str]) -> Iterator[str]:
-    """Yields, per country, the subdivisions that have the country's holidays."""
+def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yields, per country, the subdivisions that have the country's holidays.
+
+    Args:
+      regions: Country and subdivision, '' for none.
+    """
     subdivisions = defaultdict(list)
-    for region in sorted(regions):
-        country, _, subdivision = region.partition("-")
-        subdivisions[country].append(f"'{subdivision}'")
+    for country, subdivision in regions:
+        if subdivision and not has_calendar(country, subdivision):
+            subdivisions[country].append(f"'{subdivision}'")
     for country, names in subdivisions.items():
         one = len(names) == 1
         yield (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -14,8 +14,14 @@ import structlog
 
 from forecaster.errors import BadInputError
 from pipelines.demand import counting
-from pipelines.ingest.load.loading import FileGroup, LoadRequest, load
-from pipelines.ingest.load.report import Counts, FileReport, IngestReport, depot_notes
+from pipelines.ingest.load.loading import FileGroup, FileLoad
+from pipelines.ingest.load.report import (
+    Counts,
+    FileReport,
+    IngestReport,
+    calendar_notes,
+    depot_notes,
+)
 from pipelines.ingest.rows.file_schemas import FileSchema
 from pipelines.ingest.rows.options import (
     FileOptions,
@@ -26,19 +32,13 @@ from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import Skipped, Source
 from pipelines.ingest.sources.inbox import move_to_done, wait_until_stable
 from pipelines.ingest.sources.refusals import refusal
-from pipelines.ingest.sources.spool import (
-    TEMPORARY_PREFIX,
-    SourceOrError,
-    Spool,
-    locked,
-    sweep_temporary_folders,
-)
+from pipelines.ingest.sources.spool import SourceOrError, Spool
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
-from pipelines.store import events
-from pipelines.store import ingest as store
+from pipelines.store import events, holidays
 from pipelines.store.demo import read_demo_fleet
+from pipelines.store.ingest import LOCKS, count_undescribed, lock
 
 log = structlog.get_logger()
 
@@ -73,7 +73,6 @@ def ingest(
     settings: Settings,
     progress: Progress = lambda _: None,
     *,
-    query: str | None = None,
     dry_run: bool = False,
     today: date | None = None,
     is_invented: bool = False,
@@ -91,7 +90,6 @@ def ingest(
       options: How the files are read; overrides the options of their sources.
       settings: Zone and country of depots that nobody has described yet, and the sources.
       progress: Called as rows and bytes are read.
-      query: Run on each of the paths, which then are database URLs.
       dry_run: Loads everything and rolls back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
       is_invented: Whether the files are those of 'harbor demo'.
@@ -103,12 +101,8 @@ def ingest(
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    sweep_temporary_folders(Path(gettempdir()))
-    with (
-        TemporaryDirectory(prefix=TEMPORARY_PREFIX) as folder,
-        locked(Path(folder)),
-    ):
-        spool = Spool(Path(folder), settings.max_file_mib << 20, query)
+    with TemporaryDirectory(prefix="harbor-ingest-") as folder:
+        spool = Spool(Path(folder), settings.max_file_mib << 20)
         sources = spool.find(paths, settings.inbox / DONE)
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:
@@ -137,11 +131,9 @@ def ingest_and_count(
     options: FileOptions,
     settings: Settings,
     progress: Progress = lambda _: None,
-    *,
-    query: str | None = None,
 ) -> IngestReport:
     """Loads files as `ingest` does, and counts demand; the run's metrics say what changed."""
-    report = ingest(run.engine, paths, options, settings, progress, query=query)
+    report = ingest(run.engine, paths, options, settings, progress)
     counts = sum((file.counts for file in report.files), start=Counts())
     run.metrics |= {"files": len(report.files)} | vars(counts)
     run.metrics["refused"] = len(report.refused)
@@ -225,38 +217,15 @@ class _Ingestion:
 
     def load_all(self, groups: _Groups) -> None:
         """Loads every file, and reports on each in order."""
-        unused_columns = self._unused_columns()
         for file in self.files:
-            report = self._load(file, unused_columns, groups)
+            report = self._load(file, groups)
             # At info level if refused, too: the report lists the refusal in any case.
             reason = {"reason": report.error} if report.error else {}
             counts = vars(report.counts)
             log.info("file", path=report.path, state=report.state, **counts, **reason)
             self.reports.append(report)
 
-    def _unused_columns(self) -> set[str]:
-        """Returns the columns given for this call that no file of it can have.
-
-        Headers are read until each column has its file. A file that is refused might
-        have any of them.
-        """
-        unused = set(self.options.columns)
-        for file in self.files:
-            if not unused:
-                break
-            if isinstance(file, Source):
-                try:
-                    options = options_of_file(file, self.options, self.settings.sources)
-                    mapping = self.parser.open(file, options, self.today).mapping
-                except Exception as error:  # noqa: BLE001 - it is told when the file is parsed
-                    refusal(file.name, error)
-                    return set()
-                unused -= {column.name for column in mapping.schema.columns}
-        return unused
-
-    def _load(
-        self, file: SourceOrError, unused_columns: set[str], groups: _Groups
-    ) -> FileReport:
+    def _load(self, file: SourceOrError, groups: _Groups) -> FileReport:
         """Loads one file; whatever is wrong with it, the others are loaded."""
         if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
@@ -266,13 +235,14 @@ class _Ingestion:
         kind = None
         try:
             options = options_of_file(file, self.options, self.settings.sources)
-            parsed = self.parser.open(file, options, self.today)
-            schema = parsed.mapping.schema
-            kind = schema.name
-            parsed.mapping.require_used(unused_columns, file.name)
-            request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
-            with groups.file(schema, file.size) as group:
-                report = load(group, request, partial(self._report_progress, file))
+            mapping = self.parser.open(file, options, self.today)
+            kind = mapping.schema.name
+            progress = partial(self._report_progress, file)
+            with groups.file(mapping.schema, file.size) as group:
+                report = FileLoad(
+                    group, file, options, mapping, self.parser, self.settings,
+                    progress, self.dry_run,
+                ).run()  # fmt: skip
         except Exception as error:  # noqa: BLE001 - the other files are loaded
             return self._refused(file, kind, error)
         self.loaded.append(file)
@@ -295,12 +265,14 @@ class _Ingestion:
 
     def notes(self, begin: Begin) -> tuple[str, ...]:
         """Returns what the loaded files leave to be described."""
-        if all(report.state != "loaded" for report in self.reports):
+        kinds = {each.kind for each in self.reports if each.state == "loaded"}
+        if not kinds:
             return ()
         with begin() as connection:
-            n_depots = store.count_undescribed(connection)
+            n_depots = count_undescribed(connection)
             unplaced = events.unplaced(connection)
-        return tuple(depot_notes(n_depots, unplaced))
+            regions = holidays.regions(connection) if "depots" in kinds else []
+        return (*calendar_notes(regions), *depot_notes(n_depots, unplaced))
 
     def _report_progress(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = self.done + size, self.rows + rows
@@ -315,16 +287,13 @@ def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
         yield engine.begin
         return
     with engine.connect() as connection, connection.begin() as transaction:
-        for kind in store.LOCKS:
-            store.lock(connection, kind)
+        for kind in LOCKS:
+            lock(connection, kind)
 
         @contextmanager
         def part() -> Iterator[sa.Connection]:
-            with connection.begin_nested() as savepoint:
+            with connection.begin_nested():
                 yield connection
-                # Its staging table goes before the next one comes.
-                if savepoint.is_active:
-                    connection.execute(sa.text("drop table if exists staging"))
 
         yield part
         transaction.rollback()

@@ -1,4 +1,4 @@
-"""Withdraws loaded files: their rows are removed as if they had never been loaded."""
+"""Withdraws loaded files, as if they had never been loaded, and single events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from forecaster.errors import (
 )
 from pipelines.demand import counting
 from pipelines.ingest.rows.file_schemas import DAILY, ORDERS
-from pipelines.runs.ledger import Run
-from pipelines.store import ingest as store
-from pipelines.store import load_timestamps, signals, withdrawal
+from pipelines.runs.ledger import Run, recorded
+from pipelines.store import events, ingest, load_timestamps, signals, withdrawal
+from pipelines.store.events import Event
 from pipelines.store.files import (
     LoadedFile,
     Repeat,
@@ -81,8 +81,8 @@ def withdraw(
         rows of it.
     """
     with engine.connect() as connection, connection.begin() as transaction:
-        for kind in store.LOCKS:
-            store.lock(connection, kind)
+        for kind in ingest.LOCKS:
+            ingest.lock(connection, kind)
         files = files_of(connection, file_ids)
         _require_withdrawable(files, file_ids)
         _require_not_repeated(repeats_of(connection, file_ids))
@@ -106,7 +106,7 @@ def _withdraw_rows(
         depot_ids |= rows.depot_ids
     load_timestamps.block_new_runs(connection)
     n_values, n_restored = signals.withdraw_files(
-        connection, _ids_of(files, "signals"), store.now(connection)
+        connection, _ids_of(files, "signals"), ingest.now(connection)
     )
     removed += n_values
     restored += n_restored
@@ -148,3 +148,31 @@ def _require_not_repeated(repeats: Sequence[Repeat]) -> None:
         f"{shortened_list(names)}. They would be lost with it: withdraw those files "
         "together with it, and load them again afterwards, in their order."
     )
+
+
+def withdraw_event(engine: sa.Engine, event_id: str, reason: str) -> Event:
+    """Withdraws an event as a recorded run: later forecasts do not see it.
+
+    Returns:
+      Its withdrawn version.
+
+    Raises:
+      NoDataError: there is no such event.
+      NothingToDoError: it was withdrawn before.
+    """
+    with recorded(engine, "withdraw") as run:
+        with run.engine.begin() as connection:
+            event = events.newest_locked(connection, event_id)
+            if event is None:
+                raise NoDataError(
+                    f"There is no event '{event_id}'. See 'harbor events list' for their ids."
+                )
+            if event.withdrawn:
+                raise NothingToDoError(
+                    f"The event '{event_id}' was withdrawn before. Nothing was changed."
+                )
+            load_timestamps.block_new_runs(connection)
+            now = ingest.now(connection)
+            withdrawn = events.withdraw(connection, event, reason, now)
+        run.metrics |= {"event_id": withdrawn.event_id}
+    return withdrawn

@@ -2,7 +2,6 @@
 
 options             how a file is read: options of the call and of its source in harbor.toml
 kind_detection      header → kind of file and column positions, by file_schemas
-column_suggestions  the --column options that a file of unknown columns may need
 text, parquet       CSV or Parquet → batches of cells (text_blocks: bytes → blocks of rows)
 batches             the types of those batches, and of rejected rows
 conventions         detects date order and decimal mark over the whole file

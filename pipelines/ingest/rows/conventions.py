@@ -17,7 +17,6 @@ from pipelines.ingest.rows.parsing import (
     ParseOptions,
     Places,
 )
-from pipelines.ingest.sources.numbers import ambiguous_pattern
 
 SLASHED = r"^(?P<first>\d{1,2})[/.-](?P<second>\d{1,2})[/.-]\d{4}"
 MARK_NAMES = {".": "point", ",": "comma"}
@@ -155,12 +154,17 @@ class _MarkEvidence:
     def add(self, cells: pa.Array) -> None:
         marked = pc.unique(cells.filter(pc.match_substring_regex(cells, "[.,]")))
         for mark in THOUSANDS_SEPARATOR:
-            ambiguous = pc.match_substring_regex(marked, ambiguous_pattern(mark))
+            ambiguous = pc.match_substring_regex(marked, _ambiguous(mark))
             proves = pc.match_substring_regex(marked, _decimal(mark))
             if sample := _first_where(marked, ambiguous):
                 self.ambiguous.setdefault(mark, sample)
             if proof := _first_where(marked, pc.and_not(proves, ambiguous)):
                 self.proofs.setdefault(mark, proof)
+
+
+def _ambiguous(mark: str) -> str:
+    """Matches numbers such as 1.234, in which the mark may set thousands apart."""
+    return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
 
 
 def _decimal(mark: str) -> str:

@@ -1,10 +1,9 @@
 """Detects the kind of a file from its header, and the positions of its columns."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError, shortened_list
-from pipelines.ingest.rows import column_suggestions
 from pipelines.ingest.rows.file_schemas import SCHEMAS, FileSchema
 from pipelines.ingest.rows.options import FileOptions
 
@@ -42,21 +41,6 @@ class FileMapping:
     def names(self) -> dict[str, str]:
         """From the schema's column names to the file's."""
         return {name: self.header[index] for name, index in self.positions.items()}
-
-    def require_used(self, unused_columns: Collection[str], name: str) -> None:
-        """Refuses a file where --column names columns that no file of the load has.
-
-        Raises:
-          RefusedFileError: there are such columns.
-        """
-        if unused_columns:
-            kind = self.schema.name
-            raise RefusedFileError(
-                f"{name} is read as {kind}, and --column names "
-                f"{', '.join(sorted(unused_columns))}, which no file of {kind} has (found: "
-                f"{_names_in(self.header)}). {_required_columns([self.schema])} Leave that "
-                "--column out, or say with --kind what the file is."
-            )
 
 
 def column_positions(
@@ -175,32 +159,24 @@ def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> 
     schemas = [SCHEMAS[kind] for kind in missing]
     return (
         f"{name} is of no kind that is known (found: {_names_in(header)}). {_required_columns(schemas)} "
-        f"Rename its columns or say which they are{_suggestion(header, schemas, lacks)}."
+        f"Rename its columns or say which they are, as in {_column_options(lacks)}."
     )
-
-
-def _suggestion(
-    header: Sequence[str], schemas: Sequence[FileSchema], lacks: list[str]
-) -> str:
-    """Suggests --column options from the names in the header, or a pattern to fill in."""
-    guess = column_suggestions.suggest(header, schemas)
-    if guess is None:
-        return ", as in " + " ".join(f"--column {column}=NAME" for column in lacks)
-    schema, flags = guess
-    return f"; if it is {schema.name}: {flags}"
 
 
 def _missing_columns_message(
     header: Sequence[str], options: FileOptions, name: str, lacks: list[str]
 ) -> str:
     quoted = ", ".join(f"'{options.columns.get(column, column)}'" for column in lacks)
-    flags = " ".join(f"--column {column}=NAME" for column in lacks)
     some = "column" if len(lacks) == 1 else "columns"
     it = "it" if len(lacks) == 1 else "them"
     return (
         f"{name} has no {some} {quoted} (found: {_names_in(header)}). Rename {it} or pass "
-        f"{flags}."
+        f"{_column_options(lacks)}."
     )
+
+
+def _column_options(columns: Sequence[str]) -> str:
+    return " ".join(f"--column {column}=NAME" for column in columns)
 
 
 def _required_columns(schemas: Sequence[FileSchema]) -> str:

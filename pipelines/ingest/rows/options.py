@@ -18,6 +18,9 @@ from pipelines.settings.ingest import InvalidSource, SourceSettings
 UTF_8 = "utf-8"
 DEFAULT_SOURCE = "default"
 """Source of files for which no `[sources.NAME]` is given or matches."""
+OF_CALL_OR_SOURCE = (
+    "kind", "date_format", "encoding", "decimal", "separator", "force",
+)  # fmt: skip
 
 Sources = Mapping[str, SourceSettings]
 
@@ -172,17 +175,15 @@ def options_of_source(
     own = "" if name == DEFAULT_SOURCE else name
     try:
         return FileOptions(
-            kind=overrides.kind or defaults.kind,
             columns={**defaults.columns, **overrides.columns},
-            date_format=overrides.date_format or defaults.date_format,
-            encoding=overrides.encoding or defaults.encoding,
-            decimal=overrides.decimal or defaults.decimal,
-            separator=overrides.separator or defaults.separator,
             source=name,
             id_namespace=own
             if defaults.id_namespace is None
             else defaults.id_namespace,
-            force=overrides.force or defaults.force,
+            **{
+                option: getattr(overrides, option) or getattr(defaults, option)
+                for option in OF_CALL_OR_SOURCE
+            },
         )
     except BadInputError as error:
         raise BadInputError(f"[sources.{name}] in harbor.toml: {error}") from None

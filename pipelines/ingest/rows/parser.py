@@ -11,7 +11,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -35,7 +35,7 @@ PROGRAM = "from pipelines.ingest.rows import parser; parser.main()"
 
 
 class Parser:
-    """Opens files one after the other, in a child process that the first one starts."""
+    """Parses files one after the other, in a child process that the first one starts."""
 
     def __init__(self, memory_mib: int) -> None:
         """Starts nothing yet.
@@ -47,6 +47,9 @@ class Parser:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_streaming = False
+        self._name = ""
+        # The file that is open, where it is parsed in this process.
+        self._file: ParsedFile | None = None
 
     def __enter__(self) -> Self:
         """Returns the parser; opening the first file starts the child."""
@@ -56,41 +59,42 @@ class Parser:
         """Ends the child."""
         self._end()
 
-    def open(
-        self, source: Source, options: FileOptions, today: date
-    ) -> "ParsedFile | RemoteFile":
-        """Reads a file's header; the file opened before can no longer be read.
+    def open(self, source: Source, options: FileOptions, today: date) -> FileMapping:
+        """Reads a file's header; the file opened before can no longer be parsed.
 
         Raises:
           RefusedFileError: the file cannot be understood.
         """
         if not self._memory_mib:
-            return ParsedFile.open(source, options, today)
+            self._file = ParsedFile.open(source, options, today)
+            return self._file.mapping
         if self._is_streaming:
             self._end()
         if self._process is None:
             self._start()
-        message = self._ask(source, ("open", source, options, today))
-        mapping = FileMapping(
+        self._name = source.name
+        message = self._ask(("open", source, options, today))
+        return FileMapping(
             SCHEMAS[message["kind"]], message["positions"], tuple(message["header"])
         )
-        return RemoteFile(source, mapping, self)
 
     def parse(
-        self, source: Source, places: Places | None = None
+        self, places: Places | None = None
     ) -> tuple[Conventions, Iterator[Chunk]]:
         """Parses the file that was opened last; see `ParsedFile.parse`."""
-        message = self._ask(source, ("parse", places))
+        if self._file is not None:
+            return self._file.parse(places)
+        message = self._ask(("parse", places))
         conventions = Conventions(
             **{name: each and Convention(**each) for name, each in message.items()}
         )
         self._is_streaming = True
-        return conventions, self._chunks(source)
+        return conventions, self._chunks()
 
-    def _chunks(self, source: Source) -> Iterator[Chunk]:
-        while message := self._receive(source):
+    def _chunks(self) -> Iterator[Chunk]:
+        while message := self._receive():
             rejected = [RejectedRow(**row) for row in message["rejected"]]
-            rows = self._receive_bytes(source)
+            rows = self._receive_bytes()
             yield Chunk(**message | {"rows": rows, "rejected": rejected})
         self._is_streaming = False
 
@@ -117,16 +121,16 @@ class Parser:
         self._process = self._connection = None
         self._is_streaming = False
 
-    def _ask(self, source: Source, task: tuple[object, ...]) -> dict[str, Any]:
+    def _ask(self, task: tuple[object, ...]) -> dict[str, Any]:
         assert self._connection is not None, "a file is open"
         try:
             self._connection.send(task)
         except OSError:
-            raise self._too_large_error(source) from None
-        return self._receive(source)
+            raise self._too_large_error() from None
+        return self._receive()
 
-    def _receive(self, source: Source) -> dict[str, Any]:
-        message: dict[str, Any] = json.loads(self._receive_bytes(source))
+    def _receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._receive_bytes())
         if "refused" in message:
             self._is_streaming = False
             raise RefusedFileError(message["refused"])
@@ -134,41 +138,26 @@ class Parser:
             self._is_streaming = False
             lines = message["crash"]
             raise ParserError(
-                f"The parser of {source.name} failed: {lines[-1].strip()}.\n"
+                f"The parser of {self._name} failed: {lines[-1].strip()}.\n"
                 + "".join(lines)
             )
         return message
 
-    def _receive_bytes(self, source: Source) -> bytes:
+    def _receive_bytes(self) -> bytes:
         assert self._connection is not None, "a file is open"
         try:
             return self._connection.recv_bytes()
         except (EOFError, OSError):
-            raise self._too_large_error(source) from None
+            raise self._too_large_error() from None
 
-    def _too_large_error(self, source: Source) -> RefusedFileError:
+    def _too_large_error(self) -> RefusedFileError:
         self._end()
         return RefusedFileError(
-            f"{source.name} needs more memory than its parser may use "
+            f"{self._name} needs more memory than its parser may use "
             f"(HARBOR_PARSER_MEMORY_MIB is {self._memory_mib:,}), or makes it crash. "
             "If the file should be that large, split it or raise the setting; else "
             "export it again."
         )
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file whose header has been read; its rows are parsed lazily in the child process."""
-
-    source: Source
-    mapping: FileMapping
-    parser: Parser
-
-    def parse(
-        self, places: Places | None = None
-    ) -> tuple[Conventions, Iterator[Chunk]]:
-        """As `ParsedFile.parse`."""
-        return self.parser.parse(self.source, places)
 
 
 def _serve(connection: Connection) -> None:

@@ -255,26 +255,12 @@ def is_no_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
     """Returns a mask of subdivisions without a calendar that cannot be codes either."""
     pairs = zip(countries.to_pylist(), subdivisions.to_pylist(), strict=True)
     mask = [
-        _lacks_calendar(country, subdivision)
+        bool(country and subdivision)
+        and not has_calendar(country, subdivision)
         and not SUBDIVISION_CODE.fullmatch(subdivision)
         for country, subdivision in pairs
     ]
     return pa.array(mask, pa.bool_())
-
-
-def regions_without_calendar(rows: pa.Table) -> list[str]:
-    """Returns depots' regions, as BE-VLG, whose subdivision the calendar does not list."""
-    if not {"country", "subdivision"} <= set(rows.column_names):
-        return []
-    pairs = zip(
-        rows["country"].to_pylist(), rows["subdivision"].to_pylist(), strict=True
-    )
-    lacking = {pair for pair in pairs if _lacks_calendar(*pair)}
-    return sorted(f"{country}-{subdivision}" for country, subdivision in lacking)
-
-
-def _lacks_calendar(country: str | None, subdivision: str | None) -> bool:
-    return bool(country and subdivision and not has_calendar(country, subdivision))
 
 
 def parse_lower_case(cell: str, options: ParseOptions) -> str:

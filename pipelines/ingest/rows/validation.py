@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,15 +15,30 @@ from pipelines.ingest.rows.conventions import Conventions, detect_conventions
 from pipelines.ingest.rows.file_schemas import FileSchema
 from pipelines.ingest.rows.kind_detection import FileMapping
 from pipelines.ingest.rows.options import FileOptions
-from pipelines.ingest.rows.parquet import ParquetBatch, ParquetFile, open_parquet
-from pipelines.ingest.rows.parsing import (
-    ParseOptions,
-    Places,
-    regions_without_calendar,
-)
-from pipelines.ingest.rows.text import TextBatch, TextFile, open_text
+from pipelines.ingest.rows.parquet import open_parquet
+from pipelines.ingest.rows.parsing import ParseOptions, Places
+from pipelines.ingest.rows.text import open_text
 from pipelines.ingest.sources.files import Source
 from pipelines.store.table_csv import as_csv
+
+
+class Batch(Protocol):
+    """Rows of a file: as columns, unless one does not fit, and parsed one by one."""
+
+    @property
+    def size(self) -> int: ...
+    def cells(self) -> Cells | None: ...
+    def parse_rows(self) -> RowwiseBatch: ...
+
+
+class TableFile(Protocol):
+    """A file whose header has been read; `separator` is of its cells, if it is text."""
+
+    @property
+    def mapping(self) -> FileMapping: ...
+    @property
+    def separator(self) -> str | None: ...
+    def batches(self) -> Iterator[Batch]: ...
 
 
 @dataclass(frozen=True)
@@ -37,7 +52,6 @@ class Chunk:
       rejected: Rejected rows.
       n_blank: Number of rows without anything in any cell.
       size: Approximate bytes of the file that the chunk comes from.
-      regions_without_calendar: Of the depots in the accepted rows, such as BE-VLG.
     """
 
     rows: bytes | memoryview
@@ -46,16 +60,15 @@ class Chunk:
     rejected: Sequence[RejectedRow]
     n_blank: int
     size: int
-    regions_without_calendar: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class ParsedFile:
     """A file whose header has been read; its rows are parsed lazily in this process."""
 
-    source: Source
+    name: str
     options: FileOptions
-    file: TextFile | ParquetFile
+    file: TableFile
     today: date
 
     @classmethod
@@ -66,7 +79,7 @@ class ParsedFile:
           RefusedFileError: the file cannot be understood.
         """
         opener = open_text if source.is_text else open_parquet
-        return cls(source, options, opener(source, options), today)
+        return cls(source.name, options, opener(source, options), today)
 
     @property
     def mapping(self) -> FileMapping:
@@ -82,9 +95,8 @@ class ParsedFile:
           RefusedFileError: the conventions cannot be determined, or (while the rows are
             read) the bytes are not what they claim to be.
         """
-        name, separator = self.source.name, self.file.separator
         conventions = detect_conventions(
-            self._cells, self.mapping, self.options, name, separator
+            self._cells, self.mapping, self.options, self.name, self.file.separator
         )
         parse_options = conventions.parse_options(self.options, self.today, places)
         return conventions, (
@@ -95,9 +107,7 @@ class ParsedFile:
         for batch in self.file.batches():
             yield batch.cells() or batch.parse_rows().cells
 
-    def _chunk(
-        self, batch: TextBatch | ParquetBatch, parse_options: ParseOptions
-    ) -> Chunk:
+    def _chunk(self, batch: Batch, parse_options: ParseOptions) -> Chunk:
         """Validates a batch; goes through its rows one by one only if one is rejected."""
         cells = batch.cells()
         if cells is not None:
@@ -109,7 +119,7 @@ class ParsedFile:
         rejected = rejected_rows(validated, rowwise)
         if rowwise.truncated_line in {row.line for row in rejected}:
             raise RefusedFileError(
-                f"{self.source.name} ends in the middle of line {rowwise.truncated_line}, so it "
+                f"{self.name} ends in the middle of line {rowwise.truncated_line}, so it "
                 "is not whole. Send it again."
             )
         return _to_chunk(validated.good_rows(), batch.size, rejected, rowwise.n_blank)
@@ -120,10 +130,7 @@ def _to_chunk(
 ) -> Chunk:
     depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
     depot_ids = [str(depot) for depot in depots if depot.is_valid]
-    regions = regions_without_calendar(rows)
-    return Chunk(
-        as_csv(rows), len(rows), depot_ids, list(rejected), n_blank, size, regions
-    )
+    return Chunk(as_csv(rows), len(rows), depot_ids, list(rejected), n_blank, size)
 
 
 class ColumnRejections(NamedTuple):

@@ -1,10 +1,8 @@
-"""Where files come from: folders, URLs, archives, databases, the inbox.
+"""Where files come from: folders, URLs, archives, standard input, the inbox.
 
 files      finds files at paths and URLs, and opens them
-spool      copies of standard input, web addresses, queries and archives
-database   the rows of a query on another database → CSV
+spool      copies of standard input, web addresses and archives
 workbook   the one sheet of a spreadsheet → CSV
 inbox      waits for files still being written, moves loaded ones to `done`
-numbers    numbers as text that can be read in one way only
 refusals   why a file is refused
 """

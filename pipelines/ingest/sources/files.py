@@ -16,12 +16,10 @@ from pyarrow import fs
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.sources import workbook
 
-PLAIN_SUFFIXES = (".csv", ".tsv")
 WORKBOOK_SUFFIX = ".xlsx"
-TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
+TEXT_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
 ARCHIVE_SUFFIX = ".zip"
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
-HASH_BLOCK_BYTES = 1 << 20
 DATABASE_SCHEMES = {
     "postgres",
     "postgresql",
@@ -71,11 +69,6 @@ class Source:
         """Whether it is a spreadsheet, which `open_stream` converts to CSV in UTF-8."""
         return self.path.lower().endswith(WORKBOOK_SUFFIX)
 
-    @property
-    def is_plain_text(self) -> bool:
-        """Whether it is uncompressed text, so that its size is that of its content."""
-        return self.path.lower().endswith(PLAIN_SUFFIXES)
-
     def open_stream(self) -> Any:
         """Opens it as a stream; a .gz is decompressed, a .xlsx converted to CSV.
 
@@ -98,16 +91,13 @@ class Source:
         Raises:
           RefusedFileError: it cannot be read.
         """
-        digest = hashlib.sha256()
         try:
             with self.system.open_input_stream(self.path, compression=None) as stream:
-                while data := stream.read(HASH_BLOCK_BYTES):
-                    digest.update(data)
+                return hashlib.file_digest(stream, "sha256").hexdigest()
         except (OSError, pa.ArrowException) as error:
             raise RefusedFileError(
                 f"{self.name} cannot be read: {first_line(error)}. Send it again."
             ) from None
-        return digest.hexdigest()
 
     def is_unchanged(self) -> bool:
         """Whether its size and modification time are still the same."""
@@ -187,7 +177,7 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipp
         )
         # Linked folders are not searched: links may form a cycle.
         linked = [name for name in below if Path(folder, name).is_symlink()]
-        files = [name for name in sorted(names) if _is_loadable(name)]
+        files = [name for name in sorted(names) if is_loadable(name)]
         for name in [*linked, *files]:
             inside = Path(folder, name)
             display_path = str(path / inside.relative_to(root))
@@ -203,7 +193,8 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipp
                 yield Skipped(display_path, reason)
 
 
-def _is_loadable(name: str) -> bool:
+def is_loadable(name: str) -> bool:
+    """Whether a path below a folder or in an archive is read: not hidden, and of a known suffix."""
     hidden = any(part.startswith(".") for part in name.split("/"))
     return not hidden and name.lower().endswith(SUFFIXES)
 
@@ -239,8 +230,8 @@ def _files_at_url(location: str) -> Iterator[Source | Skipped]:
     except pa.ArrowInvalid:
         if _is_database(location):
             message = (
-                f"{display_path} is a database. Pass --query with the statement that reads "
-                "its rows."
+                f"{display_path} is a database. Export the rows as CSV, and pipe them into "
+                "'harbor ingest -'."
             )
             yield Skipped(display_path, message)
             return
@@ -256,7 +247,7 @@ def _files_at_url(location: str) -> Iterator[Source | Skipped]:
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
-        if info.is_file and _is_loadable(rest):
+        if info.is_file and is_loadable(rest):
             address = f"{display_path}/{rest}"
             yield _source(system, info.path, address, address, location)
 

@@ -5,39 +5,22 @@ import io
 import re
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Iterator
 from datetime import date, datetime, time
 from functools import lru_cache
-from typing import IO, Any
+from typing import Any
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.sources.numbers import unambiguous_text
 
-BLOCK_BYTES = 1 << 20
-MAX_GRID_CELLS = 10_000_000
-"""A sheet whose grid, empty cells included, has at most so many cells is always read."""
-MAX_GRID_CELLS_PER_FILLED = 20
-"""A larger grid is read if it has at most so many cells per filled one."""
 SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml")
-CELL = re.compile(
-    rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=\"([A-Z]{1,3})(\d{1,7})\"(?:\s[^>]*[^/>])?>\s*<(?!/)"
-)
-"""A cell with content; one that has a style only is not read."""
-CELL_REFERENCE = re.compile(rb"\br=\"([A-Z]{1,3})(\d{1,7})\"")
-ERROR_CELL = re.compile(
-    rb"<(?:\w+:)?c\s([^<>]*\bt=\"e\"[^<>]*)>(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*<[^<>]*>))?"
-    rb"\s*<(?:\w+:)?v>([^<]*)<"
-)
-"""A cell with an error, such as #DIV/0!."""
+ERROR_CELL = re.compile(rb"(<(?:\w+:)?c\s[^<>]*\bt=\")e\"")
+"""A cell with an error, such as #DIV/0!, up to its type."""
 UNCOMPUTED_CELL = re.compile(
-    rb"<(?:\w+:)?c\s([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"<((?:\w+:)?)c\s([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
 """A formula whose value no program has stored; of type "str" it is the empty text."""
+CELL_TYPE = re.compile(rb"\bt=\"\w*\"")
 STRING_TYPE = b't="str"'
-NO_VALUE = "#N/A"
-"""Stands for the value that a formula lacks."""
 
 
 @lru_cache(maxsize=1)
@@ -51,9 +34,8 @@ def as_csv(data: bytes, name: str) -> bytes:
     """
     from python_calamine import CalamineError, load_workbook
 
-    error_of, n_sheets = _check_cells(data, name)
     try:
-        book = load_workbook(io.BytesIO(data))
+        book = load_workbook(io.BytesIO(_with_errors_as_text(data)))
         sheets = {
             sheet: book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
             for sheet in book.sheet_names
@@ -69,110 +51,52 @@ def as_csv(data: bytes, name: str) -> bytes:
             f"{name} has rows in {len(filled)} sheets ({', '.join(filled)}), and one is "
             "read. Save each as a file of its own."
         )
-    if error_of and n_sheets > 1:
-        raise RefusedFileError(
-            f"{name} has cells in {n_sheets} of its sheets ({', '.join(sheets)}), and one is "
-            "read. Save each as a file of its own."
-        )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    for number, row in enumerate(sheets[filled[0]] if filled else [], start=1):
-        # Else empty, which for a count means that the day was not observed.
-        errors = error_of.get(number, {})
-        cells = [errors.get(at, value) for at, value in enumerate(row, start=1)]
-        writer.writerow([_cell(value) for value in cells])
+    for row in sheets[filled[0]] if filled else []:
+        writer.writerow([_cell(value) for value in row])
     return text.getvalue().encode()
 
 
-def _check_cells(data: bytes, name: str) -> tuple[dict[int, dict[int, str]], int]:
-    """Refuses a sheet with a stray cell far outside the table, and finds errors of formulas.
+def _with_errors_as_text(data: bytes) -> bytes:
+    """Returns a workbook in which the errors of formulas are texts.
 
-    Every cell of the grid up to a stray one would take memory.
-
-    Returns:
-      The errors of all sheets by row and column, both counted from 1, and the number of
-      sheets that have cells.
+    Else they are read as empty cells, which for a count means that the day was not observed.
     """
-    stray: list[str] = []
-    error_of: dict[int, dict[int, str]] = defaultdict(dict)
-    n_sheets = 0
+    changed = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for part in filter(SHEET_PART.fullmatch, book.namelist()):
-                with book.open(part) as sheet:
-                    count, outliers = _count_cells(sheet)
-                n_sheets += count > 0
-                stray += outliers
-                with book.open(part) as sheet:
-                    for row, column, error in _broken_cells(sheet):
-                        error_of[row][column] = error
+                sheet = ERROR_CELL.sub(rb'\1str"', before := book.read(part))
+                # Most tables have no formula, and are looked through in no time.
+                if b"<f" in sheet or b":f" in sheet:
+                    sheet = UNCOMPUTED_CELL.sub(_not_available, sheet)
+                if sheet != before:
+                    changed[part] = sheet
+            if not changed:
+                return data
+            copy = io.BytesIO()
+            with zipfile.ZipFile(copy, "w") as target:
+                for part in book.namelist():
+                    target.writestr(part, changed.get(part) or book.read(part))
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
-        return {}, 0  # Reading it as a spreadsheet will give the reason.
-    if stray:
-        raise RefusedFileError(
-            f"{name} has a stray cell far outside the table ({' and '.join(stray)}), and everything up "
-            "to it would be read. Delete its row and its column, or export the sheet as CSV."
-        )
-    return error_of, n_sheets
+        return data  # Reading it as a spreadsheet will give the reason.
+    return copy.getvalue()
 
 
-def _count_cells(sheet: IO[bytes]) -> tuple[int, list[str]]:
-    """Counts the cells with content, and finds stray ones.
-
-    The rightmost and the lowest cell are stray if nearly all of the grid up to them is empty.
-
-    The sheet's `<dimension>` is not trusted: some writers always give A1.
-    """
-    count = 0
-    widest, lowest = (0, ""), (0, "")
-    for rows in _complete_rows(sheet):
-        for letters, row in CELL.findall(rows):
-            count += 1
-            cell = (letters + row).decode()
-            widest = max(widest, (_column(letters), cell))
-            lowest = max(lowest, (int(row), cell))
-    area = widest[0] * lowest[0]
-    if area <= max(MAX_GRID_CELLS, MAX_GRID_CELLS_PER_FILLED * count):
-        return count, []
-    return count, list(dict.fromkeys((widest[1], lowest[1])))
-
-
-def _broken_cells(sheet: IO[bytes]) -> Iterator[tuple[int, int, str]]:
-    """Yields row, column and text of cells with an error, or with a formula and no value."""
-    for rows in _complete_rows(sheet):
-        cells = []
-        # Most tables have neither, and are looked through in no time.
-        if b'"e"' in rows:
-            cells += [
-                (cell, text.decode(errors="replace"))
-                for cell, text in ERROR_CELL.findall(rows)
-            ]
-        if b"<f" in rows or b":f" in rows:
-            without_value = UNCOMPUTED_CELL.findall(rows)
-            cells += [
-                (cell, NO_VALUE) for cell in without_value if STRING_TYPE not in cell
-            ]
-        for cell, text in cells:
-            if reference := CELL_REFERENCE.search(cell):
-                yield int(reference[2]), _column(reference[1]), text
-
-
-def _complete_rows(sheet: IO[bytes]) -> Iterator[bytes]:
-    """Yields the sheet in parts that end where a row does."""
-    rest = b""
-    while data := sheet.read(BLOCK_BYTES):
-        rest += data
-        end = max(rest.rfind(b"row>"), 0)
-        yield rest[:end]
-        rest = rest[end:]
-
-
-def _column(letters: bytes) -> int:
-    """Returns the number of a column, counted from 1: A is 1, AA is 27."""
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number
+def _not_available(cell: re.Match[bytes]) -> bytes:
+    """Returns a cell with the text #N/A, for a formula without a value."""
+    prefix, attributes = cell[1], cell[2]
+    if STRING_TYPE in attributes:
+        return cell[0]
+    attributes = CELL_TYPE.sub(b"", attributes)
+    return b'<%bc %b t="str"><%bv>#N/A</%bv></%bc>' % (
+        prefix,
+        attributes,
+        prefix,
+        prefix,
+        prefix,
+    )
 
 
 def _cell(value: Any) -> str:
@@ -180,7 +104,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, float):
-        return unambiguous_text(value)
+        decimals = str(value).partition(".")[2]
+        # Else 1.234 could be taken for 1,234.
+        return f"{value}0" if len(decimals) == 3 and decimals.isdigit() else str(value)
     if isinstance(value, datetime) and value.time() == time(0):
         return value.date().isoformat()
     if isinstance(value, date):  # and so a datetime

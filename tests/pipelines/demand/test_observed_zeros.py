@@ -177,6 +177,16 @@ CASES = [
         id="history in one file, then one file a depot, of which one is late",
     ),
     pytest.param(
+        [whole({"A": BUSY, "B": BUSY}, 0, 18), {"B": {19: BUSY}}, {"B": {20: BUSY}}],
+        19, NEVER,
+        id="history of two depots in one file, then one file a depot, of which one is late",
+    ),
+    pytest.param(
+        [whole(BUSY_CITY, 0, 18), *[{"C": {day: BUSY}, "D": {day: BUSY}} for day in (19, 20)]],
+        19, NEVER,
+        id="history in one file, then two partners, of which one is late",
+    ),
+    pytest.param(
         [whole(CITY, 0, 14), *daily(CITY, [("A", 15)])[15:]], 15, 0,
         id="history in one file, then one file a day",
     ),
@@ -225,14 +235,3 @@ def test_what_is_observed_stays_so_as_later_files_come(connection):
     assert known == {
         day: 0 if ("A", day) in without else QUIET for day in range(DAYS) if day != 9
     }
-
-
-def test_a_closed_depot_has_no_zeros_after_its_last_day(connection):
-    load(connection, daily(CITY, [("A", day) for day in range(10, DAYS)]))
-    closed_on = MONDAY + timedelta(days=13)
-    connection.execute(
-        sa.text("update depots set closed_on = :day where depot_id = 'A'"),
-        {"day": closed_on},
-    )
-    counts = observed(connection)
-    assert [counts.get(day) for day in (9, 10, 12, 13)] == [QUIET, 0, 0, None]

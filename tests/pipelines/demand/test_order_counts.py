@@ -12,7 +12,7 @@ from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.settings import Settings
 from pipelines.store import files, order_counts
 from pipelines.store.order_counts import _date_ranges
-from tests.pipelines.ingest.ingesting import SETTINGS, load, write
+from tests.pipelines.ingest.ingesting import SETTINGS, load, query, write
 
 pytestmark = pytest.mark.db
 
@@ -24,14 +24,9 @@ START = date(2026, 4, 1)
 NOW = datetime(2026, 6, 1, 9, tzinfo=UTC)
 
 
-def run(engine, statement, **asked):
-    with engine.begin() as connection:
-        return connection.execute(sa.text(statement), asked)
-
-
 def count_all(engine):
     """Changes that a count of every day finds beside the last one."""
-    run(engine, "insert into changed_days (day_on) values ('-infinity')")
+    query(engine, "insert into changed_days (day_on) values ('-infinity')")
     change = counting.rebuild(engine, NOW)
     return change.new, change.corrected
 
@@ -100,15 +95,12 @@ def test_days_that_did_not_change_are_not_looked_at(clean_engine, tmp_path):
     body = "".join(f"{at},A,{day}T12:00\n" for at, day in enumerate(days))
     load(clean_engine, write(tmp_path / "a.csv", ORDERS + body))
     counting.rebuild(clean_engine, NOW)
-    run(clean_engine, "update order_counts set orders = 99")
+    query(clean_engine, "update order_counts set orders = 99")
     load(clean_engine, write(tmp_path / "b.csv", ORDERS + f"x,A,{days[2]}T13:00\n"))
     counting.rebuild(clean_engine, NOW)
-    with clean_engine.connect() as connection:
-        held = connection.scalars(
-            sa.text("select orders from order_counts order by service_on")
-        )
-        assert list(held) == [99, 99, 2]
-        assert not connection.scalar(sa.text("select count(*) from changed_days"))
+    held = query(clean_engine, "select orders from order_counts order by service_on")
+    assert held == [(99,), (99,), (2,)]
+    assert query(clean_engine, "select day_on from changed_days") == []
 
 
 def test_a_load_that_is_not_committed_yet_leaves_its_marks_to_the_next_count(

@@ -6,10 +6,8 @@ from datetime import timedelta
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from typer.testing import CliRunner
 
 from forecaster.backtest import ScoredForecast, run, split_holdout
-from pipelines.cli import app
 from pipelines.cli.doctor_findings import started_finding
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
@@ -17,6 +15,7 @@ from pipelines.schema import daily_counts, forecast_totals, forecasts
 from pipelines.store import late_depots
 from pipelines.store.depots import not_started
 from tests.pipelines.demand.test_panels import DAYS, LAST, ZONE, morning_after
+from tests.pipelines.ingest.ingesting import query
 from tests.pipelines.make import START, add_champion, add_depot, add_fleet
 
 pytestmark = pytest.mark.db
@@ -78,14 +77,13 @@ def test_a_panel_has_the_depots_that_have_started_by_its_origin(fleet):
 
 def test_an_earlier_calendar_of_a_panel_is_that_of_its_depots(fleet):
     """As an event announced within the panel makes the calendar be built again."""
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.text(
-                "insert into events (kind, starts_on, ends_on, depot_id, known_from, file_id) "
-                "values ('closed', :day, :day, 'young', :known_from, 1)"
-            ),
-            {"day": LAST - timedelta(days=2), "known_from": LAST - timedelta(days=5)},
-        )
+    query(
+        fleet,
+        "insert into events (kind, starts_on, ends_on, depot_id, known_from, file_id) "
+        "values ('closed', :day, :day, 'young', :known_from, 1)",
+        day=LAST - timedelta(days=2),
+        known_from=LAST - timedelta(days=5),
+    )
     panel = PanelsAsKnown(fleet, LAST, ZONE).at(LAST)
     young, step = panel.depot_ids.index("young"), panel.step(LAST - timedelta(days=2))
     assert panel.as_of(LAST).closed_dt[young, step]
@@ -122,17 +120,9 @@ def test_one_that_is_only_described_is_neither_expected_nor_late(fleet):
 
 
 def test_totals_are_those_of_the_depots_that_have_started_and_the_others_are_named(
-    fleet, tmp_path, database_url, monkeypatch
+    fleet, tmp_path, harbor
 ):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
     add_champion(fleet, read_panel(fleet, LAST), tmp_path / "artefacts")
-
-    def harbor(*words):
-        done = CliRunner().invoke(app, words)
-        assert done.exit_code == 0, done.output
-        return done
-
     told = harbor("forecast")
     assert "Not started, and left out: described, no counts;" in told.stderr
     with fleet.connect() as connection:
@@ -150,13 +140,10 @@ def test_totals_are_those_of_the_depots_that_have_started_and_the_others_are_nam
     assert bases == ["closed"] * 3 + ["cold_start"] * 4
 
     # Without the two, every number is the same.
-    with fleet.begin() as connection:
-        for table in ("demand_versions", "daily_counts", "depots"):
-            connection.execute(
-                sa.text(
-                    f"delete from {table} where depot_id in ('described', 'no counts')"
-                )
-            )
+    for table in ("demand_versions", "daily_counts", "depots"):
+        query(
+            fleet, f"delete from {table} where depot_id in ('described', 'no counts')"
+        )
     assert "Not started" not in harbor("forecast").stderr
     with fleet.connect() as connection:
         again = connection.execute(
@@ -167,10 +154,10 @@ def test_totals_are_those_of_the_depots_that_have_started_and_the_others_are_nam
         assert connection.execute(sa.select(forecast_totals)).all() == totals
 
 
-def test_the_list_of_depots_and_the_doctor_name_them(fleet, database_url, monkeypatch):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    listed = CliRunner().invoke(app, ["depots", "list", "--json"]).stdout
-    flags = {each["depot_id"]: each["flags"] for each in json.loads(listed)}
+@pytest.mark.usefixtures("fleet")
+def test_the_list_of_depots_and_the_doctor_name_them(harbor):
+    listed = json.loads(harbor("depots", "list", "--json").stdout)
+    flags = {each["depot_id"]: each["flags"] for each in listed}
     named = [depot for depot, own in flags.items() if "not started" in own]
     assert named == ["described", "no counts"]
     finding = started_finding(named)

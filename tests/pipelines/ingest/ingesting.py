@@ -63,15 +63,18 @@ def data(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
     return {name: rows(engine, name) for name in names}
 
 
+def query(engine: sa.Engine, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+    """Runs a statement, and returns its rows, if it has any."""
+    with engine.begin() as connection:
+        result = connection.execute(sa.text(statement), values)
+        return [tuple(row) for row in result] if result.returns_rows else []
+
+
 def quarantined(engine: sa.Engine) -> list[tuple[Any, ...]]:
     """Line, column, value and reason of the rejected rows, by line."""
-    with engine.connect() as connection:
-        found = connection.execute(
-            sa.text(
-                "select line, column_name, value, reason from quarantine order by line"
-            )
-        )
-        return [tuple(row) for row in found]
+    return query(
+        engine, "select line, column_name, value, reason from quarantine order by line"
+    )
 
 
 def write(path: Path, text: str | bytes) -> Path:

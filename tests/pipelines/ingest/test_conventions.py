@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import FileOptions
 from pipelines.ingest.rows.conventions import THOUSANDS_SEPARATOR, detect_decimal_mark
-from pipelines.ingest.sources import database as database_source
 from pipelines.ingest.sources import workbook
 from tests.pipelines.ingest.ingesting import (
     load_one,
-    quarantined,
     rows,
-    write,
     write_parquet,
 )
 
@@ -111,42 +108,6 @@ def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
 
 
 @pytest.mark.db
-@pytest.mark.parametrize(
-    ("cell", "decimal", "count"),
-    [
-        ("1.000", ",", 1000),
-        ("1.000", ".", 1),
-        ("1,234", ".", 1234),
-        ("1.234.567", None, 1_234_567),
-    ],
-)
-def test_a_count_goes_in_as_it_was_said_or_proved(
-    clean_engine, tmp_path, cell, decimal, count
-):
-    path = write(tmp_path / "a.csv", DAILY + f"A;2024-01-01;{cell}\n")
-    report = load_one(clean_engine, path, decimal=decimal)
-    assert report.state == "loaded"
-    assert rows(clean_engine, "daily_counts")[0][2] == count
-
-
-@pytest.mark.db
-def test_a_count_that_is_no_number_by_the_mark_goes_to_quarantine(
-    clean_engine, tmp_path
-):
-    text = DAILY + "A;2024-01-01;1.000\nB;2024-01-01;2.5\n"
-    load_one(clean_engine, write(tmp_path / "a.csv", text), decimal=",")
-    assert quarantined(clean_engine) == [(3, "orders", "2.5", "is not a number")]
-
-
-@pytest.mark.db
-@pytest.mark.parametrize("cell", ["1.000", "1,234"])
-def test_an_unclear_count_is_refused_and_nothing_goes_in(clean_engine, tmp_path, cell):
-    path = write(tmp_path / "a.csv", DAILY + f"A;2024-01-01;{cell}\nA;2024-01-02;7\n")
-    assert f"writes the number {cell}" in load_one(clean_engine, path).error
-    assert rows(clean_engine, "daily_counts") == []
-
-
-@pytest.mark.db
 def test_numbers_of_parquet_say_themselves_what_they_are(clean_engine, tmp_path):
     counts = pa.array([Decimal("1.000"), Decimal("2.000")], pa.decimal128(10, 3))
     columns = {"depot_id": ["A", "B"], "date": ["2024-01-01"] * 2}
@@ -155,16 +116,11 @@ def test_numbers_of_parquet_say_themselves_what_they_are(clean_engine, tmp_path)
     assert [row[2] for row in rows(clean_engine, "daily_counts")] == [1, 2]
 
 
-@pytest.mark.parametrize("cell", [workbook._cell, database_source._cell])
 @pytest.mark.parametrize("number", [1.234, 12.5, 0.001, 1234.567])
-def test_numbers_of_sheets_and_databases_read_one_way_only(cell, number):
-    text = cell(number)
+def test_numbers_of_sheets_read_one_way_only(number):
+    text = workbook._cell(number)
     assert float(text) == number
     assert found(text, "1.000") == (".", text)
-
-
-def test_three_decimals_of_a_database_are_no_thousands():
-    assert database_source._cell(Decimal("1.000")) == "1.0000"
 
 
 def test_another_mark_is_wrong_usage():

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from pipelines.ingest.load import service
 from pipelines.ingest.sources.files import Source
 from tests.conftest import empty_tables
-from tests.pipelines.ingest.ingesting import counts, data, load, rows, write
+from tests.pipelines.ingest.ingesting import counts, data, load, query, rows, write
 
 pytestmark = pytest.mark.db
 
@@ -37,14 +37,11 @@ def both_ways(engine, folder, monkeypatch):
 
 
 def recorded(engine):
-    with engine.connect() as connection:
-        found = connection.execute(
-            sa.text(
-                "select f.path, o.order_id, f.accepted, f.unchanged, f.rejected "
-                "from files f left join orders o using (file_id) order by 1, 2"
-            )
-        )
-        return [tuple(row) for row in found]
+    return query(
+        engine,
+        "select f.path, o.order_id, f.accepted, f.unchanged, f.rejected "
+        "from files f left join orders o using (file_id) order by 1, 2",
+    )
 
 
 @contextmanager
@@ -135,10 +132,3 @@ def test_a_group_is_bounded(clean_engine, tmp_path, monkeypatch):
     with noted(clean_engine) as (_, commits):
         load(clean_engine, tmp_path)
     assert len(commits) >= 6
-
-
-def test_a_dry_run_of_many_changes_nothing(clean_engine, tmp_path):
-    write_all(tmp_path, [orders(number) for number in range(20)])
-    before = data(clean_engine)
-    assert counts(load(clean_engine, tmp_path, dry_run=True), "orders") == (20, 0, 0)
-    assert data(clean_engine) == before

@@ -1,5 +1,6 @@
 """The inbox is there before the first night, so that files can be dropped into it."""
 
+import os
 import re
 
 import pytest
@@ -8,10 +9,11 @@ from structlog.testing import capture_logs
 from pipelines.cli import db, doctor_findings
 from pipelines.cli.context import make_inbox, open_context
 from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.sources import inbox as inbox_source
 from pipelines.ingest.sources.files import find_sources
 from pipelines.ingest.sources.inbox import move_to_done
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import TODAY, write
+from tests.pipelines.ingest.ingesting import TODAY, rows, write
 
 
 @pytest.fixture
@@ -128,3 +130,70 @@ def test_a_file_that_may_not_be_moved_stays_and_the_log_says_so(inbox, monkeypat
         move_to_done(source, inbox.inbox)
     assert [line["event"] for line in log] == ["move_to_done_failed"]
     assert path.is_file()
+
+
+@pytest.fixture
+def naps(monkeypatch):
+    """Seconds slept; what happens meanwhile may be put in."""
+
+    class Naps(list):
+        meanwhile = staticmethod(lambda: None)
+
+    slept = Naps()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        slept.meanwhile()
+
+    monkeypatch.setattr(inbox_source.time, "sleep", sleep)
+    return slept
+
+
+@pytest.fixture
+def patient(inbox):
+    """Waits for files that have just been written."""
+    return inbox.model_copy(update={"settle_seconds": 10})
+
+
+def age(path, seconds):
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+@pytest.mark.db
+def test_a_file_that_grows_is_left_and_taken_once_it_has_settled(
+    clean_engine, patient, naps
+):
+    whole = write(patient.inbox / "a.csv", DAILY + "A,2024-01-01,1\n")
+    half = write(patient.inbox / "b.csv", DAILY + "A,2024-01-02,1\n")
+    age(whole, 60)
+    naps.meanwhile = lambda: write(half, half.read_bytes() + b"A,2024-01-03,1\n")
+    assert load(clean_engine, patient) == {
+        "a.csv": "loaded",
+        "b.csv": "waiting",
+    }
+    assert naps == [10]
+    assert len(rows(clean_engine, "daily_counts")) == 1
+
+    naps.meanwhile = lambda: None
+    assert load(clean_engine, patient)["b.csv"] == "loaded"
+    assert len(rows(clean_engine, "daily_counts")) == 3
+
+
+@pytest.mark.db
+def test_files_that_have_settled_or_were_named_elsewhere_are_not_waited_for(
+    clean_engine, patient, naps, tmp_path
+):
+    age(write(patient.inbox / "a.csv", DAILY + "A,2024-01-01,1\n"), 11)
+    new = write(tmp_path / "b.csv", DAILY + "A,2024-01-02,1\n")
+    assert load(clean_engine, patient) == {"a.csv": "loaded"}
+    assert load(clean_engine, patient, new) == {"b.csv": "loaded"}
+    assert naps == []
+
+
+@pytest.mark.db
+def test_a_file_that_is_gone_after_the_wait_is_left(clean_engine, patient, naps):
+    """An upload under another name, for instance, that is renamed at its end."""
+    path = write(patient.inbox / "a.csv", DAILY)
+    naps.meanwhile = path.unlink
+    assert load(clean_engine, patient) == {"a.csv": "waiting"}

@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime
 from types import SimpleNamespace
 
 import pytest
-import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.cli.doctor_findings import source_findings
@@ -12,7 +11,7 @@ from pipelines.ingest import FileOptions, ingest
 from pipelines.nightly.steps import NightlyContext, ingest_inbox
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
-from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, rows, write
+from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
 
 NORTH = SourceSettings(
     pattern="north-*.csv",
@@ -34,9 +33,8 @@ def load(engine, *paths, sources, **asked):
 
 def files(engine):
     """Name and source of every loaded file."""
-    with engine.connect() as connection:
-        found = connection.execute(sa.text("select path, source from files"))
-        return {path.rsplit("/", 1)[-1]: source for path, source in found}
+    found = query(engine, "select path, source from files")
+    return {path.rsplit("/", 1)[-1]: source for path, source in found}
 
 
 @pytest.mark.db
@@ -113,14 +111,6 @@ def test_an_unknown_source_is_told_with_those_there_are(engine):
         BadInputError, match=r"source is 'sud'.*only north.*sources\.sud"
     ):
         load(engine, sources={"north": NORTH}, source="sud")
-
-
-def test_sources_are_read_from_harbor_toml(monkeypatch, tmp_path):
-    text = '[sources.north]\npattern = "north-*.csv"\ncolumns = { date = "Dag" }\n'
-    (tmp_path / "harbor.toml").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    north = Settings.load().sources["north"]
-    assert (north.pattern, north.columns) == ("north-*.csv", {"date": "Dag"})
 
 
 @pytest.mark.db

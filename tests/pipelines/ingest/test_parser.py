@@ -1,6 +1,7 @@
 """A parser in a child: the same rows, a limit on its memory, and what it survives."""
 
 import os
+import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import find_sources
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import TODAY, data, load, quarantined, write
+from tests.pipelines.ingest.ingesting import TODAY, write
+from tests.pipelines.ingest.workbooks import workbook
 
 DAILY = "depot_id,date,orders\n"
 ORDERS = "order_id,depot_id,ordered_at\n"
@@ -22,10 +24,10 @@ ORDERS = "order_id,depot_id,ordered_at\n"
 def chunks_of(parser, path, **options):
     """Every chunk of a file, its rows as plain bytes."""
     (source,) = find_sources([str(path)])
-    opened = parser.open(source, FileOptions(**options), TODAY)
-    conventions, chunks = opened.parse()
+    mapping = parser.open(source, FileOptions(**options), TODAY)
+    conventions, chunks = parser.parse()
     plain = [vars(chunk) | {"rows": bytes(chunk.rows)} for chunk in chunks]
-    return opened.mapping, conventions, plain
+    return mapping, conventions, plain
 
 
 @pytest.fixture(scope="module")
@@ -74,30 +76,6 @@ def test_a_child_says_what_this_process_would(child, odd_files):
     assert said[0][1][1].dates.value == "%d/%m/%Y"
 
 
-@pytest.mark.db
-def test_a_load_with_a_child_leaves_what_one_without_does(
-    clean_engine, odd_files, tmp_path
-):
-    settings = Settings(home=tmp_path, parser_memory_mib=768)
-    named = [str(path) for path in odd_files]
-    first = ingest(clean_engine, named, FileOptions(), settings, today=TODAY)
-    assert [file.state for file in first.files] == [
-        "loaded", "loaded", "refused", "refused", "loaded", "loaded",
-    ]  # fmt: skip
-    rows, aside = data(clean_engine), quarantined(clean_engine)
-    assert len(aside) == 3
-    again = load(clean_engine, *odd_files)
-    assert [file.counts for file in again.files if file.state == "unchanged"] == [
-        # A file that was loaded in the child is known to a load without one.
-        type(file.counts)(
-            0, file.counts.accepted + file.counts.unchanged, file.counts.rejected
-        )
-        for file in first.files
-        if file.state == "loaded"
-    ]
-    assert data(clean_engine) == rows
-
-
 def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_path):
     """A thousand bytes, and two hundred thousand cells of one megabyte each."""
     word = pa.DictionaryArray.from_arrays(
@@ -133,7 +111,8 @@ def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
     (source,) = find_sources([str(path)])
     child.open(source, FileOptions(), TODAY)
     assert chunks_of(child, path)[2]
-    _, chunks = child.open(source, FileOptions(), TODAY).parse()
+    child.open(source, FileOptions(), TODAY)
+    _, chunks = child.parse()
     next(chunks)
     assert chunks_of(child, path)[2]
 
@@ -170,3 +149,18 @@ def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path
         # Header lines are not counted where a file is parsed.
         assert size - 2 * len(header) <= told[-1].done <= size
         assert 0 < told[0].done < told[-1].done
+
+
+def test_a_spreadsheet_with_a_stray_far_cell_is_one_sentence(child, tmp_path):
+    """Every cell of the grid up to it would take memory, and no header tells its size."""
+    near = workbook(tmp_path / "near.xlsx", {"S": [["depot_id", "date", "orders"]]})
+    stray = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    with (
+        zipfile.ZipFile(near) as parts,
+        zipfile.ZipFile(tmp_path / "far.xlsx", "w") as changed,
+    ):
+        for part in parts.namelist():
+            text = parts.read(part).replace(b"</sheetData>", stray)
+            changed.writestr(part, text)
+    with pytest.raises(RefusedFileError, match=r"far.xlsx needs more memory than"):
+        chunks_of(child, tmp_path / "far.xlsx")

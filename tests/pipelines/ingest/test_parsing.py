@@ -232,6 +232,9 @@ def test_a_count(written, count, reason):
         ("1e16", None, "is larger than 1,000,000,000,000,000, either way"),
         # As a float it would be infinite.
         ("1e400", None, "is larger than 1,000,000,000,000,000, either way"),
+        # No computer holds its digits, or rounds it.
+        ("-1e1000000", None, "is larger than 1,000,000,000,000,000, either way"),
+        ("9" * 100_000, None, "is larger than 1,000,000,000,000,000, either way"),
         ("inf", None, "is not a number"),
     ],
 )

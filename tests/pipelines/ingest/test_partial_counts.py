@@ -4,11 +4,10 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.ingest import FileOptions, ingest
-from tests.pipelines.ingest.ingesting import SETTINGS, load_one, write
+from tests.pipelines.ingest.ingesting import SETTINGS, load_one, query, write
 
 pytestmark = pytest.mark.db
 
@@ -26,25 +25,21 @@ def load_now(engine, path, **options):
 
 def age_files(engine, days=1):
     """Moves every load, and every count, to days ago."""
-    with engine.begin() as connection:
-        for statement in (
-            "update files set loaded_at = loaded_at - make_interval(days => :days)",
-            "update daily_counts set service_on = service_on - cast(:days as integer)",
-        ):
-            connection.execute(sa.text(statement), {"days": days})
+    for statement in (
+        "update files set loaded_at = loaded_at - make_interval(days => :days)",
+        "update daily_counts set service_on = service_on - cast(:days as integer)",
+    ):
+        query(engine, statement, days=days)
 
 
 def demand(engine, now=None):
     """Newest known demand by depot, of any day."""
     counting.rebuild(engine, now or datetime.now(UTC))
-    with engine.connect() as connection:
-        found = connection.execute(
-            sa.text(
-                "select depot_id, orders from demand_versions "
-                "where superseded_at is null and orders is not null"
-            )
-        )
-        return dict(found.all())
+    found = (
+        "select depot_id, orders from demand_versions "
+        "where superseded_at is null and orders is not null"
+    )
+    return dict(query(engine, found))
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
-import sqlalchemy as sa
 
 from pipelines.ingest import FileOptions, ingest, replay
 from pipelines.settings.ingest import SourceSettings
-from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, rows, write
+from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
 
 pytestmark = pytest.mark.db
 
@@ -37,9 +36,7 @@ def orders(depot, n=100, day=1, start=1):
 
 
 def by_depot(engine):
-    with engine.connect() as connection:
-        counted = sa.text("select depot_id, count(*) from orders group by 1 order by 1")
-        return dict(map(tuple, connection.execute(counted)))
+    return dict(query(engine, "select depot_id, count(*) from orders group by 1"))
 
 
 def test_two_sources_may_count_from_the_same_numbers(load, clean_engine):
@@ -125,14 +122,14 @@ def test_rows_that_are_there_already_are_not_taken_for_repeated_ones(load):
 def test_rows_out_of_quarantine_go_to_the_namespace_of_their_file(load, clean_engine):
     load("north.csv", [*orders("A", 3), "4,A,soon"])
     settings = SETTINGS.model_copy(update={"sources": SOURCES})
-    with clean_engine.begin() as connection:
-        change = 'update quarantine set raw = raw || \'{"ordered_at": "2024-01-01"}\''
-        connection.execute(sa.text(change))
+    query(
+        clean_engine,
+        """update quarantine set raw = raw || '{"ordered_at": "2024-01-01"}'""",
+    )
     now = datetime(2026, 6, 1, tzinfo=UTC)
     assert replay(clean_engine, FileOptions(), settings, now).accepted == 1
-    with clean_engine.connect() as connection:
-        found = connection.scalars(sa.text("select distinct id_namespace from orders"))
-        assert list(found) == ["north"]
+    found = "select distinct id_namespace from orders"
+    assert query(clean_engine, found) == [("north",)]
     gone = SETTINGS.model_copy(update={"sources": {}})
     load("north3.csv", [*orders("A", 3), "5,A,soon"])
     told = replay(clean_engine, FileOptions(), gone, now)

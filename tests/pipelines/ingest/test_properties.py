@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from tests.pipelines.ingest.ingesting import (
     counts,
     data,
     load,
+    query,
     rows,
     write,
     write_parquet,
@@ -175,6 +175,5 @@ def test_every_row_that_is_not_blank_is_counted_once(
         if row[0].strip() and row[1] == "2024-01-01" and row[2] in ("1", "")
     ]
     assert report.counts.accepted == len({row[:2] for row in good})
-    with engine.connect() as connection:
-        aside = connection.scalar(sa.text("select count(*) from quarantine"))
+    ((aside,),) = query(engine, "select count(*) from quarantine")
     assert aside == report.counts.rejected == len(found) - blank - len(good)

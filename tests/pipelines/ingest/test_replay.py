@@ -4,21 +4,14 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
-from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
-from forecaster.errors import NothingToDoError
-from pipelines.cli import app
 from pipelines.ingest import FileOptions, ReplayResult, replay
-from pipelines.schema import runs
-from pipelines.store import load_timestamps
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
     load_one,
     quarantined,
+    query,
     rows,
     write,
     write_parquet,
@@ -59,21 +52,15 @@ def test_a_row_whose_cause_is_mended_goes_in_and_the_others_stay(
     }
     assert [row[0] for row in rows(clean_engine, "depots")] == ["A", "B"]
     # Nothing is lost: what went in says when, and is not let out twice.
-    with clean_engine.connect() as connection:
-        marks = connection.scalars(
-            sa.text("select replayed_at is null from quarantine order by line")
-        )
-        assert list(marks) == [False, True, False]
+    marks = "select replayed_at is null from quarantine order by line"
+    assert query(clean_engine, marks) == [(False,), (True,), (False,)]
     assert let_out(clean_engine, later) == ReplayResult(left=1)
 
 
 def test_a_row_of_a_later_file_stays(clean_engine, tmp_path):
     early = write(tmp_path / "a.csv", DAILY + "A,2026-06-09,1\nB,2026-06-09,1\n")
     assert load_one(clean_engine, early).counts.rejected == 2
-    with clean_engine.begin() as connection:
-        connection.execute(
-            sa.text("insert into daily_counts values ('A', '2026-06-09', 99, 1000)")
-        )
+    query(clean_engine, "insert into daily_counts values ('A', '2026-06-09', 99, 1000)")
     done = let_out(clean_engine, NOW + timedelta(days=9))
     assert done == ReplayResult(accepted=1, unchanged=1)
     assert counted(clean_engine) == {("A", "2026-06-09"): 99, ("B", "2026-06-09"): 1}
@@ -133,86 +120,17 @@ def test_rows_of_parquet_and_of_depots_are_replayed_too(clean_engine, tmp_path):
     assert names == {"A": "Early", "B": "Described"}
 
 
-def test_the_command_tells_machines_and_counts_demand(
-    clean_engine, database_url, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
-    load_one(
-        clean_engine,
-        write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\nA,03/04/2024,7\nA,x,1\n"),
-    )
-
-    def harbor(*arguments):
-        with capture_logs():
-            return CliRunner().invoke(app, ["quarantine", *arguments])
-
-    nothing = harbor("replay", "--file", "other")
-    assert isinstance(nothing.exception, NothingToDoError)
-    assert "still there: 0" in str(nothing.exception)
-    done = harbor("replay", "--date-format", "%d/%m/%Y", "--json")
+def test_the_command_tells_machines_and_counts_demand(clean_engine, harbor, tmp_path):
+    text = DAILY + "A,2024-01-01,1\nA,03/04/2024,7\nA,x,1\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text))
+    nothing = harbor("quarantine", "replay", "--file", "other")
+    assert nothing.returncode == 3
+    assert "still there: 0" in nothing.stderr
+    done = harbor("quarantine", "replay", "--date-format", "%d/%m/%Y", "--json")
     assert json.loads(done.stdout) == {
         "accepted": 1, "unchanged": 0, "left": 1, "reasons": [],
     }  # fmt: skip
-    with clean_engine.connect() as connection:
-        days = connection.scalars(
-            sa.text("select service_on::text from demand_versions where orders = 7")
-        )
-        assert list(days) == ["2024-04-03"]
-    (left,) = json.loads(harbor("list", "--json").stdout)
+    found = "select service_on::text from demand_versions where orders = 7"
+    assert query(clean_engine, found) == [("2024-04-03",)]
+    (left,) = json.loads(harbor("quarantine", "list", "--json").stdout)
     assert left["line"] == 4
-
-
-def test_dismissed_rows_are_closed_with_a_reason_and_listed_as_such(
-    clean_engine, tmp_path, database_url, monkeypatch
-):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-
-    def harbor(*words):
-        return CliRunner().invoke(app, ["quarantine", *words])
-
-    text = DAILY + "A,2024-01-01,x\nA,2026-06-09,2\nA,2024-01-03,y\n"
-    load_one(clean_engine, write(tmp_path / "a.csv", text))
-    ids = [
-        str(row["quarantine_id"]) for row in json.loads(harbor("list", "--json").stdout)
-    ]
-    done = harbor("dismiss", ids[1], "--reason", "not ours", "--json")
-    assert json.loads(done.stdout) == {"dismissed": 1}
-    # Pages that are open read again what changed with a run.
-    with clean_engine.connect() as connection:
-        [run] = connection.execute(
-            sa.select(runs).where(runs.c.step == "dismiss")
-        ).all()
-    assert (run.state, run.metrics) == ("done", {"dismissed": 1})
-    assert len(json.loads(harbor("list", "--json").stdout)) == 2
-    (closed,) = json.loads(harbor("list", "--dismissed", "--json").stdout)
-    assert (str(closed["quarantine_id"]), closed["dismissed_because"]) == (
-        ids[1],
-        "not ours",
-    )
-    # It does not go in by a replay, and is not dismissed twice.
-    assert let_out(clean_engine) == ReplayResult(left=2)
-    again = harbor("dismiss", ids[1], "--reason", "again")
-    assert isinstance(again.exception, NothingToDoError)
-    assert harbor("dismiss", ids[0], "--reason", " ").exit_code == 2
-    assert harbor("dismiss", "--reason", "neither").exit_code == 2
-    harbor("dismiss", "--file", "a.csv", "--reason", "all of it")
-    assert "all of it" in harbor("list", "--dismissed").stdout
-    assert json.loads(harbor("list", "--json").stdout) == []
-
-
-def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
-    """A run that is about to begin sees it, or finds it newer."""
-    text = "kind,starts_on,ends_on\nclosed,2026-08-02,2026-08-01\n"
-    load_one(clean_engine, write(tmp_path / "a.csv", text))
-    with clean_engine.begin() as connection:
-        mended = """update quarantine set raw = raw || '{"ends_on": "2026-08-02"}'"""
-        connection.execute(sa.text(mended))
-    options = {"options": "-c lock_timeout=1s"}
-    impatient = sa.create_engine(clean_engine.url, connect_args=options)
-    with clean_engine.begin() as held:
-        load_timestamps.await_committing_loads(held)
-        with pytest.raises(OperationalError, match="lock timeout"):
-            let_out(impatient)
-    impatient.dispose()
-    assert let_out(clean_engine) == ReplayResult(accepted=1)

@@ -5,16 +5,15 @@ import io
 from datetime import UTC, datetime
 
 import pytest
-import sqlalchemy as sa
 
-from tests.pipelines.ingest.ingesting import counts, load
+from tests.pipelines.ingest.ingesting import counts, load, query
 
 pytestmark = [pytest.mark.db, pytest.mark.sample_data]
 
 
 def one(engine, statement):
-    with engine.connect() as connection:
-        return tuple(connection.execute(sa.text(statement)).one())
+    (row,) = query(engine, statement)
+    return row
 
 
 def test_a_year_of_bike_share_goes_in(clean_engine, sample_data):
@@ -61,11 +60,10 @@ def test_a_report_as_published_goes_in(clean_engine, sample_data):
         if row[4:] and "/" in row[4]
     ]
     assert len({row[0] for row in expected}) == 333
-    with clean_engine.connect() as connection:
-        stored = connection.execute(
-            sa.text("select depot_id, service_on, orders from daily_counts")
-        )
-        assert sorted(map(tuple, stored)) == sorted(expected)
+    stored = query(
+        clean_engine, "select depot_id, service_on, orders from daily_counts"
+    )
+    assert sorted(stored) == sorted(expected)
 
 
 def _day(text):

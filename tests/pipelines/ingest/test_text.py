@@ -1,7 +1,5 @@
 """CSV as it comes: line ends, banners, quotes, half rows, and where each row stands."""
 
-import gzip
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,12 +54,6 @@ def test_a_header_is_not_looked_for_after_fifty_lines(tmp_path):
     path = write(tmp_path / "x.csv", "banner\n" * 50 + f"{HEADER}\nA,2024-01-01,1\n")
     with pytest.raises(RefusedFileError, match=r"of no kind.*found: banner"):
         opened(path)
-
-
-def test_a_packed_file_is_unpacked(tmp_path):
-    text = f"{HEADER}\nA,2024-01-01,1\n"
-    path = write(tmp_path / "x.csv.gz", gzip.compress(text.encode()))
-    assert all_rows(opened(path)) == [("A", "2024-01-01", "1")]
 
 
 def test_another_encoding_is_read_when_it_is_said(tmp_path):

@@ -1,19 +1,18 @@
 """A load that began before a night counted, and committed after it, is news to it."""
 
 from datetime import UTC, date, datetime
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
-from typer.testing import CliRunner
 
-from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.ingest import FileOptions, replay
-from pipelines.ingest.load.withdrawal import withdraw
+from pipelines.ingest.load.withdrawal import withdraw, withdraw_event
 from pipelines.runs.ledger import recorded
 from pipelines.store import events, ingest, load_timestamps, quarantine, runs
-from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, write
+from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, query, write
 
 pytestmark = pytest.mark.db
 
@@ -46,14 +45,12 @@ def has_news(engine):
 def home(clean_engine, tmp_path):
     write(tmp_path / "a.csv", f"order_id,depot_id,ordered_at\n1,A,{DAY}T12:00\n")
     load(clean_engine, tmp_path / "a.csv")
-    with clean_engine.begin() as connection:
-        connection.execute(
-            sa.text(
-                "insert into models (version, trained_through, data_watermark, filename, "
-                "sha256, seed, role) values ('m1', :day, '', 'm1', '', 0, 'challenger')"
-            ),
-            {"day": DAY},
-        )
+    query(
+        clean_engine,
+        "insert into models (version, trained_through, data_watermark, filename, "
+        "sha256, seed, role) values ('m1', :day, '', 'm1', '', 0, 'challenger')",
+        day=DAY,
+    )
     return clean_engine
 
 
@@ -139,10 +136,7 @@ def test_a_withdrawn_file_of_signals_is_news(home, tmp_path):
     load(home, path)
     night(home)
     assert not has_news(home)
-    with home.connect() as connection:
-        file_id = connection.scalar(
-            sa.text("select file_id from files where kind = 'signals'")
-        )
+    ((file_id,),) = query(home, "select file_id from files where kind = 'signals'")
     withdraw(home, [file_id])
     assert has_news(home)
     night(home)
@@ -150,31 +144,24 @@ def test_a_withdrawn_file_of_signals_is_news(home, tmp_path):
 
 
 @pytest.fixture
-def withdraw_event(home, tmp_path, database_url, monkeypatch):
-    """Loads an event, and returns the call of `harbor events withdraw`."""
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
+def withdraw_once(home, tmp_path):
+    """Loads an event, and returns the call that withdraws it."""
     row = f"kind,starts_on,ends_on\nclosed,{DAY},{DAY}\n"
     load(home, write(tmp_path / "e.csv", row))
-    words = ["events", "withdraw", f"closed/{DAY}", "--reason", "a test"]
-
-    def withdraw_once():
-        assert CliRunner().invoke(app, words).exit_code == 0
-
-    return withdraw_once
+    return partial(withdraw_event, home, f"closed/{DAY}", "a test")
 
 
-def test_an_event_that_was_withdrawn_by_hand_is_news(home, withdraw_event):
+def test_an_event_that_was_withdrawn_by_hand_is_news(home, withdraw_once):
     night(home)
     assert not has_news(home)
-    withdraw_event()
+    withdraw_once()
     assert has_news(home)
     night(home)
     assert not has_news(home)
 
 
 def test_an_event_is_withdrawn_at_the_time_of_its_commit(
-    home, withdraw_event, monkeypatch
+    home, withdraw_once, monkeypatch
 ):
     """The command waits for a load, and a night ends before it has its turn."""
 
@@ -184,7 +171,7 @@ def test_an_event_is_withdrawn_at_the_time_of_its_commit(
 
     newest_locked = events.newest_locked
     monkeypatch.setattr(events, "newest_locked", wait)
-    withdraw_event()
+    withdraw_once()
     assert has_news(home)
 
 
@@ -204,10 +191,7 @@ def test_rows_replayed_from_quarantine_are_news(
     path = write(tmp_path / "q.csv", f"{columns}\n{good}\n{other_day}\n")
     assert load_one(home, path).counts.rejected == 1
     night(home)
-    with home.begin() as connection:
-        connection.execute(
-            sa.text('update quarantine set raw = raw || \'{"value": "5"}\'')
-        )
+    query(home, """update quarantine set raw = raw || '{"value": "5"}'""")
     assert not has_news(home)
     assert replay(home, FileOptions(), SETTINGS, NOW).accepted == 1
     assert has_news(home)
@@ -221,10 +205,7 @@ def test_a_replay_that_began_before_the_night_and_committed_after_it_is_news(
     columns = "kind,starts_on,ends_on,value"
     path = write(tmp_path / "q.csv", f"{columns}\nfair,{DAY},{DAY},many\n")
     assert load_one(home, path).counts.rejected == 1
-    with home.begin() as connection:
-        connection.execute(
-            sa.text('update quarantine set raw = raw || \'{"value": "5"}\'')
-        )
+    query(home, """update quarantine set raw = raw || '{"value": "5"}'""")
 
     def wait(connection, file_id):
         night(home)

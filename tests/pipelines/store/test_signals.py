@@ -26,7 +26,6 @@ from tests.pipelines.ingest.ingesting import (
     quarantined,
     row_loader,
     write,
-    write_parquet,
 )
 from tests.pipelines.make import START, add_fleet
 
@@ -240,15 +239,6 @@ def test_a_folder_may_bring_the_depots_with_its_signals(clean_engine, tmp_path):
     write(tmp_path / "b.csv", f"{HEADER}\nrain,D7,{AHEAD},1\n")
     assert counts(load(clean_engine, tmp_path), "signals") == (1, 0, 0)
     assert counts(load(clean_engine, tmp_path, dry_run=True), "signals") == (0, 1, 0)
-
-
-def test_parquet_and_other_column_names_are_read(fleet, tmp_path):
-    path = write_parquet(
-        tmp_path / "x.parquet", What=["rain"], City=["Delft"], date=[AHEAD], value=[2]
-    )
-    report = load_one(fleet, path, columns={"signal": "What"})
-    assert (report.kind, report.counts.accepted) == ("signals", 1)
-    assert known(read_panel(fleet, LAST), depot=1) == 2
 
 
 def test_a_file_without_a_column_of_places_is_refused(fleet, tmp_path):

@@ -1,0 +1,50 @@
+"""Appends versions of events and of signals: a correction closes the version before it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+SUPERSEDE_BEFORE = """
+update {table} v set superseded_at = :now
+from changes c where {is_same} and v.version = c.before
+"""
+APPEND = """
+insert into {table} ({columns}, version, known_at)
+select {columns}, before + 1, :now from changes
+"""
+
+
+def append_changes(
+    connection: sa.Connection,
+    table: str,
+    key: Sequence[str],
+    columns: Sequence[str],
+    now: datetime,
+) -> int:
+    """Appends the rows of the temporary table `changes`, which is dropped.
+
+    Args:
+      connection: In a transaction that locks the kind.
+      table: A table of versions.
+      key: Columns that identify what has versions.
+      columns: Columns of `changes` that are stored, the key among them. It has `before`, too:
+        the version that a row follows, 0 for the first.
+      now: When the versions become known, and those before them are superseded.
+
+    Returns:
+      The number of versions.
+    """
+    names = {
+        "table": table,
+        "is_same": " and ".join(f"v.{name} = c.{name}" for name in key),
+        "columns": ", ".join(columns),
+    }
+    connection.execute(sa.text(SUPERSEDE_BEFORE.format(**names)), {"now": now})
+    appended = connection.execute(
+        sa.text(APPEND.format(**names)),
+        {"now": now},
+        execution_options={"preserve_rowcount": True},
+    )
+    connection.execute(sa.text("drop table changes"))
+    return int(appended.rowcount)
