@@ -224,7 +224,7 @@ def hover(window, chart, across):
 @pytest.mark.parametrize(
     ("path", "charts"),
     [
-        ("/accuracy", [("Forecast MAPE", "Same day last week", "Median of 4")]),
+        ("/accuracy", [("Forecast MAPE", "Same day last week")]),
         (
             "/depot?depot=RTM-02",
             [("Day", "Actual"), ("Actual", "Forecast", "Low (P10)", "High (P90)")],

@@ -13,7 +13,6 @@ from dashboard import queries
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.queries import database
-from dashboard.tables import tables
 from dashboard.text import formatting
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
@@ -210,7 +209,7 @@ def test_a_corrupt_artefact_is_not_used(dashboard, freshness):
 
 def test_an_artefact_with_another_hash_is_not_used(seeded, write):
     write(sa.update(schema.models).values(sha256="0" * 64))
-    with pytest.raises(ArtefactError, match="sha256 differs"):
+    with pytest.raises(ArtefactError, match="not the file that was recorded"):
         what_if.load(queries.freshness())
 
 
@@ -338,7 +337,6 @@ def with_signal(model):
 def test_without_signals_in_the_model_there_is_no_contribution_of_them(freshness):
     parts = what_if.contributions("LON-01", freshness)
     assert parts["signals"].isna().all()
-    assert "Signals" not in tables.contributions(parts).columns
 
 
 def test_a_usual_day_is_the_mean_of_the_last_four_weeks(freshness, seeded):

@@ -86,7 +86,6 @@ def test_a_hindcast_is_not_shown_instead_of_a_live_forecast(seeded, write):
     freshness = queries.freshness()
     assert (freshness.champion, freshness.model) == (None, CHAMPION)
     pd.testing.assert_frame_equal(queries.fleet_week(freshness), before)
-    assert queries.depot_status("LON-01", freshness).previous.model == CHAMPION
 
 
 @pytest.mark.parametrize("city", ["", "London"])
@@ -332,7 +331,7 @@ def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):
     freshness = queries.freshness()
     for rows in (
         queries.fleet_week(freshness),
-        queries.depot_accuracy(queries.ScoreFilter(True), True, freshness),
+        queries.depot_accuracy(queries.ScoreFilter(True), freshness),
         queries.largest_errors(queries.ScoreFilter(True), freshness),
         queries.calendar(freshness),
     ):

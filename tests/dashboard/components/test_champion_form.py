@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from dashboard.models import promotion
+from dashboard.auth import promotion
 from forecaster.data.panel_builder import build_panel
 from forecaster.errors import BadInputError
 from forecaster.inference import artefact
