@@ -41,6 +41,9 @@ def test_a_withdrawn_override_is_the_forecast_again(seeded, tomorrow):
     change(None, day=tomorrow)
     found = cell(DEPOT, tomorrow)
     assert (found.orders, found.is_set) == (model_number(seeded, tomorrow), False)
+    row = row_of(tomorrow)
+    names = ("override_reason", "made_by", "overruled_by")
+    assert [row[name] for name in names] == [None, None, None]
 
 
 @pytest.mark.parametrize("days", [0, -5, 8])

@@ -146,15 +146,3 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
     assert (row["made_by"], row["overruled_by"]) == ("Anna", None)
     days = row_of(queries.depot_days(DEPOT, queries.freshness()), tomorrow)
     assert (days["point"], days["is_set"], days["basis"]) == (50, True, "closed")
-
-
-def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow):
-    change(orders=4200, day=tomorrow)
-    change(None, day=tomorrow)
-    now = queries.freshness()
-    for row in (
-        row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT),
-        row_of(queries.depot_days(DEPOT, now), tomorrow),
-    ):
-        names = ("override_reason", "made_by", "overruled_by")
-        assert [row[name] for name in names] == [None, None, None]

@@ -230,32 +230,16 @@ def test_an_event_is_told_once_by_its_days_and_its_cities(special, short, expect
         assert decision.text.startswith(start)
 
 
-def test_an_event_of_several_cities_leads_to_its_day():
-    [decision] = decide(special=EVERYWHERE)
-    assert decision.link == "plan?day=2026-11-27"
-
-
-def test_a_large_change_overnight_leads_to_its_depot():
-    changed = depot_week("Poplar", "London", point_before=80.0, revised=0.25)
+def test_a_large_change_of_the_model_overnight_leads_to_its_depot():
+    changed = depot_week(
+        "Poplar", "London", point=300.0, model_point=100.0, point_before=80.0, revised=0.25
+    )  # fmt: skip
     [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
     assert decision == brief.Decision(
         "Change",
         "Poplar (London): forecast +25 % overnight (+140 orders)",
         "depot?depot=POPLAR",
     )
-
-
-def test_a_planners_number_is_no_change_of_the_model():
-    changed = depot_week(
-        "Poplar",
-        "London",
-        point=300.0,
-        model_point=100.0,
-        point_before=80.0,
-        revised=0.25,
-    )
-    [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
-    assert decision.text == "Poplar (London): forecast +25 % overnight (+140 orders)"
 
 
 def test_a_change_of_few_orders_or_few_percent_is_no_decision():
