@@ -12,7 +12,7 @@ from dashboard.components import widgets
 from dashboard.components.banner import banner
 from forecaster.errors import HarborError
 
-MODELS, PIPELINE = "Models", "Pipeline"
+PIPELINE = "Pipeline"
 ANCHOR = """<g fill="none" stroke="#1787ac" stroke-width="2.6" stroke-linecap="round">
 <circle cx="16" cy="6" r="2.7"/><path d="M16 9v18M10.5 13.5h11M4.5 18.5c.8 5.2 5 8.5 11.5 8.5
 s10.7-3.3 11.5-8.5"/></g>"""
@@ -22,27 +22,21 @@ height="32">{ANCHOR}<text x="38" y="22" font-family="sans-serif" font-weight="60
 font-size="17" fill="#1787ac" textLength="112" lengthAdjust="spacingAndGlyphs">Harbor Fleet</text></svg>"""
 
 
-def show_freshness(on_no_data: Callable[[str], None], *, with_model: bool) -> None:
+def show_freshness(on_no_data: Callable[[str], None]) -> None:
     """Shows the data freshness banner; `on_no_data` gets a message where there is no data."""
     freshness = queries.freshness()
-    if freshness.depots == 0:
-        on_no_data(
-            "No depots yet. Load orders with `harbor ingest PATH`, then run "
-            "`harbor nightly`."
-        )
-        return
     if freshness.last_on is None:
-        on_no_data(
-            "Depots are loaded, but they have no orders yet. Load orders with "
-            "`harbor ingest PATH`, then run `harbor nightly`."
-        )
+        missing = "No depots yet."
+        if freshness.depots:
+            missing = "Depots are loaded, but they have no orders yet."
+        advice = "Load orders with `harbor ingest PATH`, then run `harbor nightly`."
+        on_no_data(f"{missing} {advice}")
         return
     settings = queries.settings()
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(freshness.zones))
     texts = banner(freshness, now.date(), due_on, settings.zone)
-    has_model = with_model and texts.model
-    st.caption(f"{texts.facts} · {texts.model}" if has_model else texts.facts)
+    st.caption(texts.facts)
     if texts.warning:
         st.error(texts.warning, icon=":material/schedule:")
     for notice in texts.notices:
@@ -55,7 +49,7 @@ page = st.navigation(
         st.Page("views/depot.py", title="Depot", url_path="depot"),
         st.Page("views/plan.py", title="Plan", url_path="plan"),
         st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
-        st.Page("views/models.py", title=MODELS, url_path="models"),
+        st.Page("views/models.py", title="Models", url_path="models"),
         st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
     ],
     position="top",
@@ -70,7 +64,7 @@ try:
     session.require_login()
     # Runs and refused files are shown even before any orders are loaded.
     on_no_data = widgets.empty_state if page.title == PIPELINE else widgets.stop_page
-    show_freshness(on_no_data, with_model=page.title in (MODELS, PIPELINE))
+    show_freshness(on_no_data)
     page.run()
 except HarborError as error:
     st.error(str(error), icon=":material/error:")

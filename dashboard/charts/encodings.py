@@ -10,10 +10,10 @@ import pandas as pd
 from dashboard.text import formatting
 
 FORECAST, ACTUAL, SCENARIO = "forecast", "actual", "scenario"
-NAIVE, MEDIAN = "seasonal naive", "median of 4"
+NAIVE, DECREASE = formatting.NAIVE, "decrease"
 # In the order of `chartCategoricalColors` in .streamlit/config.toml.
-SERIES = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
-DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
+SERIES = [FORECAST, ACTUAL, NAIVE, DECREASE, SCENARIO]
+DASHES = [[1, 0], [1, 0], [5, 4], [1, 0], [1, 0]]
 """Dash pattern of each series, so that colour is not the only distinction."""
 LABELS_ON_LIGHT, LABELS_ON_DARK = "#52636d", "#aebac1"
 """Labels of axes and legends; Streamlit's own grey on white has a contrast of 3.7 : 1."""
@@ -23,8 +23,8 @@ LABEL_COLOUR = {
 """Chosen in the browser, so that it follows the theme without another run of the page."""
 MAX_LABELLED_DAYS = 14
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
-TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
-"""'Fri 21 Nov' on two lines."""
+TWO_LINES = "[slice(datum.label, 0, 3), split(slice(datum.label, 4), ' · ')[0]]"
+"""'Fri 21 Nov · Black Friday' as 'Fri' and '21 Nov', on two lines."""
 WORDS = "split(datum.label, ' ')"
 """A word on each line."""
 TITLES = {
@@ -38,10 +38,9 @@ TITLES = {
     "scenario_text": "Scenario",
     "forecast_mape": "Forecast MAPE",
     "naive_mape": "Same day last week",
-    "median_mape": "Median of 4",
     "counted_text": "Depot-days scored",
     "series": "Series",
-    "contribution": "Driver",
+    "contribution": "Part",
     "effect": "Orders",
 }
 """Tooltip titles, by column."""

@@ -16,13 +16,11 @@ class Banner:
 
     Attributes:
       facts: Newest orders, and the forecast's time with the zone of all times.
-      model: The forecast's model and its training cutoff; '' without a forecast.
       warning: A delay or a missing champion; None if all is well.
       notices: Missing data at forecast time, and accuracy alarms.
     """
 
     facts: str
-    model: str
     warning: str | None
     notices: tuple[str, ...]
 
@@ -31,21 +29,14 @@ def banner(freshness: Freshness, today: date, due_on: date, zone: ZoneInfo) -> B
     """Writes the banner; requires known demand, of which the newest due is of `due_on`."""
     assert freshness.last_on is not None, "requires known demand"
     facts = f"Orders up to **{formatting.day(freshness.last_on, today)}**"
-    model = ""
-    if freshness.made_at is not None and freshness.trained_through is not None:
+    if freshness.made_at is not None:
         made_at = formatting.timestamp(freshness.made_at, zone)
         facts += f" · forecast made {made_at} (times in {_zone_name(zone)})"
-        model = (
-            f"model {formatting.short_version(freshness.model or formatting.UNKNOWN)} · "
-            f"trained through {formatting.day(freshness.trained_through, today)}"
-        )
     notices = [formatting.format_dates(alarm, zone) for alarm in freshness.alarms]
     if freshness.late_cities:
         notices.insert(0, _late_cities(freshness, today))
-    warning = _delay(freshness, freshness.last_on, today, due_on) or _not_champion(
-        freshness
-    )
-    return Banner(facts, model, warning, tuple(notices))
+    warning = _delay(freshness, freshness.last_on, today, due_on)
+    return Banner(facts, warning or _not_champion(freshness), tuple(notices))
 
 
 def _zone_name(zone: ZoneInfo) -> str:

@@ -10,11 +10,15 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import city_settings, fleet_plan
+from dashboard.planning import city_settings, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
-from dashboard.text import brief, occasions, ranking, summaries
+from dashboard.text import brief, formatting, occasions, summaries
 from dashboard.text.summaries import Figures
+
+URGENT, WEEK, NAME = "Missing data first", "Change vs last week", "Name"
+SORT_ORDERS = (URGENT, WEEK, NAME)
+"""Orders of the depots of a city; the first is the default."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -27,15 +31,13 @@ def cities(freshness: Freshness) -> list[str]:
 def brief_html(freshness: Freshness, today: date) -> str:
     """The morning brief as HTML; requires a forecast."""
     assert freshness.last_on is not None, "requires known demand"
-    days = fleet_plan.totals(freshness)
-    estimated = brief.estimated_cities(days, city_settings.by_city(freshness))
+    days = van_plan.fleet_plan(freshness).cities
     decisions = brief.decisions(
         days,
         queries.fleet_week(freshness),
         queries.fleet_events(freshness),
         today,
         freshness.newest,
-        estimated,
     )
     # The depot with the largest error comes first.
     scored = queries.last_day(freshness)
@@ -44,7 +46,7 @@ def brief_html(freshness: Freshness, today: date) -> str:
         decisions,
         summaries.last_day_sentence(scored, freshness.last_on, today),
         worst,
-        estimated,
+        brief.estimated_cities(days, city_settings.by_city(freshness)),
     )
 
 
@@ -86,6 +88,33 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
 def ranked(city: str, order: str, freshness: Freshness) -> pd.DataFrame:
     """The days ahead of a city, or of all (''), in a sort order."""
     week = queries.fleet_week(freshness)
-    if city:
-        week = week[week["city"] == city]
-    return ranking.rank(week, order)
+    return rank(week[week["city"] == city] if city else week, order)
+
+
+def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
+    """Sorts the depots of each city, and adds what changed since the previous forecast.
+
+    Returns:
+      The rows of `queries.fleet_week` by city, then by `order`, unknown values last, then by
+      name, days in order; `revision` is a short text, '' where nothing changed.
+    """
+    keys = {
+        URGENT: [~(week["is_late"] | week["is_silent"]), -week["revised"].abs()],
+        WEEK: [-week["change"].abs()],
+        NAME: [],
+    }[order]
+    columns = {f"key {n}": key for n, key in enumerate(keys)}
+    by = ["city", *columns, "name", "depot_id", "target_on"]
+    revisions = week.drop_duplicates("depot_id").set_index("depot_id")
+    texts = {depot: _revision(row) for depot, row in revisions.iterrows()}
+    in_order = week.assign(**columns, revision=week["depot_id"].map(texts))
+    return in_order.sort_values(by, ignore_index=True).drop(columns=list(columns))
+
+
+def _revision(depot: pd.Series) -> str:
+    """'+2 % overnight'; '' where the model's forecast is what it was."""
+    change = formatting.signed_percent(depot["revised"], 0)
+    if change in ("0 %", formatting.UNKNOWN):
+        return ""
+    origin = depot["target_on"] - formatting.A_DAY
+    return f"{change} {formatting.since(depot['before_on'], origin)}"

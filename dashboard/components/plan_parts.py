@@ -1,106 +1,59 @@
-"""Parts of the page Plan: one city's plan, transfers, the address of a cell, exports."""
+"""Parts of the page Plan: the depots in the grid, the address of a cell, the workbook."""
 
 from datetime import date, datetime
-from functools import partial
 from html import escape
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import plan_forms, widgets
-from dashboard.planning import city_settings, fleet_plan, planning
+from dashboard.components import widgets
+from dashboard.planning import van_plan
 from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.van_plan import Plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting, plan_summaries
 
 MAX_DEPOTS = 50
 """Depots of a city in the grid at first; a browser is slow with hundreds."""
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def city_plan(city: str, freshness: Freshness) -> pd.DataFrame:
-    """A city's rows of `fleet_plan.plan`, by depot and day."""
-    plan = fleet_plan.plan(freshness)
-    own = plan[plan["city"] == city]
-    return own.sort_values(["name", "depot_id", "target_on"], ignore_index=True)
-
-
-def depots_in_grid(plan: pd.DataFrame, days: pd.DataFrame, depot: str) -> pd.DataFrame:
-    """The rows of the depots in the grid; in a large city the planner finds or adds others.
+def depots_in_grid(plan: Plan, depot: str) -> Plan:
+    """The plan of a city with the depots in the grid; the planner finds others in a large one.
 
     Args:
-      plan: `city_plan`.
-      days: Its rows of `fleet_plan.totals`.
+      plan: Of one city.
       depot: A depot_id that is always in the grid; '' for none.
-
-    Returns:
-      Rows of `plan`: at first of the 50 depots shortest of vans.
     """
-    n_depots = plan["depot_id"].nunique()
+    depots = plan.depots
+    n_depots = depots["depot_id"].nunique()
     if n_depots <= MAX_DEPOTS:
         return plan
-    with st.container(horizontal=True, vertical_alignment="bottom", key="plan-find"):
+    with st.container(key="plan-find"):
         text = st.text_input(
             "Find depots", placeholder="Part of a name", width=320, key="find depots"
         ).strip()
-        is_all = st.toggle(f"Show all {n_depots:,} depots")
     if text:
-        is_shown = plan["name"].str.lower().str.contains(text.lower(), regex=False)
-        n_shown = plan.loc[is_shown, "depot_id"].nunique()
-        st.caption(formatting.escape_markdown(_of_search(text, n_shown, n_depots)))
-    elif is_all:
-        return plan
+        names = depots["name"].map(formatting.searchable)
+        is_shown = names.str.contains(formatting.searchable(text), regex=False)
+        n_shown = depots.loc[is_shown, "depot_id"].nunique()
+        which = f"{n_shown:,} of {n_depots:,} depots have “{text}” in their name."
     else:
-        short = workbook.with_short(plan, days).groupby("depot_id")["short"].sum()
-        is_shown = plan["depot_id"].isin(short.nlargest(MAX_DEPOTS).index)
-        st.caption(
-            f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first. Totals are "
-            "of all depots."
-        )
-    return plan[is_shown | (plan["depot_id"] == depot)]
+        short = workbook.with_short(depots).groupby("depot_id")["short"].sum()
+        is_shown = depots["depot_id"].isin(short.nlargest(MAX_DEPOTS).index)
+        which = f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first."
+    st.caption(f"{formatting.escape_markdown(which)} Totals are of all depots.")
+    return Plan(depots[is_shown | (depots["depot_id"] == depot)], plan.cities)
 
 
-def _of_search(text: str, n_shown: int, n_depots: int) -> str:
-    """Says how many depots have a text in their name."""
-    if not n_shown:
-        return f"No depot's name contains “{text}”. Clear the field to see the others."
-    return (
-        f"{n_shown:,} of {n_depots:,} depots have “{text}” in their name. Totals are of all "
-        "depots."
-    )
-
-
-def transfers(plan: pd.DataFrame) -> None:
+def transfers(plan: Plan) -> None:
     """The vans that move between the depots of a city."""
-    html = plan_grids.transfers(planning.transfers_by_day(plan))
+    html = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
     if html:
         st.subheader("Vans to move")
         st.html(html)
-
-
-def depot_change_form(depot: str, freshness: Freshness) -> None:
-    """The form for a change of one depot's planned orders, in an expander."""
-    expander = st.expander(
-        "Change orders",
-        icon=":material/edit:",
-        key=f"change {depot}",
-        on_change="rerun",
-    )
-    if not expander.open:
-        return
-    name = city_of(depot, freshness)
-    with expander:
-        if name is None:
-            st.markdown("This depot is closed for good, so there is nothing to plan.")
-            return
-        plan_forms.change_form(
-            city_plan(name, freshness),
-            city_settings.by_city(freshness),
-            queries.city_bands(freshness),
-            depot,
-        )
 
 
 def city_of(depot: str, freshness: Freshness) -> str | None:
@@ -128,16 +81,16 @@ def print_heading(days: pd.DataFrame) -> None:
     st.html(f'<p class="hf-print">{escape(heading)}</p>')
 
 
-def cell_of_address(plan: pd.DataFrame) -> tuple[str, date | None]:
+def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:
     """The depot and day named by the address; '' and None where it names none.
 
     A depot of another city, and a day that is not ahead, are explained.
     """
     depot = st.query_params.get("depot", "")
-    if depot and depot not in set(plan["depot_id"]):
+    if depot and depot not in set(depots["depot_id"]):
         name = formatting.escape_markdown(depot)
         widgets.empty_state(f"This city has no open depot “{name}”. Choose one here.")
-    return depot, day_of_address(plan)
+    return depot, day_of_address(depots)
 
 
 def day_of_address(days: pd.DataFrame) -> date | None:
@@ -150,15 +103,8 @@ def day_of_address(days: pd.DataFrame) -> date | None:
     return known.get(text)
 
 
-def workbook_button(name: str, freshness: Freshness, city: str = "") -> None:
-    """A button that downloads the plan of a city, or of all (''), as Excel."""
-    mime = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-    make = partial(_workbook, city, freshness)
-    widgets.download("Save as Excel", make, name, "xlsx", mime)
-
-
-def _workbook(city: str, freshness: Freshness) -> bytes:
-    plan, days = fleet_plan.plan(freshness), fleet_plan.totals(freshness)
-    if city:
-        plan, days = plan[plan["city"] == city], days[days["city"] == city]
-    return workbook.plan(plan, days)
+def workbook_button(name: str, plan: Plan) -> None:
+    """A button that downloads a plan as Excel."""
+    widgets.download(
+        "Save as Excel", lambda: workbook.plan_workbook(plan), name, "xlsx", EXCEL
+    )

@@ -1,4 +1,4 @@
-"""What the forms of the page Plan keep: the last change, what was shown first. Undo."""
+"""What the forms of the page Plan keep: the last change, the days when opened. Undo."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,20 +12,12 @@ from dashboard import queries
 from dashboard.components import widgets
 from dashboard.planning import overrides
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import Batch, Cell
+from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """What the database refused, to be told on the page that is loaded afresh."""
-
-    consequence: str
-    reason: str
 
 
 @dataclass
@@ -42,13 +34,12 @@ class Forms:
       planner: Who saved it.
       is_new: Whether that has not been shown yet.
       offered: What Undo takes back, as it was shown.
-      refusal: Why the last change was not saved, until it is told.
-      shown: The chosen days as the form first showed them, by depot and day.
-      last_day: The last of several days, where one was chosen.
+      refusal: That the last change was not saved, and why, until it is told.
+      cells_when_opened: The chosen days as the form first showed them, by depot and day.
       n_settings_saved: Settings saved; part of the keys of their fields.
       settings_saved: The sentence that confirms saved settings, until it is told.
       settings_refusal: Why settings were not saved, until it is told.
-      settings_shown: The settings that the open form showed first.
+      settings_when_opened: The settings that the open form showed first.
     """
 
     n_saved: int = 0
@@ -56,18 +47,17 @@ class Forms:
     planner: str = ""
     is_new: bool = False
     offered: pd.DataFrame = field(default_factory=pd.DataFrame)
-    refusal: Refusal | None = None
-    shown: dict[tuple[str, date], Cell] = field(default_factory=dict)
-    last_day: date | None = None
+    refusal: tuple[str, str] | None = None
+    cells_when_opened: dict[tuple[str, date], Cell] = field(default_factory=dict)
     n_settings_saved: int = 0
     settings_saved: str = ""
     settings_refusal: str = ""
-    settings_shown: CitySettings | None = None
+    settings_when_opened: CitySettings | None = None
 
     def confirm(self, sentence: str, planner: str) -> None:
         """Notes what was saved, and by whom."""
         self.confirmation, self.planner, self.is_new = sentence, planner, True
-        self.offered, self.shown = pd.DataFrame(), {}
+        self.offered, self.cells_when_opened = pd.DataFrame(), {}
 
 
 def of_session() -> Forms:
@@ -76,7 +66,7 @@ def of_session() -> Forms:
     return forms
 
 
-def shown_cells(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
+def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     """The chosen days as the form first showed them; those just chosen, as they are now.
 
     A run of the page may read what a colleague has saved a moment ago and still belong to a
@@ -84,21 +74,23 @@ def shown_cells(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     refused.
     """
     forms = of_session()
-    before = {} if is_new_form else forms.shown
-    shown = [before.get(cell.key, cell) for cell in now]
-    forms.shown = {cell.key: cell for cell in shown}
-    return shown
+    before = {} if is_new_form else forms.cells_when_opened
+    when_opened = [before.get(cell.key, cell) for cell in now]
+    forms.cells_when_opened = {cell.key: cell for cell in when_opened}
+    return when_opened
 
 
-def save(batch: Batch, sentence: str) -> NoReturn:
-    """Saves a batch, and loads the page again, with an empty form and a confirmation."""
+def save(
+    changes: Sequence[Change], reason: str, planner: str, sentence: str
+) -> NoReturn:
+    """Saves changes, and loads the page again, with an empty form and a confirmation."""
     forms = of_session()
     try:
-        overrides.add(batch)
+        overrides.add(changes, reason, planner)
     except BadInputError as error:
         refuse(NOT_SAVED, str(error))
     forms.n_saved += 1
-    forms.confirm(sentence, batch.planner)
+    forms.confirm(sentence, planner)
     st.rerun()
 
 
@@ -106,8 +98,8 @@ def refuse(consequence: str, reason: str) -> NoReturn:
     """Loads the page again with the newest numbers and all that was entered, and tells why."""
     queries.freshness.clear()
     forms = of_session()
-    forms.refusal = Refusal(consequence, reason)
-    forms.shown = {}
+    forms.refusal = (consequence, reason)
+    forms.cells_when_opened = {}
     st.rerun()
 
 
@@ -117,9 +109,9 @@ def message(is_begun: bool, city: str) -> None:
     Once another change is begun, it is confirmed no longer.
     """
     forms = of_session()
-    refusal = forms.refusal
-    if refusal is not None:
-        widgets.refusal(refusal.consequence, [refusal.reason])
+    if forms.refusal is not None:
+        consequence, reason = forms.refusal
+        widgets.refusal(consequence, [reason])
         forms.refusal = None
         return
     if is_begun:

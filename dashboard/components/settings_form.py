@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.name_field import planner_name
+from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings
 from dashboard.planning.city_settings import CitySettings
 from dashboard.text import formatting
@@ -22,16 +22,15 @@ def settings_form(settings: CitySettings, *, is_open: bool) -> None:
     forms = saved_change.of_session()
     _tell_of_settings(forms)
     form = f"{settings.city} {forms.n_settings_saved}"
-    shown = forms.settings_shown
-    if shown is None or f"vans {form}" not in st.session_state:
-        shown = forms.settings_shown = settings
+    when_opened = forms.settings_when_opened
+    if when_opened is None or f"vans {form}" not in st.session_state:
+        when_opened = forms.settings_when_opened = settings
     title = formatting.escape_markdown(settings.city)
-    note = ": estimated, please set" if settings.is_estimated else ""
     expander = st.expander(
-        f"Settings of {title}{note}", expanded=is_open, icon=":material/tune:"
+        f"Settings of {title}", expanded=is_open, icon=":material/tune:"
     )
     with expander.form(f"settings of {form}", border=False):
-        entered = _settings_fields(shown, form)
+        entered = _settings_fields(when_opened, form)
         planner = planner_name("settings")
         if st.form_submit_button("Save settings"):
             _save_settings(entered, planner)
@@ -93,7 +92,7 @@ def _save_settings(settings: CitySettings, planner: str) -> None:
         # The page tells the newest settings above the form from now on.
         queries.freshness.clear()
         newest = city_settings.by_city(queries.freshness())[settings.city]
-        forms.settings_shown = replace(settings, settings_id=newest.settings_id)
+        forms.settings_when_opened = replace(settings, settings_id=newest.settings_id)
         forms.settings_refusal = str(error)
     else:
         forms.settings_saved = f"Saved: the settings of {name}, for everybody."

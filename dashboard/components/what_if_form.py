@@ -8,18 +8,18 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import charts
+from dashboard.charts import forecast_charts
 from dashboard.components import plan_parts, widgets
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
-from dashboard.planning import city_settings, edits
+from dashboard.planning import city_settings, entered_changes, van_plan
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import html_tables, tables
 from dashboard.text import change_summaries, formatting, summaries
 
 MIN_CHANGE, MAX_CHANGE = -100, 300
 """Change of demand in percent."""
 MAX_VANS_OFF = 1_000
+"""Where the vans of the city are not known."""
 
 
 def what_if_form(
@@ -34,13 +34,8 @@ def what_if_form(
         return
     # The forecast does not depend on the vans, so it is not computed again for them.
     outcome = what_if.simulate(replace(scenario, vans_off=0), freshness)
-    widgets.chart(
-        charts.what_if,
-        outcome,
-        summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on),
-        lambda: tables.what_if(outcome),
-        f"what-if-{depot}",
-    )
+    sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
+    widgets.chart(forecast_charts.what_if, outcome, sentence)
     _show_vans(scenario, outcome, freshness)
 
 
@@ -48,7 +43,9 @@ def _choose(
     depot: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> Scenario:
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
-    city = plan_parts.city_of(depot, freshness) or "the city"
+    city = plan_parts.city_of(depot, freshness)
+    settings = city_settings.by_city(freshness)[city] if city else None
+    has = settings.vans if settings and settings.vans is not None else MAX_VANS_OFF
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Scenario", "scenario", events, width=280)
         change = st.number_input(
@@ -56,8 +53,8 @@ def _choose(
             key="demand", bind="query-params",
         )  # fmt: skip
         vans_off = st.number_input(
-            f"Vans off the road in all of {formatting.escape_markdown(city)}", 0,
-            MAX_VANS_OFF, 0, width=280, key="vans", bind="query-params",
+            f"Vans off the road in all of {formatting.escape_markdown(city or 'the city')}",
+            0, max(has, 1), 0, width=280, key="vans", bind="query-params",
         )  # fmt: skip
         first, last = _choose_days(days_ahead)
     return Scenario(
@@ -83,29 +80,26 @@ def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:
-    """Shows the vans of the depot and of its city in the scenario."""
+    """Says what the scenario means for the vans of the depot's city."""
     city_name = plan_parts.city_of(scenario.depot, freshness)
     if city_name is None:
         st.markdown("This depot is closed for good, so it needs no vans.")
         return
     settings = city_settings.by_city(freshness)
     city = settings[city_name]
-    vans_left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)
-    in_scenario = outcome["target_on"].dt.date.between(
-        scenario.first_on, scenario.last_on
-    )
-    preview = edits.preview(
-        plan_parts.city_plan(city_name, freshness),
+    left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)
+    days = outcome["target_on"].dt.date
+    changed = outcome[days.between(scenario.first_on, scenario.last_on)]
+    numbers = {
+        (scenario.depot, day): float(orders)
+        for day, orders in zip(changed["target_on"], changed["scenario"], strict=True)
+    }
+    preview = entered_changes.preview(
+        van_plan.city_plan(city_name, freshness).depots,
         settings,
         queries.city_bands(freshness),
-        {
-            (scenario.depot, day): float(orders)
-            for day, orders in outcome.loc[
-                in_scenario, ["target_on", "scenario"]
-            ].to_numpy()
-        },
-        settings | {city_name: replace(city, vans=vans_left)},
+        numbers,
+        settings | {city_name: replace(city, vans=left)},
     )
-    sentence = change_summaries.consequence_sentence(preview, city)
+    sentence = change_summaries.scenario_sentence(preview, city)
     st.markdown(formatting.escape_markdown(sentence))
-    st.html(html_tables.table(tables.change_preview(preview)))

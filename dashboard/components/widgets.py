@@ -1,18 +1,16 @@
 """Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pandas as pd
 import streamlit as st
 
-from dashboard.charts import charts
-from dashboard.charts.charts import Chart
-from dashboard.tables import html_tables, tables
+from dashboard.charts import forecast_charts
+from dashboard.charts.forecast_charts import Chart
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting
 
-DAY_FORMAT = "ddd D MMM YYYY"
 ALL_CITIES, UNKNOWN_CITY = "All cities", "unknown city"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
 """Noun of an option whose URL parameter is none."""
@@ -21,19 +19,11 @@ SESSION_PREFIX = "last chosen "
 
 
 def chart(
-    make_chart: Callable[[pd.DataFrame], Chart],
-    rows: pd.DataFrame,
-    sentence: str,
-    make_table: Callable[[], pd.DataFrame],
-    name: str,
+    make_chart: Callable[[pd.DataFrame], Chart], rows: pd.DataFrame, sentence: str
 ) -> None:
-    """Shows a chart with its caption, and a table to view and to download under a name.
-
-    `make_chart` is a function of `charts`; the name is unique per chart.
-    """
+    """Shows a chart with its caption; `make_chart` is a function of `forecast_charts`."""
     st.caption(sentence)
-    _draw_chart(make_chart, rows, sentence, name)
-    data_expander(make_table, name)
+    _draw_chart(make_chart, rows, sentence)
 
 
 # Some columns hold lists, which Streamlit's own hash does not know.
@@ -41,50 +31,18 @@ def chart(
     max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
 )
 def _draw_chart(
-    _make_chart: Callable[[pd.DataFrame], Chart],
-    rows: pd.DataFrame,
-    alt: str,
-    name: str,  # noqa: ARG001 - keys the cache
+    _make_chart: Callable[[pd.DataFrame], Chart], rows: pd.DataFrame, alt: str
 ) -> None:
-    """Draws a chart, cached by rows and name because Altair is slow."""
-    st.altair_chart(charts.legible(_make_chart(rows)), width="stretch", alt=alt)
+    """Draws a chart, cached by rows and sentence because Altair is slow."""
+    chart = forecast_charts.legible(_make_chart(rows))
+    st.altair_chart(chart, width="stretch", alt=alt)
 
 
-def data_expander(make_table: Callable[[], pd.DataFrame], name: str) -> None:
-    """An expander with a table and its CSV; the table is built when it is opened."""
-    expander = st.expander("View data", key=f"data {name}", on_change="rerun")
-    if expander.open:
-        with expander:
-            table = make_table()
-            st.dataframe(
-                table,
-                hide_index=True,
-                width="stretch",
-                column_config=_column_config(table),
-                placeholder="",
-            )
-            download_button(table, name)
-
-
-def _column_config(table: pd.DataFrame) -> dict[str, Any]:
-    """Formats of days, whole numbers, differences and percentages."""
-    config: dict[str, Any] = {}
-    for name in map(str, table.columns):
-        label = html_tables.PAGE_HEADINGS.get(name)
-        if pd.api.types.is_datetime64_any_dtype(table[name]):
-            config[name] = st.column_config.DateColumn(format=DAY_FORMAT)
-        elif pd.api.types.is_integer_dtype(table[name]):
-            form = "%+,d" if name in html_tables.DIFFERENCES else "%,d"
-            config[name] = st.column_config.NumberColumn(label, format=form)
-        elif pd.api.types.is_float_dtype(table[name]):
-            form = "%.2f" if name in html_tables.PLAIN else "%.1f %%"
-            config[name] = st.column_config.NumberColumn(label, format=form)
-    return config
-
-
-def download_button(table: pd.DataFrame, name: str) -> None:
+def download_csv(make_table: Callable[[], pd.DataFrame], name: str) -> None:
     """A button that downloads a table as CSV."""
-    download("Save as CSV", partial(tables.csv, table), name, "csv", "text/csv")
+    download(
+        "Save as CSV", lambda: display_tables.csv(make_table()), name, "csv", "text/csv"
+    )
 
 
 def download(
@@ -114,9 +72,8 @@ def small_table(
     hidden_on_phones: Collection[str] = (),
     links: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """A small HTML table with its CSV; arguments as `html_tables.table`."""
-    st.html(html_tables.table(table, hidden_on_phones, links))
-    download_button(table, name)
+    """A small HTML table; arguments as `html_tables.table`."""
+    st.html(html_tables.table(table, name, hidden_on_phones, links))
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:
@@ -246,8 +203,12 @@ def score_kind_notice(live: bool) -> None:
 
 def refusal(consequence: str, reasons: Sequence[str]) -> None:
     """Says that nothing was changed, and why, a line for each reason."""
-    text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in reasons)
-    st.error(f"{consequence}\n{text}", icon=":material/error:")
+    st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
+
+
+def bullets(sentences: Sequence[str]) -> str:
+    """Sentences as a list in Markdown, a line for each."""
+    return "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)
 
 
 def empty_state(sentence: str) -> None:

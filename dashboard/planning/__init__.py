@@ -1,12 +1,9 @@
 """Vans and drivers per depot and day, and planners' overrides.
 
-planning       forecasts and settings → vans of depots, totals of cities
-fleet_plan     that plan of the whole fleet, cached
-depot_vans     vans that one depot needs, and their allocation within a city
-scenarios      vans that a city needs if they are pooled, and the chance that they suffice
-transfers      vans that move between depots
-city_settings  vans, capacity and service level of each city; saves them
-adjustments    a number or a change in percent, as typed
-edits          what a planner entered → changes
-overrides      saves changes of planned numbers, and takes back the newest, whole or not at all
+van_plan         forecasts and settings → vans of depots, need of cities, vans that move
+depot_vans       the orders of one depot as cases, and which depot a city's next van goes to
+scenarios        vans that a city needs, and the chance that its vans suffice
+city_settings    vans, capacity and service level of each city; saves them
+entered_changes  a number or a change in percent, as typed → changes, and their preview
+overrides        saves changes, and takes back the newest, whole or not at all
 """

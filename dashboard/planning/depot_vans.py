@@ -4,7 +4,7 @@ Arrays in, arrays out. Orders are distributed around the median so that the fore
 three quantiles hold: normal on the logarithm of one plus the count, with its own width on
 either side. The distribution is represented by equally likely cases.
 
-Letters: R rows (depots on a day), S cases, V vans. `capacity` is the orders that a van
+Letters: R rows (depots on a day), S cases, V vans of a row, K vans of all rows. `capacity` is the orders that a van
 carries per day.
 """
 
@@ -54,37 +54,25 @@ def vans_for(orders_r: np.ndarray, capacity: float) -> np.ndarray:
     return np.ceil(orders_r / capacity - TOLERANCE).astype(int)
 
 
-def marginal_orders(case_rs: np.ndarray, capacity: float, vans: int) -> np.ndarray:
-    """Orders that each of the first vans of a row is expected to carry: [R, vans].
+def allocation_order(case_rs: np.ndarray, capacity: float) -> np.ndarray:
+    """The row to which each van goes, the van first that carries most orders.
 
-    Column v is the van after the first v. It never rises along a row, because a van is only
-    used once those before it are full: expected undelivered orders are convex.
-    """
-    columns = [
-        np.clip(case_rs - capacity * van, 0.0, capacity).mean(axis=1)
-        for van in range(vans)
-    ]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(case_rs), 0))
-
-
-def allocate(marginal_rv: np.ndarray, needed_r: np.ndarray, vans: int) -> np.ndarray:
-    """The split of the vans over the rows of one day that carries most orders.
-
-    Each van goes where it is expected to carry most, but to no row more than it needs.
-    Because marginal orders never rise, taking the greatest one by one is optimal.
-
-    Args:
-      marginal_rv: From `marginal_orders`, at least as many vans as any row needs.
-      needed_r: Vans beyond which a row gets none.
-      vans: To be split; those that no row needs are left over.
+    A van of a row is only used once those before it are full, so what it is expected to
+    carry never rises along a row: the first n vans of the order are the n that together
+    carry most. No row gets more vans than its highest case fills.
 
     Returns:
-      Vans per row.
+      Indices of rows, as many as all rows can use.
     """
-    row_k, van_k = np.nonzero(np.arange(marginal_rv.shape[1]) < needed_r[:, None])
+    most_r = vans_for(case_rs[:, -1], capacity)
+    row_k, van_k = np.nonzero(np.arange(most_r.max(initial=0)) < most_r[:, None])
+    full_before = capacity * np.arange(most_r.max(initial=0))
+    carried_vr = [
+        np.clip(case_rs - full, 0.0, capacity).mean(axis=1) for full in full_before
+    ]
+    carried_k = np.array(carried_vr)[van_k, row_k] if len(row_k) else np.zeros(0)
     # Ties go round the rows, not to the first one.
-    order = np.lexsort((row_k, van_k, -marginal_rv[row_k, van_k]))[:vans]
-    return np.bincount(row_k[order], minlength=len(needed_r))
+    return row_k[np.lexsort((row_k, van_k, -carried_k))]
 
 
 def undelivered(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.ndarray:

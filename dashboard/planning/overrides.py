@@ -1,4 +1,4 @@
-"""Planners' overrides: a batch of changes, saved whole or not at all."""
+"""Planners' overrides: changes of planned numbers, saved whole or not at all."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -58,32 +58,6 @@ class Change:
     orders: float | None
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Changes that are saved together, with one reason.
-
-    Raises:
-      BadInputError: with all that is wrong: the reason or the name is missing or too long,
-        a number is out of range, or there is nothing to change.
-    """
-
-    changes: tuple[Change, ...]
-    reason: str
-    planner: str
-
-    def __post_init__(self) -> None:
-        """Validates the fields; the database validates again."""
-        wrong = problems(self.changes, self.reason, self.planner)
-        if wrong:
-            raise BadInputError(" ".join(wrong))
-
-
-def problems(changes: Sequence[Change], reason: str, planner: str) -> list[str]:
-    """A sentence for everything that keeps changes from being saved."""
-    wrong = [] if changes else [NOTHING]
-    return wrong + range_problems(changes) + text_problems(reason, planner)
-
-
 def range_problems(changes: Sequence[Change]) -> list[str]:
     """A sentence where a new number is out of range."""
     numbers = [each.orders for each in changes if each.orders is not None]
@@ -111,20 +85,26 @@ def _text_problem(label: str, text: str, max_length: int) -> list[str]:
     return []
 
 
-def add(batch: Batch) -> None:
-    """Stores a batch in one transaction, and clears the cached freshness.
+def add(changes: Sequence[Change], reason: str, planner: str) -> None:
+    """Stores changes in one transaction, with one reason, and clears the cached freshness.
 
     Raises:
-      BadInputError: a day is not forecast, was changed by somebody else meanwhile, or has no
-        override to take back; with a sentence for each day.
+      BadInputError: with all that is wrong: the reason or the name is missing or too long, a
+        number is out of range, or there is nothing to change; or, with a sentence for each
+        day, a day is not forecast, was changed by somebody else meanwhile, or has no override
+        to take back.
       DatabaseError: as `database.snapshot`.
     """
-    changes = [
+    wrong = [] if changes else [NOTHING]
+    wrong += range_problems(changes) + text_problems(reason, planner)
+    if wrong:
+        raise BadInputError(" ".join(wrong))
+    rows = [
         _as_json(change.cell.depot, change.cell.day_on, change.cell.override_id)
         | {"orders": change.orders}
-        for change in batch.changes
+        for change in changes
     ]
-    _call(changes, batch.reason, batch.planner)
+    _call(rows, reason, planner)
 
 
 def undo(newest: pd.DataFrame, planner: str) -> None:

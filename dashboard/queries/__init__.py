@@ -4,25 +4,16 @@ Results are cached for all sessions and keyed by `Freshness`, so that a stale re
 cannot be served after a nightly run.
 
 database   the connection: read-only, with short timeouts      replica   whether it is behind
-freshness  freshness of data and forecast, the cache key       fleet, depot, accuracy,
+freshness  freshness of data and forecast, the cache key       fleet, depot, scores,
 overrides, pipeline: the queries of a page, by what they are about, each with its SQL
 fragments  conditions and sub-queries that several share
 """
 
-from dashboard.queries.accuracy import (
-    ScoreFilter,
-    accuracy,
-    depot_accuracy,
-    largest_errors,
-    override_accuracy,
-    score_kinds,
-)
 from dashboard.queries.database import settings
 from dashboard.queries.depot import (
     depot_days,
     depot_status,
     depots,
-    events_ahead,
     panel_tables,
     past_forecasts,
 )
@@ -47,4 +38,12 @@ from dashboard.queries.pipeline import (
     files,
     rejected_rows,
     runs,
+)
+from dashboard.queries.scores import (
+    ScoreFilter,
+    accuracy,
+    depot_accuracy,
+    largest_errors,
+    override_accuracy,
+    score_kinds,
 )

@@ -1,4 +1,4 @@
-"""Queries of one depot: status, days, past forecasts, events and model inputs."""
+"""Queries of one depot: status, days, past forecasts and model inputs."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -11,7 +11,6 @@ from dashboard.queries.database import read, read_row, select, snapshot
 from dashboard.queries.fragments import (
     CLOSURES,
     DAYS,
-    IS_FOR_DEPOT,
     PUBLISHED_BEFORE,
     SPECIAL_OF,
 )
@@ -24,42 +23,22 @@ from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28
-EVENT_DAYS = 28
-
-
-@dataclass(frozen=True)
-class PreviousForecast:
-    """The depot's previous forecast, and the data that changed after it was made.
-
-    Attributes:
-      origin_on: Its origin.
-      model: Version of the model that made it.
-      corrected: Number of daily counts corrected since.
-      events: Kinds of events in the forecast days loaded or changed since.
-    """
-
-    origin_on: date
-    model: str
-    corrected: int
-    events: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class DepotStatus:
-    """Notices about one depot, shown above its numbers.
+    """Whether the data of one depot is complete.
 
     Attributes:
       last_on: Newest day with known demand; None where none is known.
       due_on: Newest day on which the depot was open; None if it was closed for the last
         two weeks.
       is_late: Whether `last_on` is None or before `due_on`.
-      previous: Its previous forecast; None where there is none.
     """
 
     last_on: date | None
     due_on: date | None
     is_late: bool
-    previous: PreviousForecast | None
 
 
 DEPOTS = """
@@ -77,54 +56,28 @@ def depots(freshness: Freshness) -> pd.DataFrame:
     return read(DEPOTS)
 
 
-# The forecast from an earlier origin that was shown last. Its data are those of the start of
-# its run.
-PREVIOUS_FORECAST = f"""
-    select p.origin_on, p.model_version, coalesce(r.started_at, p.published_at) as data_at
-    from ({PUBLISHED_BEFORE.format(day=":origin")}) p left join runs r using (run_id)
-"""
-
 DEPOT_STATUS = f"""
-with closures as ({CLOSURES}), before as ({PREVIOUS_FORECAST})
-select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
-       b.origin_on as before_on, b.model_version as before_model,
-       (select count(*) from demand_versions v
-        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.data_at)
-         as corrected,
-       array(select distinct e.kind from event_versions e
-             where greatest(e.known_at, e.superseded_at) > b.data_at
-               and e.ends_on > :origin and e.starts_on <= :until
-               and {IS_FOR_DEPOT}
-             order by e.kind) as new_events
-from depots d join ({DEPOT_FRESHNESS}) f using (depot_id) left join before b on true
+with closures as ({CLOSURES})
+select f.last_on, f.due_on, f.is_late or f.is_silent as is_late
+from depots d join ({DEPOT_FRESHNESS}) f using (depot_id)
 where d.depot_id = :depot
 """
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
-    """A depot's feed freshness and previous forecast."""
-    row = read_row(
-        DEPOT_STATUS,
-        depot=depot,
-        as_of=freshness.newest,
-        since=freshness.lagging_day - FORTNIGHT,
-        origin=freshness.origin_on,
-        until=freshness.until_on,
-    )
-    previous = None
-    if row["before_on"] is not None:
-        events = tuple(row["new_events"])
-        previous = PreviousForecast(
-            row["before_on"], row["before_model"], row["corrected"], events
-        )
-    return DepotStatus(row["last_on"], row["due_on"], row["is_late"], previous)
+    """Whether the data of one depot is complete."""
+    since = freshness.lagging_day - FORTNIGHT
+    row = read_row(DEPOT_STATUS, depot=depot, as_of=freshness.newest, since=since)
+    return DepotStatus(**row)
 
 
 DEPOT_DAYS = f"""
-with closures as ({CLOSURES}), days as ({DAYS}), before as ({PREVIOUS_FORECAST})
-select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis,
-       f.model_point, p.point as point_before, f.override_id,
+with closures as ({CLOSURES}), days as ({DAYS}), before as (
+    {PUBLISHED_BEFORE.format(day=":origin")}
+)
+select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis, f.model_point,
+       p.point as point_before, (select origin_on from before) as before_on, f.override_id,
        coalesce(f.is_set, false) as is_set,
        f.override_reason, f.made_by, f.overruled_by,
        coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
@@ -149,8 +102,8 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
       day_on, actual (NaN where not observed), p10, point, p90 (as planned: the planner's
       number where there is one, the band moved with it, else the model's; NaN for days
       past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
-      (names, a list), point_before (previous forecast of the day); of a day's newest
-      override: override_id (NaN without one), is_set, override_reason and
+      (names, a list), point_before (previous forecast of the day), before_on (its origin,
+      the same in every row; NaT where there is none); of a day's newest override: override_id (NaN without one), is_set, override_reason and
       made_by (None unless its number counts), overruled_by (who made the number over which
       a later closure wins, else None).
     """
@@ -160,7 +113,7 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
         numbers=[
             "actual", "p10", "point", "p90", "model_point", "point_before", "override_id"
         ],
-        days=["day_on"],
+        days=["day_on", "before_on"],
         depot=depot,
         since=freshness.newest - timedelta(days=HISTORY_DAYS - 1),
         until=max(freshness.newest, until),
@@ -205,45 +158,6 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
         days=["target_on", "origin_on"],
         depot=depot,
         days_back=PAST_DAYS,
-    )
-
-
-EVENTS_AHEAD = f"""
-with here as (
-    select * from depots where depot_id = :depot
-), special as (
-    select e.kind as what, false as is_holiday, e.starts_on, e.ends_on,
-           case when e.depot_id is not null then 'this depot'
-                when e.city is not null then 'all of ' || e.city
-                else 'everywhere' end as scope
-    from events e, here d
-    where {IS_FOR_DEPOT}
-    union all
-    select distinct h.name, true, h.day_on, h.day_on, 'public holiday'
-    from public_holidays h, here
-    where h.country = here.country
-      and h.subdivision in ('', coalesce(here.subdivision, ''))
-)
-select what, is_holiday, starts_on, ends_on, scope from special
-where ends_on >= :first and starts_on <= :until
-order by starts_on, what, scope
-"""
-
-
-@st.cache_data(max_entries=128, show_spinner=False)
-def events_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """Holidays and events of a depot in the 28 days after the newest one.
-
-    Returns:
-      what, is_holiday (then `what` is its name, else a kind), starts_on, ends_on, scope
-      ('this depot', 'all of CITY', 'everywhere', 'public holiday').
-    """
-    return read(
-        EVENTS_AHEAD,
-        days=["starts_on", "ends_on"],
-        depot=depot,
-        first=freshness.newest + timedelta(days=1),
-        until=freshness.newest + timedelta(days=EVENT_DAYS),
     )
 
 

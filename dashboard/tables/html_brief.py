@@ -34,7 +34,6 @@ def brief(
                 f"<details><summary>{len(more):,} more</summary>"
                 f"<ul>{''.join(map(_item, more))}</ul></details>"
             )
-        body += _order(decisions)
     day = escape(last_day)
     if worst_depot:
         day = _link(formatting.link("depot", depot=worst_depot), last_day)
@@ -47,25 +46,9 @@ def brief(
 def _heading(decisions: Sequence[Decision]) -> str:
     if not decisions:
         return "Nothing needs you today"
-    if _are_shortages(decisions):
+    if all(decision.kind == VANS for decision in decisions):
         return f"{formatting.count(len(decisions), 'day')} short of vans"
     return f"{formatting.count(len(decisions), 'thing')} to look at today"
-
-
-def _order(decisions: Sequence[Decision]) -> str:
-    """Why the decisions are in their order; '' for one."""
-    if len(decisions) == 1:
-        return ""
-    reason = "Most vans short first."
-    if not _are_shortages(decisions):
-        reason = (
-            "Days short of vans first, then missing data, events, changed forecasts."
-        )
-    return f"<p><small>{reason}</small></p>"
-
-
-def _are_shortages(decisions: Sequence[Decision]) -> bool:
-    return all(decision.kind == VANS for decision in decisions)
 
 
 def _caution(estimated: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard.tables import html_parts
+from dashboard.tables import html_tables
 from dashboard.text import formatting, summaries
 
 Row = dict[Hashable, Any]
@@ -38,7 +38,7 @@ def fleet_grid(
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
-      depots: As `ranking.rank` returns it, in its order; not empty.
+      depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by day; their days are marked in the head.
       max_depots: Depots in the grid, the first ones of each city; totals are of all.
     """
@@ -47,22 +47,24 @@ def fleet_grid(
         max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = [
-        *(html_parts.day_head(day, (names or {}).get(day, "")) for day in days),
+        *(html_tables.day_head(day, (names or {}).get(day, "")) for day in days),
         f'<th scope="col" class="wide">{formatting.count(len(days), "day")}</th>',
         '<th scope="col" class="wide">vs last week</th>',
     ]
     limit = max(max_depots // n_cities, 1)
     advice = "" if n_cities == 1 else "choose the city, "
     notice = f'<tr><th scope="row" colspan="{1 + len(heads)}"><small>and {{:,}} more: '
-    notice += f'{advice}find one by name on page <a href="depot">Depot</a>, or open '
-    notice += "“View data”</small></th></tr>"
+    notice += f'{advice}find one by name on page <a href="depot">Depot</a>, or save '
+    notice += "all as CSV</small></th></tr>"
     bodies = [
         _city(str(city), own, limit, notice)
         for city, own in depots.groupby("city", sort=False)
     ]
     if len(bodies) > 1:
         bodies.insert(0, [_city_totals("All cities", depots)])
-    return html_parts.table("hf-fleet", "Depot", heads, *bodies)
+    return html_tables.grid(
+        "hf-fleet", "Planned orders by depot and day", "Depot", heads, *bodies
+    )
 
 
 def depot_days(days: pd.DataFrame) -> str:
@@ -76,7 +78,7 @@ def depot_days(days: pd.DataFrame) -> str:
         '<th scope="col" class="fill">Events</th>',
     ]
     body = [_day_row(day, day_notes, busiest) for day, day_notes in rows]
-    return html_parts.table("narrow", "Day", heads, body)
+    return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
 
 
 def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
@@ -94,41 +96,10 @@ def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
             f"{DAY_STATES[state][0]}</td>"
             for state, day in zip(row["states"], days, strict=True)
         ]
-        body.append(html_parts.row(escape(row["name"]), cells))
+        body.append(html_tables.row(escape(row["name"]), cells))
     heads = [f'<th scope="col">{label}</th>' for label in mondays]
-    return html_parts.table("hf-calendar", "Depot", heads, body)
-
-
-def error_calendar(by_day: pd.DataFrame) -> str:
-    """Weeks × weekdays with the forecast's MAPE of each day; the worst day is darkest."""
-    days = by_day.dropna(subset=["mape"]).sort_values("day_on")
-    best, worst = float(days["mape"].min()), float(days["mape"].max())
-    weeks: dict[pd.Timestamp, dict[int, str]] = {}
-    for row in days.to_dict("records"):
-        day = row["day_on"]
-        monday = day - pd.Timedelta(days=day.day_of_week)
-        weeks.setdefault(monday, {})[day.day_of_week] = _error_cell(row, best, worst)
-    body = [
-        html_parts.row(
-            f"{monday.day} {formatting.MONTHS[monday.month - 1]}",
-            [cells.get(n, '<td class="day"></td>') for n in range(7)],
-        )
-        for monday, cells in reversed(weeks.items())
-    ]
-    heads = [f'<th scope="col" class="day">{day}</th>' for day in formatting.WEEKDAYS]
-    return html_parts.table("hf-errors narrow", "Week of", heads, body)
-
-
-def _error_cell(row: Row, best: float, worst: float) -> str:
-    share = (row["mape"] - best) / (worst - best) if worst > best else 0.0
-    title = (
-        f"{formatting.day(row['day_on'])}: MAPE {formatting.percent(row['mape'])}, bias "
-        f"{formatting.signed_percent(row['bias'])}, "
-        f"{formatting.count(int(row['counted']), 'depot-day')}"
-    )
-    return (
-        f'<td class="day s{SHADES * share:.0f}" title="{title}">'
-        f"{100 * row['mape']:.0f} %</td>"
+    return html_tables.grid(
+        "hf-calendar", "Data by depot and day", "Depot", heads, body
     )
 
 
@@ -152,7 +123,7 @@ def _city_totals(name: str, depots: pd.DataFrame) -> str:
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
-    return html_parts.row(escape(name), cells, "total")
+    return html_tables.row(escape(name), cells, "total")
 
 
 def _sum(total: float) -> str:
@@ -175,13 +146,13 @@ def _depot(rows: list[Row]) -> str:
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]
     name = f'<a href="{link}">{escape(first["name"])}</a>'
-    return html_parts.row(f"{name}<small>{_status_or_reason(first)}</small>", cells)
+    return html_tables.row(f"{name}<small>{_status_or_revision(first)}</small>", cells)
 
 
-def _status_or_reason(depot: Row) -> str:
-    """The missing data of a depot, or the reason for its position."""
+def _status_or_revision(depot: Row) -> str:
+    """The missing data of a depot, or what changed since the previous forecast."""
     if not (depot["is_silent"] or depot["is_late"]):
-        return escape(depot["reason"])
+        return escape(depot["revision"])
     if pd.isna(depot["last_on"]):
         status = "no data yet"
     else:
@@ -252,7 +223,7 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
     cells.append(
         f'<td class="fill">{escape(", ".join(notes))}{_override_line(row)}</td>'
     )
-    return html_parts.row(formatting.day(row["day_on"]), cells)
+    return html_tables.row(formatting.day(row["day_on"]), cells)
 
 
 def _override_line(row: Row) -> str:

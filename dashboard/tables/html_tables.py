@@ -1,22 +1,59 @@
-"""Small tables and key figures as HTML. Everything in them is escaped."""
+"""HTML tables and key figures, and the parts that every grid shares.
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+Names, texts and numbers are escaped here; what is called HTML is not.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import pandas as pd
 
-from dashboard.tables import html_parts
 from dashboard.text import formatting
 
-PLAIN = {"MASE"}
-"""Columns whose fractions are no percentages."""
-DIFFERENCES = {"Forecast − actual", "Difference", "Weekday", "Holiday", "Events"}
+DIFFERENCES = {"Forecast − actual"}
 """Columns whose whole numbers have a sign."""
 SIGNED_PERCENTAGES = {"Bias", "Value added"}
-PAGE_HEADINGS = {"Naive MAPE": "Same day last week", "Median MAPE": "Median of 4"}
-"""Headings that are others on pages than in a CSV."""
 MANY_COLUMNS, LONG_TEXT, SHORT_TEXT = 4, 24, 10
+
+
+def grid(
+    css_class: str, label: str, first: str, heads: Iterable[str], *bodies: list[str]
+) -> str:
+    """A table with a body for each list of rows; heads and rows are HTML.
+
+    `label` names the table to a screen reader; `first` is the heading of the first column,
+    which names the rows.
+    """
+    body = "".join(f"<tbody>{''.join(rows)}</tbody>" for rows in bodies)
+    css_class = f"hf {css_class}".rstrip()
+    return (
+        f'<table class="{css_class}" aria-label="{escape(label)}"><thead><tr>'
+        f'<th scope="col">{first}</th>{"".join(heads)}</tr></thead>{body}</table>'
+    )
+
+
+def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
+    """A row; `name` and `cells` are HTML."""
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
+
+
+def day_head(day: pd.Timestamp, event: str = "", *, is_marked: bool = False) -> str:
+    """A day's head; the name of its event is left to a tooltip on phones.
+
+    `is_marked` marks the day that the address names.
+    """
+    weekday, number, month = formatting.day(day).split(" ")
+    mark = ""
+    if event:
+        name = escape(event)
+        mark = f'<abbr class="event" title="{name}">▲<span class="desk"> {name}</span></abbr>'
+    marked = ' class="day marked" aria-current="date"' if is_marked else ' class="day"'
+    return (
+        f'<th scope="col"{marked}>{mark}{weekday}'
+        f"<small>{number} <span>{month}</span></small></th>"
+    )
 
 
 def figures(values: dict[str, tuple[str, str]]) -> str:
@@ -31,34 +68,36 @@ def figures(values: dict[str, tuple[str, str]]) -> str:
 
 def table(
     result: pd.DataFrame,
+    label: str,
     hidden_on_phones: Collection[str] = (),
     links: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out, and some headings are `PAGE_HEADINGS`. `links` are the addresses to which the
-    cells of a column lead.
+    Columns that are empty in every row are left out.
+
+    Args:
+      result: From `display_tables`, or with columns as there.
+      label: Names the table to a screen reader.
+      hidden_on_phones: Columns that a phone has no room for.
+      links: Addresses to which the cells of a column lead.
     """
-    columns = {str(name): column(result[name], str(name)) for name in result.columns}
-    columns = {
-        name: cells for name, cells in columns.items() if any(cells) or not cells
-    }
-    classes = {name: _css_class(result[name], columns[name]) for name in columns}
-    first, *rest = columns
+    texts = {str(name): column(result[name], str(name)) for name in result.columns}
+    texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
+    classes = {name: _css_class(result[name], texts[name]) for name in texts}
+    first, *rest = texts
     is_narrow = len(rest) < MANY_COLUMNS and all(
         classes[name] in ("fill word", "fill short") for name in rest
     )
-    width = "" if any(classes[name] == "fill" for name in rest) else "numbers"
-    classes |= {
-        name: f"{classes[name]} desk" for name in hidden_on_phones if name in columns
-    }
+    has_long_text = any(classes[name] == "fill" for name in rest)
+    width = "narrow" if is_narrow else "" if has_long_text else "numbers"
+    for name in hidden_on_phones:
+        if name in classes:
+            classes[name] += " desk"
     heads = [
-        f'<th scope="col" class="{classes[name]}">{escape(PAGE_HEADINGS.get(name, name))}</th>'
-        for name in rest
+        f'<th scope="col" class="{classes[name]}">{escape(name)}</th>' for name in rest
     ]
-    cells_of = {
-        name: _cells(columns[name], (links or {}).get(name)) for name in columns
-    }
+    cells_of = {name: _cells(texts[name], (links or {}).get(name)) for name in texts}
     rows = []
     for name, *cells in zip(*cells_of.values(), strict=True):
         data = "".join(
@@ -68,8 +107,7 @@ def table(
         rows.append(
             f'<tr><th scope="row" class="{classes[first]}">{name}</th>{data}</tr>'
         )
-    width = "narrow" if is_narrow else width
-    return html_parts.table(width, escape(first), heads, rows)
+    return grid(width, label, escape(first), heads, rows)
 
 
 def column(values: pd.Series, name: str) -> list[str]:
@@ -80,9 +118,7 @@ def column(values: pd.Series, name: str) -> list[str]:
         return _texts(values, str)
     if pd.api.types.is_integer_dtype(values):
         is_signed = name in DIFFERENCES
-        return _texts(values, formatting.signed if is_signed else formatting.integer)
-    if name in PLAIN:
-        return _texts(values, "{:.2f}".format)
+        return _texts(values, formatting.signed if is_signed else "{:,}".format)
     is_signed = name in SIGNED_PERCENTAGES
     percent = formatting.signed_percent if is_signed else formatting.percent
     return [percent(value / 100) for value in values.astype(float)]

@@ -1,7 +1,7 @@
 """Grids of the page Plan as HTML: cities × days, and the depots of a city × days."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from html import escape
 from itertools import groupby
@@ -10,8 +10,8 @@ from operator import itemgetter
 import pandas as pd
 
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.transfers import Transfer
-from dashboard.tables import html_parts
+from dashboard.planning.van_plan import Plan, Transfer
+from dashboard.tables import html_tables
 from dashboard.tables.html_grids import (
     Row,
     badge,
@@ -30,7 +30,7 @@ def cities(
     settings: Mapping[str, CitySettings],
     marked: date | None = None,
 ) -> str:
-    """`planning.by_city` as cities × days: vans needed, vans short, and the chance.
+    """`Plan.cities` as cities × days: need, short, and the chance of full delivery.
 
     Each cell leads to its city and day; the column of the day `marked` is marked.
     """
@@ -39,8 +39,9 @@ def cities(
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
         name = _city_name(settings[str(city)], marked)
-        body.append(html_parts.row(name, _in_columns(cells, columns, marked)))
-    return html_parts.table("hf-plan", "City", _heads(columns, marked), body)
+        body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
+    label = "Vans needed by city and day"
+    return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
 
 
 def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
@@ -61,7 +62,7 @@ def _in_columns(
 
 
 def _heads(days: Iterable[pd.Timestamp], marked: date | None) -> list[str]:
-    return [html_parts.day_head(day, is_marked=day.date() == marked) for day in days]
+    return [html_tables.day_head(day, is_marked=day.date() == marked) for day in days]
 
 
 def _day_class(day: pd.Timestamp, marked: date | None) -> str:
@@ -73,7 +74,7 @@ def _city_name(settings: CitySettings, marked: date | None) -> str:
     link = escape(formatting.link("plan", city=settings.city, **day))
     vans = "vans not known"
     if settings.vans is not None:
-        vans = formatting.count(settings.vans, "van")
+        vans = f"has {formatting.count(settings.vans, 'van')}"
     estimated = " (estimated)" if settings.is_estimated else ""
     return (
         f'<a href="{link}" target="_self">{escape(settings.city)}</a>'
@@ -86,37 +87,34 @@ def _city_cell(day: Row, marked: date | None) -> str:
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     text = f"<small>{escape(likely)}</small>" if chance < CERTAIN else ""
-    title = f"{formatting.orders(day['point'])} orders; {int(day['needed_pooled']):,} vans needed"
+    title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
-        title += f" of {int(day['vans']):,}; all carried with a chance of {likely}"
+        title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
     target_on = day["target_on"]
     link = formatting.link("plan", city=day["city"], day=f"{target_on:%Y-%m-%d}")
     return (
         f'<td class="{_day_class(target_on, marked)}" title="{escape(title)}">'
-        f'<a href="{escape(link)}" target="_self">'
-        f"{int(day['needed_pooled']):,}{shortage}{text}</a></td>"
+        f'<a href="{escape(link)}" target="_self">{day["needed"]:,}{shortage}{text}</a></td>'
     )
 
 
-def depots(plan: pd.DataFrame, days: pd.DataFrame, marked: date | None = None) -> str:
-    """One city's `planning.make_plan` as depots × days, and its `planning.by_city`.
+def depots(plan: Plan, marked: date | None = None) -> str:
+    """The plan of one city as depots × days, with what the city needs and has below.
 
     Each cell is a link to the form that changes it; the column of the day `marked` is
     marked.
     """
-    short_days = set(days.loc[days["short"] > 0, "target_on"])
+    days = plan.cities.sort_values("target_on")
     columns = _columns(days)
     body = []
-    for _, own in groupby(plan.to_dict("records"), itemgetter("depot_id")):
+    for _, own in groupby(plan.depots.to_dict("records"), itemgetter("depot_id")):
         rows = list(own)
-        cells = {
-            row["target_on"]: _depot_cell(row, row["target_on"] in short_days, marked)
-            for row in rows
-        }
+        cells = {row["target_on"]: _depot_cell(row, marked) for row in rows}
         name = _depot_name(rows[0])
-        body.append(html_parts.row(name, _in_columns(cells, columns, marked)))
-    totals = _totals(days.sort_values("target_on"), marked)
-    return html_parts.table("hf-plan", "Depot", _heads(columns, marked), body, totals)
+        body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
+    heads, label = _heads(columns, marked), "Vans and orders by depot and day"
+    totals = _totals(days, marked)
+    return html_tables.grid("hf-plan", label, "Depot", heads, body, totals)
 
 
 def _depot_name(depot: Row) -> str:
@@ -125,26 +123,25 @@ def _depot_name(depot: Row) -> str:
     return f"{escape(depot['name'])}<small>{own}</small>"
 
 
-def _depot_cell(row: Row, is_short: bool, marked: date | None) -> str:
-    """A depot's day; its lack of vans is shown where the city is short."""
+def _depot_cell(row: Row, marked: date | None) -> str:
+    """A depot's day: its part of the city's vans, '7 of 11' where it needs more."""
     css_class = _day_class(row["target_on"], marked)
     if is_closed(row):
         link = _edit_link(row, "closed", "closed")
         return f'<td class="{css_class} closed"{closed_since(row)}>{link}</td>'
-    lacking = row["needed"] - row["allocated"] if is_short else 0
-    shortage = f' <b class="short">−{lacking:,}</b>' if lacking else ""
     title = (
         f"{formatting.count(row['drivers'], 'driver')}; all carried with a chance of "
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = formatting.orders(row["point"])
-    parts = [formatting.count(row["allocated"], "van"), f"{orders} orders"]
-    if lacking:
-        parts.insert(1, f"{lacking:,} short")
-    html = f"{row['allocated']:,}{shortage}<small><u>{orders}</u></small>{badge(row)}"
+    vans, says = f"{row['allocated']:,}", formatting.count(row["allocated"], "van")
+    if row["needed"] > row["allocated"]:
+        of = f"of {row['needed']:,}"
+        vans, says = f'{vans} <b class="short">{of}</b>', f"{says} {of} needed"
+    html = f"{vans}<small><u>{orders}</u></small>{badge(row)}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
-        f"{_edit_link(row, ', '.join(parts), html)}</td>"
+        f"{_edit_link(row, f'{says}, {orders} orders', html)}</td>"
     )
 
 
@@ -158,51 +155,36 @@ def _edit_link(row: Row, content: str, html: str) -> str:
 
 
 def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
-    columns = {
-        "point": "Planned orders",
-        "allocated": "Vans assigned",
-        "needed_pooled": "Vans needed<small>if moved between depots</small>",
-        "spare": "Vans not assigned",
-        "drivers": "Drivers",
-        "undelivered": "Undelivered orders",
+    """The rows of the city; one without a number on any day is left out."""
+    lines: dict[str, tuple[str, Callable[[float], str]]] = {
+        "Planned orders": ("point", formatting.orders),
+        "Need": ("needed", formatting.orders),
+        "Have": ("vans", formatting.orders),
+        "Short": ("short", _unless_zero),
+        "Drivers": ("drivers", formatting.orders),
+        "Undelivered orders": ("undelivered", _unless_zero),
+        "Chance of full delivery": ("delivery_probability", formatting.chance),
     }
-    is_known = days["vans"].notna().all()
-    if not is_known:
-        columns = {
-            k: v for k, v in columns.items() if k not in ("needed_pooled", "spare")
-        }
-    lines = [
-        _total(
-            name,
-            days,
-            map(formatting.orders, days[column]),
-            marked,
-            "total" if column == "point" else "",
-        )
-        for column, name in columns.items()
-    ]
-    if is_known:
-        chances = map(formatting.chance, days["delivery_probability"])
-        lines.append(_total("Chance of full delivery", days, chances, marked))
-    return lines
+    rows = []
+    for name, (column, to_text) in lines.items():
+        texts = list(map(to_text, days[column]))
+        if set(texts) & {"", formatting.UNKNOWN} == set(texts):
+            continue
+        cells = [
+            f'<td class="{_day_class(day, marked)}">{escape(text)}</td>'
+            for day, text in zip(days["target_on"], texts, strict=True)
+        ]
+        css_class = "total" if name == "Planned orders" else ""
+        rows.append(html_tables.row(name, cells, css_class))
+    return rows
 
 
-def _total(
-    name: str,
-    days: pd.DataFrame,
-    texts: Iterable[str],
-    marked: date | None,
-    css_class: str = "",
-) -> str:
-    cells = [
-        f'<td class="{_day_class(day, marked)}">{escape(text)}</td>'
-        for day, text in zip(days["target_on"], texts, strict=True)
-    ]
-    return html_parts.row(name, cells, css_class)
+def _unless_zero(number: float) -> str:
+    return formatting.orders(number) if round(number) else ""
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
-    """`planning.transfers_by_day` as a list, a line for each day with any; else ''."""
+    """`van_plan.transfers_by_day` as a list, a line for each day with any; else ''."""
     lines = "".join(
         f"<li><b>{formatting.day(day)}:</b> {escape(', '.join(map(_move, own)))}</li>"
         for day, own in moves.items()

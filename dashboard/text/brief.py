@@ -5,7 +5,7 @@ and events, then forecasts that changed much.
 """
 
 import math
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
@@ -13,8 +13,8 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from dashboard.planning.planning import Settings
-from dashboard.text import formatting, occasions, ranking, summaries
+from dashboard.planning.van_plan import Settings
+from dashboard.text import formatting, occasions, summaries
 from dashboard.text.formatting import link
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
@@ -55,22 +55,20 @@ def decisions(
     events: pd.DataFrame,
     today: date,
     newest: date,
-    estimated: Collection[str] = (),
 ) -> list[Decision]:
     """Everything to look at, most urgent first.
 
     Args:
-      plan_days: `planning.by_city`.
+      plan_days: `Plan.cities`.
       week: `queries.fleet_week`.
       events: `queries.fleet_events`.
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
-      estimated: Cities whose vans are estimated.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[plan_days["short"] > 0]
     return [
-        *_shortages(short, events, week["city"].nunique(), estimated),
+        *_shortages(short, events, week["city"].nunique()),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -84,10 +82,7 @@ def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
 
 
 def _shortages(
-    short: pd.DataFrame,
-    events: pd.DataFrame,
-    n_cities: int,
-    estimated: Collection[str],
+    short: pd.DataFrame, events: pd.DataFrame, n_cities: int
 ) -> list[Decision]:
     """One decision per day, with the holidays and events of the cities that are short."""
     totals = short.groupby("target_on")["short"].sum().reset_index()
@@ -101,7 +96,7 @@ def _shortages(
         event = f", {names}" if names else ""
         text = (
             f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short"
-            f"{_estimate(own['city'], estimated)}{_still_likely(own)}"
+            f"{_still_likely(own)}"
         )
         link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
@@ -122,14 +117,6 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
         named = formatting.count(more, "more city", "more cities")
         places.append((named, link("plan", day=day_on)))
     return tuple(places)
-
-
-def _estimate(cities: pd.Series, estimated: Collection[str]) -> str:
-    """' (vans estimated)'; '' where all vans are known."""
-    is_estimated = cities.isin(list(estimated))
-    if is_estimated.all():
-        return " (vans estimated)"
-    return " (vans partly estimated)" if is_estimated.any() else ""
 
 
 def _still_likely(short: pd.DataFrame) -> str:
@@ -283,7 +270,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
     if more > 0:
         noun = formatting.count(more, "more depot")
         text = f"{noun} changed by {formatting.percent(MIN_CHANGE)} or more"
-        found.append(Decision(CHANGE, text, link("", first=ranking.REVISED)))
+        found.append(Decision(CHANGE, text, "#by-depot"))
     return found
 
 

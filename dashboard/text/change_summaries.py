@@ -1,25 +1,28 @@
 """Sentences on changes of a plan: before they are saved, once they are, and of a what-if; no I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
+from typing import Any
 
 import pandas as pd
 
 from dashboard.planning import overrides
 from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.overrides import Change
+from dashboard.planning.overrides import Cell, Change
 from dashboard.text import formatting
+
+MAX_DAYS = 5
+"""Days that a message names."""
 
 
 def now_sentence(chosen: pd.DataFrame) -> str:
     """Orders and vans of the chosen days: 'Now 420 orders (model 341), 9 vans needed.'.
 
     Args:
-      chosen: Rows of `planning.make_plan`, at least one; the planner is named if there is one row.
+      chosen: Rows of `Plan.depots`, at least one; the planner is named if there is one row.
     """
     orders, model = chosen["point"].sum(), chosen["model_point"].sum()
-    noun = "van" if chosen["target_on"].nunique() == 1 else "van-day"
-    vans = formatting.count(int(chosen["needed"].sum()), noun)
+    vans = formatting.count(int(chosen["needed"].sum()), _van(chosen))
     number, _, compared = formatting.planned(orders, model).partition(" ")
     noun = "order" if number == "1" else "orders"
     sentence = f"Now {' '.join(filter(None, [number, noun, compared]))}, {vans} needed."
@@ -30,76 +33,69 @@ def now_sentence(chosen: pd.DataFrame) -> str:
     return f"{sentence} Set by {first['made_by']}: {reason}."
 
 
-def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
-    """Describes the effect of changes before they are saved, from `edits.preview`."""
+def preview_sentence(
+    preview: pd.DataFrame, changes: Sequence[Change], city: str
+) -> str:
+    """Describes the effect of changes before they are saved, from `entered_changes.preview`."""
     cells = formatting.count(len(changes), "number")
-    orders, vans = _sums(preview)
-    short = int(preview["short_before"].sum()), int(preview["short_after"].sum())
-    shortage = ""
-    if short[0] != short[1]:
-        shortage = f", van-days short {short[0]:,} → {short[1]:,}"
-    return f"{cells}: {orders} orders, {vans} vans{shortage}."
+    sentence = f"{cells}: {_sum(preview, 'orders')} orders. {_need(preview, city)}"
+    short = _sum(preview, "short")
+    return f"{sentence}." if short == "0" else f"{sentence}, short {short}."
 
 
-def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
-    """Consequence of a scenario for the vans of a depot and of its city, from `edits.preview`."""
-    _, vans = _sums(preview)
-    days = formatting.day_range(preview["target_on"].min(), preview["target_on"].max())
-    needed = f"Vans needed here on {days}: {vans}."
+def scenario_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
+    """What a scenario means for the vans of a city, from `entered_changes.preview`."""
+    need = f"{_need(preview, city.city)}."
     if city.vans is None:
-        return f"{needed} The number of vans in {city.city} is not known."
+        return f"{need} The number of its vans is not known."
     short = preview[preview["short_after"] > 0]
     if short.empty:
-        return f"{needed} {city.city} has enough vans then."
+        return f"{need} It has enough vans then."
     listed = [
         f"{formatting.day(row['target_on'])}: {row['short_after']:,} "
         f"({row['short_before']:,} without the scenario)"
         for row in short.to_dict("records")
     ]
-    total = ""
-    if len(short) > 1:
-        before, after = preview["short_before"].sum(), preview["short_after"].sum()
-        total = f" Together {after:,} van-days ({before:,} without the scenario)."
-    return f"{needed} Vans short in {city.city} on {'; '.join(listed)}.{total}"
+    return f"{need} Short on {'; '.join(listed)}."
 
 
-def _sums(preview: pd.DataFrame) -> tuple[str, str]:
-    """'3,410 → 3,751', of orders and of vans."""
-    return _sum(preview, "orders"), _sum(preview, "vans")
+def _need(preview: pd.DataFrame, city: str) -> str:
+    """'London needs 34 → 36 vans on Fri 27 Nov'."""
+    days = preview["target_on"]
+    vans = _sum(preview, "need")
+    noun = _van(preview) if vans == "1" else f"{_van(preview)}s"
+    return (
+        f"{city} needs {vans} {noun} on {formatting.day_range(days.min(), days.max())}"
+    )
+
+
+def _van(days: pd.DataFrame) -> str:
+    """The noun of a sum over days: vans of several days are van-days."""
+    return "van" if days["target_on"].nunique() == 1 else "van-day"
 
 
 def _sum(preview: pd.DataFrame, name: str) -> str:
+    """'3,410 → 3,751', or '3,410' where it stays."""
     before = formatting.orders(preview[f"{name}_before"].sum())
     after = formatting.orders(preview[f"{name}_after"].sum())
     return before if before == after else f"{before} → {after}"
 
 
-def far_sentence(far: Sequence[Change], names: dict[str, str]) -> str:
-    """Names the numbers of `edits.far_from_model`, one or more."""
+def far_sentence(far: Sequence[Change], names: Mapping[str, str]) -> str:
+    """Names the numbers of `entered_changes.far_from_model`, one or more."""
     places = [
-        f"{formatting.day(each.cell.day_on)} at {names[each.cell.depot]}"
+        f"{_cell(each.cell, names)} ({formatting.orders(each.orders or 0.0)}, model "
+        f"{formatting.orders(each.cell.model_orders)})"
         for each in far
     ]
-    models = [formatting.orders(each.cell.model_orders) for each in far]
-    numbers = [formatting.orders(each.orders or 0.0) for each in far]
-    if len(far) > 1:
-        listed = formatting.listed(
-            [
-                f"{place} ({number}, model {model})"
-                for place, number, model in zip(places, numbers, models, strict=True)
-            ]
-        )
-        return (
-            f"{len(far):,} numbers are more than 3 times the model's, or less than a third "
-            f"of them: {listed}."
-        )
-    is_more = (far[0].orders or 0.0) > far[0].cell.model_orders
-    relation = "more than 3 times" if is_more else "less than a third of"
-    return f"{numbers[0]} orders on {places[0]} are {relation} the model's {models[0]}."
+    return (
+        "More than 3 times the model's number, or less than a third of it: "
+        f"{formatting.listed(places)}."
+    )
 
 
 def sure_label(far: Sequence[Change]) -> str:
-    """The label of the box that confirms the numbers of `edits.far_from_model`."""
+    """The label of the box that confirms the numbers of `entered_changes.far_from_model`."""
     numbers = {formatting.orders(each.orders or 0.0) for each in far}
     if len(numbers) == 1:
         return f"Yes, {numbers.pop()} is right"
@@ -107,11 +103,14 @@ def sure_label(far: Sequence[Change]) -> str:
 
 
 def saved_sentence(
-    changes: Sequence[Change], names: dict[str, str], preview: pd.DataFrame
+    changes: Sequence[Change], names: Mapping[str, str], preview: pd.DataFrame
 ) -> str:
-    """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders, 7 → 9 vans.'."""
-    orders, vans = _sums(preview)
-    return f"Saved: {_describe_changes(changes, names)}{orders} orders, {vans} vans."
+    """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders.'."""
+    depots = list(dict.fromkeys(change.cell.depot for change in changes))
+    days = [change.cell.day_on for change in changes]
+    place = _place([names[each] for each in depots], min(days), max(days))
+    back = "back to the model, " if changes[0].orders is None else ""
+    return f"Saved: {place}: {back}{_sum(preview, 'orders')} orders."
 
 
 def newest_change_sentence(newest: pd.DataFrame, made_at: str) -> str:
@@ -126,16 +125,61 @@ def newest_change_sentence(newest: pd.DataFrame, made_at: str) -> str:
     return f"Your last change, {made_at}: {place}: {what}."
 
 
-def _describe_changes(changes: Sequence[Change], names: dict[str, str]) -> str:
-    """'Barking, Fri 27 Nov: ', or 'Barking, Fri 27 Nov: back to the model, '."""
-    depots = list(dict.fromkeys(change.cell.depot for change in changes))
-    days = [change.cell.day_on for change in changes]
-    place = _place([names[each] for each in depots], min(days), max(days))
-    is_withdrawal = changes[0].orders is None
-    return f"{place}: {'back to the model, ' if is_withdrawal else ''}"
-
-
 def _place(depots: Sequence[str], first: date, last: date) -> str:
     """'Barking, Fri 27 Nov', or '3 depots, Fri 27 – Sun 29 Nov'."""
     who = depots[0] if len(depots) == 1 else formatting.count(len(depots), "depot")
     return f"{who}, {formatting.day_range(first, last)}"
+
+
+def changed_since(
+    when_opened: Sequence[Cell],
+    now: Sequence[Cell],
+    names: Mapping[str, str],
+    history: pd.DataFrame,
+) -> str:
+    """Says who changed what on the chosen days since the form first showed them, and how to go on.
+
+    Args:
+      when_opened: The chosen days as first shown; one at least is another now.
+      now: The same days now, in the same order.
+      names: The names of the depots.
+      history: `queries.override_history`.
+    """
+    pairs = list(zip(when_opened, now, strict=True))
+    newest = {row["override_id"]: row for row in history.to_dict("records")}
+    changed = [
+        f"{_cell(after, names)} {_done(newest.get(after.override_id))} after you had "
+        "opened it. Look at it again, then save."
+        for before, after in pairs
+        if before.override_id != after.override_id
+    ]
+    sentences = changed[:MAX_DAYS]
+    if len(changed) > MAX_DAYS:
+        more = formatting.count(len(changed) - MAX_DAYS, "more day")
+        sentences.append(f"The same holds for {more}.")
+    reforecast = [
+        _cell(after, names)
+        for before, after in pairs
+        if before.override_id == after.override_id and before != after
+    ]
+    if reforecast:
+        sentences.append(
+            f"A new forecast of {formatting.listed(reforecast, MAX_DAYS)} arrived after you "
+            "opened the form. Check the numbers, then save."
+        )
+    return " ".join(sentences)
+
+
+def _cell(cell: Cell, names: Mapping[str, str]) -> str:
+    return f"{formatting.day(cell.day_on)} at {names[cell.depot]}"
+
+
+def _done(override: Mapping[Hashable, Any] | None) -> str:
+    """'was set to 420 by Mara', as the database says it; the history is not endless."""
+    if override is None:
+        return "was changed by somebody else"
+    orders = override["orders"]
+    planner = override["made_by"]
+    if pd.isna(orders):
+        return f"was given back to the model by {planner}"
+    return f"was set to {orders:.0f} by {planner}"

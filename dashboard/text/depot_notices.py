@@ -1,9 +1,8 @@
-"""Notices about one depot: missing data, and changes since the previous forecast."""
+"""Notices about one depot: missing data, and the change since the previous forecast."""
 
 import pandas as pd
 
-from dashboard.queries.depot import DepotStatus, PreviousForecast
-from dashboard.queries.freshness import Freshness
+from dashboard.queries.depot import DepotStatus
 from dashboard.text import formatting
 
 
@@ -26,59 +25,21 @@ def feed_warning(status: DepotStatus) -> str | None:
     )
 
 
-def forecast_changes(
-    days: pd.DataFrame, previous: PreviousForecast | None, freshness: Freshness
-) -> list[str]:
-    """Describes the change of the model's forecast and its likely causes, one sentence each.
+def forecast_change(days: pd.DataFrame) -> str:
+    """How the model's forecast of a depot changed, from `queries.depot_days`.
 
-    Empty where the two forecasts have no day in common.
+    'The model's forecast rose by 11 to 440 overnight, over the 6 days that both forecasts
+    cover.'; '' where it did not, or the two forecasts have no day in common.
     """
     both = days.dropna(subset=["model_point", "point_before"])
-    if previous is None or both.empty:
-        return []
-    since = formatting.since(previous.origin_on, freshness.origin)
-    change = _change(both["point_before"].sum(), both["model_point"].sum())
-    common = formatting.count(len(both), "day")
-    new_actuals = days.dropna(subset=["actual", "point_before"]).to_dict("records")
-    return [
-        f"The model's forecast {change} {since}, over the {common} that both forecasts cover.",
-        *(
-            f"{formatting.day(row['day_on'])}: {formatting.orders(row['actual'])} orders, "
-            f"{formatting.orders(row['point_before'])} forecast "
-            f"({_error(row['point_before'], row['actual'])})."
-            for row in new_actuals
-        ),
-        *_causes(previous, freshness, since),
-    ]
-
-
-def _change(before: float, after: float) -> str:
-    """'rose by 11 to 440', 'fell by 11 to 418' or 'stayed at 429'."""
+    before, after = both["point_before"].sum(), both["model_point"].sum()
     difference = round(after) - round(before)
-    if difference == 0:
-        return f"stayed at {formatting.orders(after)}"
+    if not difference:
+        return ""
     verb = "rose" if difference > 0 else "fell"
-    return f"{verb} by {abs(difference):,} to {formatting.orders(after)}"
-
-
-def _error(forecast: float, actual: float) -> str:
-    """'34 too low', '11 too high' or 'exact'."""
-    difference = round(forecast) - round(actual)
-    if difference == 0:
-        return "exact"
-    return f"{abs(difference):,} too {'high' if difference > 0 else 'low'}"
-
-
-def _causes(previous: PreviousForecast, freshness: Freshness, since: str) -> list[str]:
-    causes = []
-    if previous.model != freshness.model:
-        new = formatting.short_version(str(freshness.model))
-        old = formatting.short_version(previous.model)
-        causes.append(f"New model {since}: {new} instead of {old}.")
-    if previous.corrected:
-        counts = formatting.count(previous.corrected, "earlier daily count")
-        causes.append(f"{counts} corrected.")
-    if previous.events:
-        events = ", ".join(formatting.event_name(kind) for kind in previous.events)
-        causes.append(f"New or changed events: {events}.")
-    return causes
+    origin = days.loc[days["model_point"].notna(), "day_on"].min() - formatting.A_DAY
+    return (
+        f"The model's forecast {verb} by {abs(difference):,} to {formatting.orders(after)} "
+        f"{formatting.since(both['before_on'].iloc[0], origin)}, over the "
+        f"{formatting.count(len(both), 'day')} that both forecasts cover."
+    )

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from datetime import date, datetime
 from urllib.parse import urlencode
@@ -92,14 +93,9 @@ def short_version(version: str) -> str:
     return version.partition("-")[2] or version
 
 
-def integer(value: int) -> str:
-    """'1,234' or '−12'."""
-    return f"{value:,}".replace("-", "−")
-
-
 def signed(value: int) -> str:
     """'+1,234', '−12', or '0'."""
-    return f"+{value:,}" if value > 0 else integer(value)
+    return f"{value:+,}".replace("-", "−") if value else "0"
 
 
 def orders(value: float) -> str:
@@ -222,3 +218,9 @@ def next_days(horizon: int) -> str:
 def escape_markdown(text: str) -> str:
     """Escapes Markdown in user-supplied text."""
     return MARKDOWN.sub(r"\\\1", text)
+
+
+def searchable(text: str) -> str:
+    """A text without accents and capitals: 'Jätkäsaari' is found by 'jatka'."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(each for each in letters if not unicodedata.combining(each))

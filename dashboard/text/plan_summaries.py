@@ -1,7 +1,6 @@
 """Key figures and sentences of a plan; no I/O."""
 
 from datetime import datetime
-from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -32,31 +31,25 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 
 def figures(days: pd.DataFrame) -> Figures:
-    """Key figures of `planning.by_city`, of one city or of all."""
-    summed = ["needed_pooled", "short", "point", "undelivered"]
-    by_day = days.groupby("target_on")[summed].sum()
-    peak = max(by_day.reset_index().to_dict("records"), key=itemgetter("needed_pooled"))
-    peak_day = f"on {formatting.day(peak['target_on'])}"
-    undelivered, volume = by_day["undelivered"].sum(), by_day["point"].sum()
-    share = undelivered / volume if volume > 0 else float("nan")
-    shortage: Figures = {}
-    if days["vans"].notna().all():
-        vans = days.groupby("target_on")["vans"].sum().iloc[0]
-        peak_day += f", of {int(vans):,}"
-        period = formatting.next_days(len(by_day)).capitalize()
-        shortage = {"Van-days short": (f"{int(by_day['short'].sum()):,}", period)}
-    return {
-        "Peak vans needed": (f"{int(peak['needed_pooled']):,}", peak_day),
-        **shortage,
-        "Undelivered orders": (
-            formatting.orders(undelivered),
-            f"expected, {formatting.percent(share)} of orders",
-        ),
-    }
+    """Key figures of `Plan.cities`, of one city or of all; none says that nothing is wrong."""
+    by_day = days.groupby("target_on")[["needed", "vans", "short", "undelivered"]].sum()
+    peak = by_day.iloc[int(by_day["needed"].argmax())]
+    have = "" if days["vans"].isna().any() else f", have {peak['vans']:,.0f}"
+    peak_day = f"on {formatting.day(pd.Timestamp(str(peak.name)))}{have}"
+    result = {"Most vans needed": (f"{peak['needed']:,.0f}", peak_day)}
+    period = formatting.next_days(len(by_day))
+    short, undelivered = by_day["short"].sum(), by_day["undelivered"].sum()
+    if short:
+        result["Van-days short"] = (f"{short:,}", f"in {period}")
+    if round(undelivered):
+        share = formatting.percent(undelivered / days["point"].sum())
+        expected = f"expected in {period}, {share} of all"
+        result["Undelivered orders"] = (formatting.orders(undelivered), expected)
+    return result
 
 
 def fleet_sentence(days: pd.DataFrame) -> str:
-    """The days on which cities are short of vans, worst first, from `planning.by_city`."""
+    """The days on which cities are short of vans, worst first, from `Plan.cities`."""
     short = days[days["short"] > 0]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
     note = f"The vans of {formatting.listed(unknown)} are not known"
@@ -86,7 +79,7 @@ def _short_day(day: pd.Timestamp, cities: pd.DataFrame) -> str:
 
 
 def city_sentence(days: pd.DataFrame, city: str) -> str:
-    """The days on which a city is short of vans, from its rows of `planning.by_city`."""
+    """The days on which a city is short of vans, from its rows of `Plan.cities`."""
     if days["vans"].isna().all():
         return (
             f"The number of vans in {city} is not known, so every depot gets as many as it "
@@ -94,7 +87,7 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
         )
     short = days[days["short"] > 0]
     if short.empty:
-        spare = int((days["vans"] - days["needed_pooled"]).min())
+        spare = int((days["vans"] - days["needed"]).min())
         amount = "none to spare on the busiest day"
         if spare:
             amount = f"at least {formatting.count(spare, 'van')} more than needed"
@@ -113,25 +106,6 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
         f"Vans short on {', '.join(listed)}{rest}. They are assigned to deliver as many "
         "orders as possible."
     )
-
-
-def shortage_sentence(plan: pd.DataFrame, days: pd.DataFrame) -> str:
-    """Why the depots of a city lack more vans than the city; '' where they lack as many.
-
-    Args:
-      plan: The city's rows of `planning.make_plan`.
-      days: Its rows of `planning.by_city`.
-    """
-    lacking = (plan["needed"] - plan["allocated"]).groupby(plan["target_on"]).sum()
-    listed = [
-        f"{formatting.day(row['target_on'])}: {lacking[row['target_on']]:,} "
-        f"({row['short']:,} if moved)"
-        for row in days.to_dict("records")
-        if 0 < row["short"] != lacking[row["target_on"]]
-    ]
-    if not listed:
-        return ""
-    return f"Vans short if none is moved between depots: {'; '.join(listed)}."
 
 
 def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
@@ -42,13 +42,13 @@ def first_forecast_advice(champion: str | None) -> str:
 
 
 def totals_note(depots: pd.DataFrame) -> str:
-    """Why the depots' numbers of `queries.fleet_week` do not add up to the totals shown."""
+    """Why the depots' numbers of `queries.fleet_week` do not add up to the totals shown.
+
+    '' where they do, but for what is rounded.
+    """
     days = depots.groupby(["city", "target_on"])[["point", "part"]].sum()
     if ((days["part"] - days["point"]).abs() <= 1).all():
-        return (
-            "Totals add the exact numbers, so they can differ by a few from the sum of the "
-            "rounded ones."
-        )
+        return ""
     point, total = days.sum()
     apart = formatting.percent(abs(point / total - 1))
     reason = (
@@ -62,27 +62,15 @@ def totals_note(depots: pd.DataFrame) -> str:
 
 def fleet_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
-    by_day = week.groupby("target_on")["part"].sum()
-    difference = formatting.signed_percent(change(week))
+    horizon = formatting.next_days(week["target_on"].nunique())
+    orders = formatting.orders(week["part"].sum())
+    difference = f"{formatting.signed_percent(change(week))} vs last week"
+    figures = {f"Orders in {horizon}": (orders, difference)}
     depots = week.drop_duplicates("depot_id")
-    figures = {
-        f"Orders in {formatting.next_days(len(by_day))}": (
-            formatting.orders(by_day.sum()),
-            f"{difference} vs last week",
-        ),
-        "Busiest day": _busiest(by_day),
-        "Depots with missing data": (
-            f"{int((depots['is_late'] | depots['is_silent']).sum()):,}",
-            f"of {formatting.count(len(depots), 'depot')}",
-        ),
-    }
-    revised = depots.dropna(subset=["revised"])
-    if not revised.empty:
-        largest = revised.iloc[int(revised["revised"].abs().argmax())]
-        origin = week["target_on"].min() - formatting.A_DAY
-        since = formatting.since(largest["before_on"], origin)
-        revision = formatting.signed_percent(largest["revised"], 0)
-        figures[f"Largest change {since}"] = (revision, str(largest["name"]))
+    missing = int((depots["is_late"] | depots["is_silent"]).sum())
+    if missing:
+        of = f"of {formatting.count(len(depots), 'depot')}"
+        figures["Depots with missing data"] = (f"{missing:,}", of)
     return figures
 
 
@@ -98,14 +86,8 @@ def depot_figures(days: pd.DataFrame) -> Figures:
         f"Orders in {formatting.next_days(len(ahead))}": (
             formatting.orders(ahead["point"].sum()),
             f"{orders_before} in the previous {days_before}{note}",
-        ),
-        "Busiest day": _busiest(ahead.set_index("day_on")["point"]),
+        )
     }
-
-
-def _busiest(by_day: pd.Series) -> tuple[str, str]:
-    day = cast(pd.Timestamp, by_day.idxmax())
-    return formatting.day(day), f"{formatting.orders(by_day.max())} orders"
 
 
 def past_sentence(past: pd.DataFrame) -> str:
@@ -129,16 +111,13 @@ def past_sentence(past: pd.DataFrame) -> str:
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE and both naive forecasts', from `queries.accuracy`."""
+    """Summary of the forecast's MAPE beside the seasonal naive's, from `queries.accuracy`."""
     overall = _overall(scores)
-    model, naive, median = (
-        overall[name] for name in ("forecast", "seasonal naive", "median of 4")
-    )
+    model, naive = overall["forecast"], overall["seasonal naive"]
     return (
         f"Off by {formatting.percent(model['mape'])} on average (MAPE) over "
         f"{formatting.count(int(model['counted']), 'day')}; {formatting.NAIVE} "
-        f"{formatting.percent(naive['mape'])}, median of the last four same weekdays "
-        f"{formatting.percent(median['mape'])}."
+        f"{formatting.percent(naive['mape'])}."
     )
 
 
@@ -156,7 +135,6 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
             formatting.percent(model["mape"]),
             f"{formatting.NAIVE} {formatting.percent(naive['mape'])}",
         ),
-        "WAPE": (formatting.percent(model["wape"]), "of volume"),
         "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
         "In the 80 % band": (formatting.percent(model["coverage"]), "80 % is right"),
         "Days scored": (f"{int(model['counted']):,}", note),
@@ -196,14 +174,12 @@ def missing_days_sentence(calendar: pd.DataFrame) -> str:
     """Summary of the missing days of the last four weeks, from `queries.calendar`."""
     n_depots = int(calendar["n_depots"].iloc[0])
     n_missing = int((calendar["missing"] > 0).sum())
-    is_cut = n_depots > len(calendar)
-    cut_note = f"; the first {len(calendar)} are shown" if is_cut else ""
-    if not n_missing:
-        depots = formatting.count(n_depots, "depot")
-        return f"No missing days in the last four weeks ({depots}{cut_note})."
-    least = "At least " if is_cut and n_missing == len(calendar) else ""
     of = formatting.count(n_depots, "depot")
-    return f"{least}{n_missing:,} of {of} have missing days{cut_note}."
+    if not n_missing:
+        return f"No missing days in the last four weeks ({of})."
+    is_cut = n_missing == len(calendar) < n_depots
+    least = "At least " if is_cut else ""
+    return f"{least}{n_missing:,} of {of} have missing days in the last four weeks."
 
 
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:

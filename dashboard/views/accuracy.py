@@ -3,13 +3,14 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import charts
+from dashboard.charts import forecast_charts
 from dashboard.components import score_filter, widgets
-from dashboard.tables import html_grids, tables
+from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
+MAX_DEPOTS = 50
+"""Depots in the table; the CSV has all."""
 LIVE, HINDCAST = "Live", "Hindcast"
-BY_VALUE, BY_MAPE = "Value added", "MAPE"
 NO_SCORES = {
     LIVE: "No live forecast has been scored yet. Scores appear the night after the "
     "forecast day. Choose Hindcast meanwhile.",
@@ -51,63 +52,49 @@ if scores.empty:
 widgets.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By day")
-by_day = scores[scores["grain"] == "day"]
 widgets.chart(
-    charts.accuracy_by_day,
-    by_day,
+    forecast_charts.accuracy_by_day,
+    scores[scores["grain"] == "day"],
     f"{summaries.accuracy_sentence(scores)} Lines: mean of seven days. Dots: single days of "
     "the forecast.",
-    lambda: tables.accuracy(scores, "day", "Day"),
-    "accuracy-by-day",
 )
+with st.expander("All measures"):
+    widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
 
-calendar, by_name = st.columns([2, 3], gap="large")
-with calendar:
-    st.header("Calendar of errors")
-    shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-    st.caption(f"MAPE of the forecast by day. {shade} = further off.")
-    st.html(html_grids.error_calendar(by_day[by_day["forecaster"] == "forecast"]))
-with by_name:
-    if not (scope.city or scope.depot):
-        st.header("By city")
-        widgets.small_table(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
-    if not scope.horizon:
-        st.header("By days ahead")
-        widgets.small_table(
-            tables.accuracy(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
-        )
+if not (scope.city or scope.depot):
+    st.header("By city")
+    widgets.small_table(display_tables.accuracy(scores, "city", "City"), "By city")
+if not scope.horizon:
+    st.header("By days ahead")
+    by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
+    widgets.small_table(by_horizon, "By days ahead")
+by_model = display_tables.accuracy(scores, "model", "Model")
+if len(by_model) > 1:
+    st.header("By model")
+    widgets.small_table(by_model, "By model")
 
 if not scope.depot:
     st.header("Value added by depot")
-    order = st.segmented_control(
-        "Worst first by",
-        [BY_VALUE, BY_MAPE],
-        default=BY_VALUE,
-        required=True,
-        key="worst",
-        bind="query-params",
-    )
-    depots = queries.depot_accuracy(scope, order == BY_VALUE, freshness)
+    depots = queries.depot_accuracy(scope, freshness)
     if depots.empty:
         st.caption("No depot has both a forecast and last week's orders yet.")
     else:
+        first = depots.head(MAX_DEPOTS)
+        cut = f"{MAX_DEPOTS} of {len(depots):,} depots, and all in the CSV. "
         st.caption(
-            f"The first {len(depots)} of "
-            f"{formatting.count(depots['n_depots'].iloc[0], 'depot')}. Value added is the "
-            "MAPE of same day last week minus the forecast's: below zero, the model does not "
-            "yet beat it."
+            f"{cut if len(depots) > MAX_DEPOTS else ''}Lowest first. Value added is the MAPE "
+            "of same day last week minus the forecast's: below zero, the model does not yet "
+            "beat it."
         )
         widgets.small_table(
-            tables.depot_accuracy(depots),
-            "accuracy-by-depot",
+            display_tables.depot_accuracy(first),
+            "Value added by depot",
             hidden_on_phones=("City", "In the 80 % band", "Days"),
-            links={"Depot": tables.depot_links(depots)},
+            links={"Depot": display_tables.depot_links(first)},
         )
-
-st.header("By weekday")
-widgets.small_table(
-    tables.accuracy(scores, "weekday", "Weekday"), "accuracy-by-weekday"
-)
+        widgets.download_csv(
+            lambda: display_tables.depot_accuracy(depots), "accuracy-by-depot"
+        )
 
 st.header("Biggest misses")
 st.caption(
@@ -116,29 +103,27 @@ st.caption(
 )
 misses = queries.largest_errors(scope, freshness)
 widgets.small_table(
-    tables.largest_errors(misses),
-    "biggest-misses",
+    display_tables.largest_errors(misses),
+    "Biggest misses",
     hidden_on_phones=("Actual",),
-    links={"Depot": tables.depot_links(misses)},
+    links={"Depot": display_tables.depot_links(misses)},
 )
 
-st.header("Overrides")
-overridden = queries.override_accuracy(freshness)
-if overridden.empty:
-    st.caption("No overrides to score yet. Planners make them on the page “Plan”.")
-else:
-    st.caption(summaries.override_sentence(overridden))
-    widgets.small_table(tables.override_accuracy(overridden), "overrides")
+if live:
+    st.header("Overrides")
+    overridden = queries.override_accuracy(scope, freshness)
+    if overridden.empty:
+        st.caption("No overrides to score here. Planners make them on the page “Plan”.")
+    else:
+        st.caption(summaries.override_sentence(overridden))
+        widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
 
-st.header("By model")
-widgets.small_table(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
-
+period = score_filter.PERIODS[str(scope.days_back)]
 st.caption(
-    f"Scored days of the {score_filter.PERIODS[str(scope.days_back)]}. Each depot, day and origin counts once, at every horizon, "
+    f"Scored days of the {period}. Each depot, day and origin counts once, at every horizon, "
     "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
     "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
     "actual, so above zero is too high. Closed days are not scored. If two models forecast "
-    "from the same origin, the latest forecast counts. Same day "
-    "last week (the seasonal naive) and median of 4 (of the last four same weekdays) are naive "
-    "forecasts; their columns hold their MAPE."
+    f"from the same origin, the latest forecast counts. {formatting.NAIVE.capitalize()} (the "
+    "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
 )

@@ -5,17 +5,12 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import charts
+from dashboard.charts import forecast_charts
 from dashboard.components import days_ahead, widgets
-from dashboard.tables import tables
-from dashboard.text import formatting, ranking, summaries
+from dashboard.tables import display_tables
+from dashboard.text import formatting, summaries
 
-DEMO = (
-    "**Demo.** The fleet is invented, and its last nights ran within a minute, on a simulated "
-    "clock: a late feed, a corrected file and a failed night are on [Pipeline](pipeline), a "
-    "rejected challenger on [Models](models), planners’ changes on [Plan](plan) and "
-    "[Accuracy](accuracy)."
-)
+DEMO = "The fleet is invented, and its last nights ran within a minute, on a simulated clock."
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
@@ -26,10 +21,9 @@ cities = days_ahead.cities(freshness)
 if not cities:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
-st.html(days_ahead.brief_html(freshness, datetime.now(queries.zone()).date()))
 if freshness.is_demo:
-    st.caption(DEMO)
-figures_place = st.container()
+    st.badge("Demo", help=DEMO)
+st.html(days_ahead.brief_html(freshness, datetime.now(queries.zone()).date()))
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")
 with city_column:
@@ -37,38 +31,35 @@ with city_column:
 with order_column:
     order = st.pills(
         "Sort by",
-        list(ranking.SORT_ORDERS),
-        default=ranking.URGENT,
+        days_ahead.SORT_ORDERS,
+        default=days_ahead.URGENT,
         required=True,
         key="first",
         bind="query-params",
         wrap=True,
     )
 figures, grid, totals_note = days_ahead.figures_and_grid(city, order, freshness)
-with figures_place:
-    widgets.key_figures(figures)
+widgets.key_figures(figures)
 st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 events = days_ahead.events_sentence(city, freshness)
 if events:
     st.caption(formatting.escape_markdown(events))
 st.caption(
-    f"Planned orders per day. {shade} = busier, for each depot. First in each city: "
-    f"{ranking.SORT_ORDERS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
-    f"Click a name for details. {totals_note}"
+    f"Planned orders per day. {shade} = busier, for each depot. Under a name: how the model's "
+    "forecast changed since the previous one. ≈ Forecast from similar depots. Click a name for "
+    f"details. {totals_note}"
 )
-widgets.data_expander(
-    lambda: tables.fleet_week(days_ahead.ranked(city, order, freshness)), "days-ahead"
+widgets.download_csv(
+    lambda: display_tables.fleet_week(days_ahead.ranked(city, order, freshness)),
+    "days-ahead",
 )
 
 st.header("By day")
-totals = days_ahead.daily_totals(city, freshness)
 widgets.chart(
-    charts.daily_totals,
-    totals,
+    forecast_charts.daily_totals,
+    days_ahead.daily_totals(city, freshness),
     f"Orders per day: the last three weeks, and {formatting.next_days(freshness.horizon)} as "
     "planned. Triangles mark holidays and events; paler bars have depots with missing data. "
     "Thin line: the 80 % band of the total, not the depots' bands added up.",
-    lambda: tables.daily_totals(totals),
-    "daily-totals",
 )

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import charts
-from dashboard.components import plan_parts, what_if_form, widgets
+from dashboard.charts import forecast_charts
+from dashboard.components import plan_forms, plan_parts, what_if_form, widgets
 from dashboard.inference import what_if
-from dashboard.tables import html_grids, tables
+from dashboard.tables import html_grids
 from dashboard.text import depot_notices, formatting, summaries
 
 freshness = queries.freshness()
@@ -36,21 +36,30 @@ with week:
     else:
         widgets.key_figures(summaries.depot_figures(days))
         st.html(html_grids.depot_days(ahead))
-        plan_parts.depot_change_form(depot, freshness)
-        changes = depot_notices.forecast_changes(days, status.previous, freshness)
-        if changes:
-            st.caption(formatting.escape_markdown(" ".join(changes)))
+        form = st.expander(
+            "Change orders",
+            icon=":material/edit:",
+            key=f"change {depot}",
+            on_change="rerun",
+        )
+        city = plan_parts.city_of(depot, freshness) if form.open else None
+        if city:
+            with form:
+                plan_forms.change_form(city, freshness, depot, is_depot_fixed=True)
+        elif form.open:
+            form.markdown("This depot is closed for good, so there is nothing to plan.")
+        change = depot_notices.forecast_change(days)
+        if change:
+            st.caption(change)
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         widgets.chart(
-            charts.fan,
+            forecast_charts.fan,
             days,
             "Orders per day, last 8 weeks. Triangles mark holidays and events."
             if ahead.empty
             else "Orders per day: last 8 weeks and planned. Shaded: 80 % band. Triangles "
             "mark holidays and events.",
-            lambda: tables.depot_days(days),
-            f"history-{depot}",
         )
     else:
         widgets.empty_state(
@@ -68,43 +77,30 @@ if past.empty:
     )
 else:
     widgets.score_kind_notice(bool(past["is_live"].all()))
-    widgets.chart(
-        charts.past_forecasts,
-        past,
-        summaries.past_sentence(past),
-        lambda: tables.past_forecasts(past),
-        f"past-forecasts-{depot}",
-    )
-
-st.header("Upcoming holidays and events")
-events = queries.events_ahead(depot, freshness)
-if events.empty:
-    st.caption("None in the next 4 weeks.")
-else:
-    widgets.small_table(tables.events(events), f"events-{depot}")
+    sentence = summaries.past_sentence(past)
+    widgets.chart(forecast_charts.past_forecasts, past, sentence)
 
 if freshness.origin_on is None or ahead.empty:
     st.stop()
 
 days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
 
-st.header("Why this forecast")
-if st.toggle("Show drivers", key="drivers", bind="query-params"):
-    busiest = max(zip(ahead["point"], days_ahead, strict=True))[1]
-    day_to_explain = widgets.choose_from_url(
-        "Day to explain", "why", days_ahead, busiest, width=180
-    )
-    contributions = what_if.contributions(depot, freshness)
-    signals = "signals, " if contributions["signals"].notna().any() else ""
-    widgets.chart(
-        charts.contributions,
-        contributions[contributions["target_on"] == day_to_explain],
-        f"A usual day of the last four weeks, plus or minus the effects of {signals}holidays "
-        "and events in the model that made the forecast, and of the weekday (the remainder). "
-        "Effects multiply, so each event is upon those to its left.",
-        lambda: tables.contributions(contributions),
-        f"drivers-{depot}",
-    )
+why = st.expander("Why this forecast", key="why this forecast", on_change="rerun")
+if why.open:
+    with why:
+        busiest = max(zip(ahead["point"], days_ahead, strict=True))[1]
+        day_to_explain = widgets.choose_from_url(
+            "Day to explain", "why", days_ahead, busiest, width=180
+        )
+        contributions = what_if.contributions(depot, freshness)
+        signals = "signals, " if contributions["signals"].notna().any() else ""
+        widgets.chart(
+            forecast_charts.contributions,
+            contributions[contributions["target_on"] == day_to_explain],
+            f"A usual day of the last four weeks, plus or minus the effects of {signals}"
+            "holidays and events in the model that made the forecast, and of the weekday (the "
+            "remainder). Effects multiply, so each event is upon those to its left.",
+        )
 
 st.header("What if")
 st.caption(

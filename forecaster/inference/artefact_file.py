@@ -36,8 +36,8 @@ def recorded_content(path: Path, sha256: str | None) -> bytes:
         raise invalid_artefact(path, f"cannot be read ({error.strerror})") from error
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise ArtefactError(
-            f"{path.name} is not the file that was recorded, so it is not used: its "
-            "sha256 differs. Restore it from the backup of the artefacts."
+            f"{path.name} is not the file that was recorded, so it is not used. Restore it "
+            "from the backup of the artefacts."
         )
     return content
 

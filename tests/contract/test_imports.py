@@ -94,7 +94,7 @@ def test_the_migrations_take_the_schema_only_from_the_pipelines():
 def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
     """One page calls the function of `harbor models promote`, on its own connection."""
     allowed = {"pipelines", "pipelines.settings", "pipelines.schema"}
-    promoting = ROOT / "dashboard" / "models" / "promotion.py"
+    promoting = ROOT / "dashboard" / "auth" / "promotion.py"
     assert "pipelines.training.manual_promotion" in imported(promoting.read_text())
     for path in {*(ROOT / "dashboard").rglob("*.py")} - {promoting}:
         modules = {

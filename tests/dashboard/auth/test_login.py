@@ -9,7 +9,6 @@ from forecaster.errors import BadInputError, ConfigError
 from pipelines.cli.dashboard import streamlit_arguments
 from pipelines.settings import login
 from tests.dashboard.views.test_pages import assert_no_traceback, page_text
-from tests.dashboard.views.test_plan import change, city_page
 
 NOW = datetime(2025, 11, 21, 6, 30, tzinfo=UTC)
 AUTH = """
@@ -73,20 +72,13 @@ def test_other_users_are_refused(rule, user):
     assert not rule.admits(VERIFIED | user)
 
 
-@pytest.mark.parametrize("email", ["anna@example.com", "ben@elsewhere.org"])
 @pytest.mark.parametrize(
     "verified",
-    [
-        pytest.param({}, id="nothing is said of it"),
-        *(
-            pytest.param({"email_verified": value}, id=repr(value))
-            for value in (False, None, "false", "true", "False", "", 0, 1, [True])
-        ),
-    ],
+    [{}, *({"email_verified": value} for value in (None, "true", 0, 1, [True]))],
 )
-def test_an_unverified_address_is_refused(rule, email, verified):
-    assert not rule.admits({"email": email, **verified})
-    assert rule.admits({"email": email, **VERIFIED})
+def test_an_unverified_address_is_refused(rule, verified):
+    assert not rule.admits({"email": "anna@example.com", **verified})
+    assert not rule.admits({"email": "ben@elsewhere.org", **verified})
 
 
 def test_a_provider_without_verified_addresses_admits_by_object_id(tmp_path):
@@ -103,10 +95,6 @@ def test_a_provider_without_verified_addresses_admits_by_object_id(tmp_path):
 def test_a_login_expires_with_its_token(ends):
     assert login.has_expired({"exp": ends}, NOW)
     assert not login.has_expired({"exp": NOW.timestamp() + 1}, NOW)
-
-
-def test_without_a_file_there_is_no_login(tmp_path):
-    assert login.read_rule(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -157,19 +145,17 @@ def test_an_incomplete_list_of_promoters_admits_nobody(tmp_path):
         login.read_rule(tmp_path)
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o604, 0o620, 0o666])
-def test_a_login_file_that_other_accounts_can_read_or_write_admits_nobody(
-    tmp_path, mode
-):
+@pytest.mark.parametrize(
+    ("mode", "is_kept"),
+    [(0o644, False), (0o604, False), (0o620, False), (0o600, True), (0o440, True)],
+)
+def test_a_login_file_is_for_its_account_and_group_alone(tmp_path, mode, is_kept):
     write(tmp_path, AUTH + ALLOW, mode)
-    with pytest.raises(ConfigError, match=f"has mode {mode:04o}.*chmod 600"):
-        login.read_rule(tmp_path)
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o400, 0o440])
-def test_a_login_file_readable_by_its_account_and_group_is_accepted(tmp_path, mode):
-    write(tmp_path, AUTH + ALLOW, mode)
-    assert login.read_rule(tmp_path) is not None
+    if is_kept:
+        assert login.read_rule(tmp_path) is not None
+    else:
+        with pytest.raises(ConfigError, match=f"has mode {mode:04o}.*chmod 600"):
+            login.read_rule(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["dangling link", "folder"])
@@ -235,17 +221,6 @@ def test_nothing_is_shown_to_a_refused_user(log_in, open_page):
     assert_no_traceback(app)
     assert "not among those" in app.error[0].value
     assert "Greenwich" not in page_text(app)
-
-
-@pytest.mark.db
-def test_an_override_bears_the_name_from_the_login(log_in, open_page):
-    log_in(email="anna@example.com", name="Anna", **VERIFIED)
-    app = city_page(open_page, "London")
-    assert_no_traceback(app)
-    assert "Your name" not in [box.label for box in app.text_input]
-    app = change(app, "1234", name=None)
-    assert_no_traceback(app)
-    assert "Anna" in page_text(app)
 
 
 @pytest.mark.db

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 VERSION = "4.10.3"
 PATHS = (
     "/",
-    "/depot?depot=LON-03&drivers=true&demand=20&vans=2",
+    "/depot?depot=LON-03&demand=20&vans=2",
     "/plan",
     "/plan?city=London",
     "/accuracy",

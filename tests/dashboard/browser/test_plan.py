@@ -12,7 +12,7 @@ from python_calamine import CalamineWorkbook
 from pipelines import schema
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
-from tests.dashboard.charts.test_charts import contrast
+from tests.dashboard.charts.test_forecast_charts import contrast
 from tests.dashboard.seed import seed
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
@@ -69,11 +69,10 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     page.get_by_text("Saved: Delfshaven").first.wait_for()
     page.locator("table small.mark").get_by_text("set").wait_for()
 
-    window.settled()
-    page.get_by_text("View data").click()
-    with page.expect_download() as saved:
-        folded = page.locator('[data-testid="stExpander"]')
-        folded.get_by_role("button", name="Save as CSV").click()
+    beside = visit(fleet)
+    beside.to("/?city=Rotterdam")
+    with beside.page.expect_download() as saved:
+        beside.page.get_by_role("button", name="Save as CSV").click()
     rows = read(saved.value)
     [mine] = [row for row in rows if row["Changed by"] == "Anna"]
     assert (mine["Planned"], mine["Reason"]) == ("7777", "'=1+1")
@@ -211,7 +210,7 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     window.page.emulate_media(media="print")
     save = window.page.get_by_role("button", name="Save", exact=True)
     assert not save.is_visible()
-    assert window.page.get_by_role("rowheader", name="Vans needed").is_visible()
+    assert window.page.get_by_role("rowheader", name="Need", exact=True).is_visible()
     assert not window.page.get_by_role("heading", name="Plan", exact=True).is_visible()
     assert window.page.get_by_text("; printed ").is_visible()
     assert window.page.title() == "Rotterdam · Plan · Harbor Fleet"

@@ -1,6 +1,5 @@
 """The pages in a real browser: what a phone and a desk see of a fleet."""
 
-import base64
 import io
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +9,6 @@ from PIL import Image
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.browser.browser import SIZES
-from tests.dashboard.browser.test_plan import fill_in
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
@@ -72,14 +70,6 @@ def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit,
         assert "Orders up to" in text
 
 
-def test_the_total_is_that_of_the_forecast(fleet, visit):
-    address, seeded = fleet
-    text = visit(address, "phone").to("/")
-    newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    # `seed_pipeline` has totals that lie 2 % above the depots' medians.
-    assert f"{round(1.02 * newest['p50'].sum()):,}" in text
-
-
 def test_a_name_links_to_its_depot_and_back(fleet, visit):
     window = visit(fleet[0])
     window.to("/")
@@ -89,24 +79,6 @@ def test_a_name_links_to_its_depot_and_back(fleet, visit):
     assert chosen.input_value() == "Greenwich · London · LON-01"
     window.page.go_back()
     window.page.wait_for_selector("table.hf a:has-text('Greenwich')")
-
-
-def test_a_chosen_city_is_shared_by_its_url(fleet, visit):
-    window = visit(fleet[0])
-    window.to("/")
-    window.page.click("button:has-text('Rotterdam')")
-    window.page.wait_for_url("**/?city=Rotterdam")
-    window.page.wait_for_selector("table.hf a:has-text('Greenwich')", state="detached")
-    colleague = visit(fleet[0], "phone")
-    text = colleague.to("/?city=Rotterdam")
-    assert "Waalhaven" in text
-    assert colleague.page.locator("table.hf a:has-text('Greenwich')").count() == 0
-
-
-def test_an_unknown_city_in_the_url_is_explained(fleet, visit):
-    text = visit(fleet[0], "phone").to("/?city=Atlantis")
-    assert "There is no city “Atlantis”. Shown instead: All cities." in text
-    assert "Waalhaven" in text
 
 
 # What Streamlit shows where a script fails; the pages have no way to fail on purpose.
@@ -159,28 +131,6 @@ def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium):
     phone.close()
 
 
-def test_from_the_brief_to_a_change_its_undoing_and_the_export(fleet, visit):
-    window = visit(fleet[0], "phone")
-    window.to("/")
-    page = window.page
-    page.locator(".hf-brief a[href^='plan?city']").first.click()
-    page.wait_for_url("**/plan?*")
-    window.settled()
-    fill_in(page, "+10 %", "A fair", "Anna")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("Saved: ").first.wait_for()
-    page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").first.wait_for()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as Excel").click()
-    assert saved.value.suggested_filename.endswith(".xlsx")
-
-
-def test_only_this_machine_is_offered_to_change_the_champion(fleet, visit):
-    text = visit(fleet[0]).to("/models")
-    assert "HARBOR_PROMOTION_URL names no other" in text
-
-
 def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window = visit(fleet[0])
 
@@ -224,7 +174,7 @@ def hover(window, chart, across):
 @pytest.mark.parametrize(
     ("path", "charts"),
     [
-        ("/accuracy", [("Forecast MAPE", "Same day last week", "Median of 4")]),
+        ("/accuracy", [("Forecast MAPE", "Same day last week")]),
         (
             "/depot?depot=RTM-02",
             [("Day", "Actual"), ("Actual", "Forecast", "Low (P10)", "High (P90)")],
@@ -254,20 +204,6 @@ def test_paper_is_white_and_ink_is_dark_from_the_dark_theme(fleet, visit):
         assert bright > 0.8, f"{path}: only {bright:.0%} of the page is bright"
         faint = window.page.evaluate(FAINT_TEXTS)
         assert faint == [], path
-
-
-def test_the_logo_is_as_wide_as_its_letters_whatever_the_font(fleet, visit):
-    window = visit(fleet[0])
-    window.to("/plan")
-    source = window.page.locator("[data-testid=stLogoLink] img").get_attribute("src")
-    svg = base64.b64decode(source.partition("base64,")[2]).decode()
-    monospaced = svg.replace("sans-serif", "monospace")
-    window.page.set_content(monospaced, wait_until="load")
-    ends = window.page.evaluate(
-        "() => { const box = document.querySelector('text').getBBox();"
-        " return box.x + box.width; }"
-    )
-    assert ends <= 152
 
 
 def test_a_scenario_is_chosen_by_keyboard(fleet, visit):

@@ -25,17 +25,13 @@ FRESH = Freshness(
 )
 
 
-def test_facts_name_the_data_the_forecast_the_zone_and_the_model():
+def test_facts_name_the_data_the_forecast_and_the_zone():
     texts = banner(FRESH, TODAY, DUE_ON, ZONE)
+    assert texts.warning is None
     assert texts.facts == (
         "Orders up to **Wed 19 Nov** · forecast made Thu 20 Nov, 04:31 (times in "
         "Europe/Amsterdam)"
     )
-    assert texts.model == "model ab · trained through Wed 19 Nov"
-
-
-def test_there_is_no_warning_when_the_forecast_starts_from_yesterday():
-    assert banner(FRESH, TODAY, DUE_ON, ZONE).warning is None
 
 
 def test_before_the_nightly_run_the_day_before_yesterday_is_current():
@@ -117,5 +113,4 @@ def test_without_a_forecast_only_the_orders_are_stated():
     )  # fmt: skip
     said = banner(bare, TODAY, DUE_ON, ZONE)
     assert said.facts == "Orders up to **Wed 19 Nov**"
-    assert said.model == ""
     assert said.warning is None

@@ -7,12 +7,12 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from dashboard.planning import city_settings, fleet_plan
+from dashboard.planning import city_settings, van_plan
 from dashboard.planning.city_settings import DEFAULT_CAPACITY, CitySettings
 from dashboard.planning.depot_vans import quantile_orders
 from forecaster.errors import BadInputError
 from pipelines import schema
-from tests.dashboard.planning.test_planning import DAYS, fleet
+from tests.dashboard.planning.test_van_plan import DAYS, fleet
 
 WEEK = fleet(
     ("A", "Poplar", DAYS[0], 100.0, "model"), ("B", "Wapping", DAYS[0], 100.0, "model")
@@ -95,7 +95,7 @@ def test_every_city_is_estimated_until_somebody_saves_settings(seeded):
 @pytest.mark.db
 def test_settings_of_one_city_change_no_other_citys_plan(seeded):
     def days_of(city):
-        days = fleet_plan.totals(queries.freshness())
+        days = van_plan.fleet_plan(queries.freshness()).cities
         return days[days["city"] == city]
 
     before = days_of("Rotterdam")

@@ -74,43 +74,30 @@ def test_a_service_level_needs_the_fewest_vans_that_reach_it(p50, level, expecte
     assert needed_by_level(rows, CAPACITY, level).tolist() == [expected]
 
 
-def test_marginal_orders_are_the_difference_of_undelivered_orders(forecasts):
-    drawn = depot_vans.cases(*forecasts)
-    marginal = depot_vans.marginal_orders(drawn, CAPACITY, 12)[:, :12]
-    for row, van in product(range(4), range(12)):
-        without, with_it = (
-            undelivered(drawn[row], van),
-            undelivered(drawn[row], van + 1),
-        )
-        np.testing.assert_allclose(marginal[row, van], without - with_it, atol=1e-9)
-    assert (np.diff(marginal, axis=1) <= 1e-9).all()
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_no_allocation_delivers_more_orders(seed):
+    """Of the first vans of the order, whatever their number."""
     rng = np.random.default_rng(seed)
     p50 = rng.uniform(0, 120, 3)
     drawn = depot_vans.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
-    marginal = depot_vans.marginal_orders(drawn, CAPACITY, 6)
-    needed = rng.integers(0, 7, 3)
-    for vans in range(13):
-        allocated = depot_vans.allocate(marginal, needed, vans)
-        assert allocated.sum() == min(vans, needed.sum())
-        assert (allocated <= needed).all()
+    order = depot_vans.allocation_order(drawn, CAPACITY)
+    most = depot_vans.vans_for(drawn[:, -1], CAPACITY)
+    assert np.bincount(order, minlength=3).tolist() == most.tolist()
+    for vans in range(min(len(order), 12) + 1):
+        allocated = np.bincount(order[:vans], minlength=3)
         mine = sum(undelivered(drawn[row], allocated[row]) for row in range(3))
         best = min(
             sum(undelivered(drawn[row], each[row]) for row in range(3))
-            for each in product(*(range(n + 1) for n in needed))
-            if sum(each) <= vans
+            for each in product(range(vans + 1), repeat=3)
+            if sum(each) == vans
         )
         assert mine == pytest.approx(best)
 
 
 def test_equal_depots_get_equal_vans():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
-    marginal = depot_vans.marginal_orders(depot_vans.cases(*rows), CAPACITY, 4)
-    allocated = depot_vans.allocate(marginal, np.full(3, 4), 7)
-    assert sorted(allocated.tolist()) == [2, 2, 3]
+    order = depot_vans.allocation_order(depot_vans.cases(*rows), CAPACITY)
+    assert sorted(np.bincount(order[:7]).tolist()) == [2, 2, 3]
 
 
 def test_the_delivery_probability_is_that_of_enough_vans():

@@ -1,6 +1,6 @@
 """Queries of one depot against the seeded rows, computed here without SQL."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -115,68 +115,19 @@ def test_a_late_depot_has_its_last_and_due_days(freshness, seeded):
 
 
 def test_the_previous_forecast_is_that_of_the_previous_origin(freshness, seeded):
-    before = queries.depot_status("LON-01", freshness).previous
-    assert before is not None
-    assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
-    assert (before.corrected, before.events) == (0, ())
     days = queries.depot_days("LON-01", freshness)
     made = seeded.forecasts.query("depot_id == 'LON-01'")
     then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
     comparable = days.dropna(subset=["point_before"])
     assert as_dates(comparable["day_on"]) == then["target_on"].tolist()
     np.testing.assert_allclose(comparable["point_before"], then["point"])
-
-
-def test_corrections_and_events_since_the_previous_forecast_are_counted(seeded, write):
-    """A correction and an event of the depot's city, and neither of another's."""
-    day = seeded.through + A_DAY
-    event = {"kind": "game", "starts_on": day, "ends_on": day, "file_id": 1}
-    write(sa.insert(schema.events).values(**event, city="London"))
-    for depot in ("LON-01", "RTM-01"):
-        write(
-            sa.insert(schema.demand_versions).values(
-                depot_id=depot, service_on=seeded.through - 3 * A_DAY, version=2,
-                orders=7, known_at=sa.func.now(), superseded_at=sa.func.now(),
-            )
-        )  # fmt: skip
-    before = queries.depot_status("LON-01", queries.freshness()).previous
-    assert before is not None
-    assert (before.corrected, before.events) == (1, ("game",))
-    elsewhere = queries.depot_status("RTM-02", queries.freshness()).previous
-    assert elsewhere is not None
-    assert (elsewhere.corrected, elsewhere.events) == (0, ())
-
-
-def test_data_of_the_previous_nightly_run_is_not_new(seeded, write):
-    """Its forecast bears the moment it began, before its files were loaded."""
-    looked_at = datetime.now(UTC) + timedelta(hours=1)
-    run = {"step": "forecast", "state": "done", "started_at": looked_at}
-    write(sa.insert(schema.runs).values(**run))
-    ahead = {"starts_on": seeded.through + A_DAY, "ends_on": seeded.through + A_DAY}
-    write(sa.insert(schema.events).values(kind="game", file_id=1, **ahead))
-    write(
-        sa.insert(schema.demand_versions).values(
-            depot_id="LON-01", service_on=seeded.through - 3 * A_DAY, version=2, orders=7,
-            known_at=sa.func.now(), superseded_at=sa.func.now(),
-        )
-    )  # fmt: skip
-
-    def news():
-        before = queries.depot_status("LON-01", queries.freshness()).previous
-        return before.corrected, "game" in before.events
-
-    assert news() == (1, True)
-    forecast_run = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
-    write(sa.update(schema.publications).values(run_id=forecast_run))
-    queries.depot_status.clear()
-    assert news() == (0, False)
+    assert set(as_dates(days["before_on"])) == {seeded.through - A_DAY}
 
 
 def test_the_first_forecast_has_no_previous_one(dashboard, clean_engine, yesterday):
     seed(clean_engine, yesterday, live=False, hindcasts=False)
-    freshness = queries.freshness()
-    assert queries.depot_status("LON-01", freshness).previous is None
-    assert queries.depot_days("LON-01", freshness)["point_before"].isna().all()
+    days = queries.depot_days("LON-01", queries.freshness())
+    assert days[["point_before", "before_on"]].isna().all(axis=None)
 
 
 def test_overrides_are_beside_the_forecast(freshness, seeded, write):
@@ -208,20 +159,6 @@ def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):
     assert len(past) == depot_queries.PAST_DAYS
     assert not past["is_live"].any()
     assert queries.past_forecasts("LON-02", freshness)["is_live"].all()
-
-
-def test_events_ahead_are_the_depots_the_citys_and_the_countrys(freshness, seeded):
-    day = seeded.through
-    london = queries.events_ahead("LON-01", freshness)
-    assert london[["what", "scope"]].to_numpy().tolist() == [
-        ["promotion", "all of London"]
-    ]
-    assert as_dates(london["ends_on"]) == [day + 5 * A_DAY]
-    delfshaven = queries.events_ahead("RTM-03", freshness)
-    assert delfshaven[["what", "scope"]].to_numpy().tolist() == [
-        ["closed", "this depot"],
-        ["Harbour Day 0", "public holiday"],
-    ]
 
 
 def test_depots_are_labelled_by_name_city_and_id(freshness):

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.components import days_ahead
-from dashboard.planning import fleet_plan
+from dashboard.planning import van_plan
 from dashboard.tables import html_grids, workbook
-from dashboard.text import formatting, ranking
+from dashboard.text import formatting
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.dashboard.cells import Cells
@@ -82,14 +82,15 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
     assert before["point"] == pytest.approx(MEDIAN)
     assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["point"] == 4200
     assert row_of(queries.depot_days(DEPOT, now), tomorrow)["point"] == 4200
-    assert row_of(fleet_plan.plan(now), tomorrow, depot_id=DEPOT)["point"] == 4200
-    for table in (queries.daily_totals(CITY, now), fleet_plan.totals(now)):
+    plan = van_plan.fleet_plan(now)
+    assert row_of(plan.depots, tomorrow, depot_id=DEPOT)["point"] == 4200
+    for table in (queries.daily_totals(CITY, now), plan.cities):
         of_city = table[table["city"] == CITY] if "city" in table else table
         assert row_of(of_city, tomorrow)["point"] == pytest.approx(total)
-    own = days_ahead.ranked(CITY, ranking.URGENT, now)
+    own = days_ahead.ranked(CITY, days_ahead.URGENT, now)
     shown = Cells(html_grids.fleet_grid(own)).text[1]
     assert shown[:2] == [CITY, formatting.orders(total)]
-    sheet = workbook.grid(fleet_plan.plan(now), "point").set_index("City").loc[CITY]
+    sheet = workbook.grid(plan.depots, "point").set_index("City").loc[CITY]
     assert sheet[formatting.day(pd.Timestamp(tomorrow))].iloc[0] == round(total)
     after = city_total(engine, seeded, tomorrow)
     assert (after["point"], after["planned"]) == pytest.approx((before["point"], total))
@@ -145,15 +146,3 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
     assert (row["made_by"], row["overruled_by"]) == ("Anna", None)
     days = row_of(queries.depot_days(DEPOT, queries.freshness()), tomorrow)
     assert (days["point"], days["is_set"], days["basis"]) == (50, True, "closed")
-
-
-def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow):
-    change(orders=4200, day=tomorrow)
-    change(None, day=tomorrow)
-    now = queries.freshness()
-    for row in (
-        row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT),
-        row_of(queries.depot_days(DEPOT, now), tomorrow),
-    ):
-        names = ("override_reason", "made_by", "overruled_by")
-        assert [row[name] for name in names] == [None, None, None]

@@ -54,7 +54,7 @@ def shown():
         tables += [
             queries.accuracy(scope, freshness),
             queries.accuracy(of_depot, freshness),
-            queries.depot_accuracy(scope, True, freshness),
+            queries.depot_accuracy(scope, freshness),
             queries.largest_errors(scope, freshness),
         ]
     return [*tables, queries.fleet_week(freshness)]

@@ -86,7 +86,6 @@ def test_a_hindcast_is_not_shown_instead_of_a_live_forecast(seeded, write):
     freshness = queries.freshness()
     assert (freshness.champion, freshness.model) == (None, CHAMPION)
     pd.testing.assert_frame_equal(queries.fleet_week(freshness), before)
-    assert queries.depot_status("LON-01", freshness).previous.model == CHAMPION
 
 
 @pytest.mark.parametrize("city", ["", "London"])
@@ -155,19 +154,6 @@ def test_a_total_has_the_number_of_missing_depots(freshness, seeded):
     expected = {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
     assert lacking(queries.daily_totals("", freshness)) == expected
     assert lacking(queries.daily_totals("London", freshness)) == {seeded.through: 1}
-
-
-def test_an_unknown_day_has_a_row_without_a_forecast(seeded, write):
-    day = seeded.through - 4 * A_DAY
-    versions = schema.demand_versions
-    write(sa.delete(versions).where(versions.c.service_on == day))
-    totals = queries.daily_totals("", queries.freshness())
-    assert len(totals) == 28
-    silent = totals[totals["day_on"] == pd.Timestamp(day)].iloc[0]
-    assert np.isnan(silent["actual"])
-    assert np.isnan(silent["point"])
-    kralingen_is_shut = day.isoweekday() == 7
-    assert silent["missing"] == (5 if kralingen_is_shut else 6)
 
 
 def test_a_depot_is_not_missing_before_its_first_count(seeded, write):
@@ -264,15 +250,6 @@ def test_a_revision_below_half_an_order_a_day_is_zero(seeded, write):
     assert (week["revised"] == 0).all()
 
 
-def test_a_first_forecast_has_no_revision(seeded, write):
-    made = schema.forecasts
-    for table in (schema.scores, made, schema.publications):
-        write(sa.delete(table).where(table.c.origin_on < seeded.through))
-    week = queries.fleet_week(queries.freshness())
-    assert week[["point_before", "revised"]].isna().all(axis=None)
-    assert week["before_on"].isna().all()
-
-
 def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engine):
     """One silent for weeks is none of them, and shown as such; nor is one that has not started."""
     versions = schema.demand_versions.c
@@ -301,13 +278,6 @@ def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engin
     assert not kralingen["is_late"]
 
 
-def test_a_depot_is_not_late_on_a_day_closed_by_an_event(seeded, write):
-    closed = {"kind": "closed", "starts_on": seeded.through, "ends_on": seeded.through}
-    write(sa.insert(schema.events).values(**closed, depot_id="LON-03", file_id=1))
-    week = queries.fleet_week(queries.freshness())
-    assert not week["is_late"].any()
-
-
 def test_a_depot_closed_for_weeks_is_not_late(seeded, write):
     """One closed for a month, and one that opens in three days."""
     month = {"starts_on": seeded.through - 30 * A_DAY, "ends_on": seeded.through}
@@ -332,7 +302,7 @@ def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):
     freshness = queries.freshness()
     for rows in (
         queries.fleet_week(freshness),
-        queries.depot_accuracy(queries.ScoreFilter(True), True, freshness),
+        queries.depot_accuracy(queries.ScoreFilter(True), freshness),
         queries.largest_errors(queries.ScoreFilter(True), freshness),
         queries.calendar(freshness),
     ):
@@ -443,22 +413,3 @@ def test_late_cities_and_alarms_are_of_the_run_that_forecast(seeded, write):
     freshness = queries.freshness()
     assert freshness.late_cities == (("London", 1),)
     assert freshness.alarms == ("Worse than the naive.",)
-
-
-def test_a_nightly_run_changes_the_cache_key(seeded, write, clean_engine):
-    before = queries.freshness()
-    first = queries.fleet_week(before)
-    with clean_engine.begin() as connection:
-        connection.execute(
-            sa.update(schema.forecasts).values(p10=0, p50=0, p90=0, point=0)
-        )
-        connection.execute(
-            sa.insert(schema.runs).values(
-                step="forecast", state="done", finished_at=sa.func.now()
-            )
-        )
-    assert queries.fleet_week(before).equals(first), "an answer under a key is kept"
-    queries.freshness.clear()  # two seconds later
-    after = queries.freshness()
-    assert after != before
-    assert queries.fleet_week(after)["point"].sum() == 0

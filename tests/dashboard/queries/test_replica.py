@@ -8,12 +8,11 @@ import sqlalchemy as sa
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import overrides
 from dashboard.queries import database
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.cli.replica_finding import check_replica
 from pipelines.settings import Settings
-from tests.dashboard.planning.changing import batch, cell, change
+from tests.dashboard.planning.changing import cell, change, save
 from tests.pipelines.make import add_depot
 from tests.replicas import catch_up, paused, replica_of
 
@@ -98,7 +97,7 @@ def test_a_change_refused_for_another_planners_is_shown_that_one(
         st.cache_data.clear()
         assert cell(DEPOT, tomorrow) == seen
         with pytest.raises(BadInputError, match="Anna"):
-            overrides.add(batch(700, seen, by="Ben"))
+            save(700, seen, by="Ben")
         queries.freshness.clear()
         assert cell(DEPOT, tomorrow).orders == 900
     catch_up(database_url, replica_url)

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
 
-from dashboard.planning import planning
 from dashboard.tables import workbook
-from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet, london
+from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
 
 @pytest.fixture
@@ -22,26 +21,22 @@ def plan():
         ("B", "Wapping", DAYS[1], 149.0, "model"),
     )
     week = week.assign(point_before=[90.0, 200.0, np.nan, 200.0])
-    return planning.make_plan(week, london(10, drivers=2.0))
+    return plan_of(week, 10, drivers=2.0)
 
 
 @pytest.fixture
 def book(plan):
-    days = planning.by_city(plan, london(10), NO_BANDS)
-    return CalamineWorkbook.from_filelike(BytesIO(workbook.plan(plan, days)))
+    return CalamineWorkbook.from_filelike(BytesIO(workbook.plan_workbook(plan)))
 
 
 def test_the_workbook_has_a_sheet_for_each_question(book):
     assert book.sheet_names == [
-        "Cities",
-        "Vans",
-        "Vans short",
-        "Drivers",
-        "Orders",
-        "Vans to move",
-        "Changes",
-        "Data",
-    ]
+        "Cities", "Vans", "Short (vans moved)", "Short (none moved)", "Drivers", "Orders",
+        "Vans to move", "Changes", "Data",
+    ]  # fmt: skip
+    head, first, _ = book.get_sheet_by_name("Cities").to_python()
+    named = dict(zip(head, first, strict=True))
+    assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)
 
 
 @pytest.mark.parametrize(
@@ -73,25 +68,28 @@ def test_totals_are_added_up_before_they_are_rounded_and_a_depot_may_lack_a_day(
     assert wapping[3:] == [1, 5]
 
 
-def test_the_depots_of_a_city_that_is_short_of_vans_lack_them(plan):
-    week = plan.drop(columns=["needed", "allocated", "drivers", "undelivered"])
-    few = planning.make_plan(week, london(5))
-    lacking = workbook.with_short(few, planning.by_city(few, london(5), NO_BANDS))
-    total, poplar, wapping = workbook.grid(lacking, "short").to_numpy().tolist()
-    assert (total[3:], poplar[3:], wapping[3:]) == ([0, 2], [0, 1], ["closed", 1])
+def test_what_depots_lack_adds_up_to_what_their_city_lacks_if_vans_are_moved(plan):
+    week = plan.depots[plan.depots.columns[: list(plan.depots).index("needed")]]
+    few = plan_of(week, 5, level=0.9)
+    lacking = workbook.with_short(few.depots)
+    total, *_ = workbook.grid(lacking, "short").to_numpy().tolist()
+    assert total[3:] == few.cities["short"].tolist()
+    alone, poplar, wapping = workbook.grid(lacking, "short_alone").to_numpy().tolist()
+    assert (poplar[3:], wapping[3:]) == ([0, 2], ["closed", 2])
+    assert alone[3:] == [0, 4]
 
 
 def test_vans_to_move_are_a_row_each(plan):
-    few = plan.assign(vans=[2.0, 2.0, 5.0, 5.0])
+    few = plan.depots.assign(vans=[2.0, 2.0, 5.0, 5.0])
     assert workbook.moves(few).to_numpy().tolist() == [
         ["London", DAYS[1], "Wapping", "=1+1", 2]
     ]
 
 
 def test_a_day_that_a_planner_set_is_not_closed(plan):
-    is_set = plan["depot_id"].eq("B")
-    *_, wapping = workbook.grid(plan.assign(is_set=is_set), "point").to_numpy().tolist()
-    assert wapping[3] == 0
+    is_set = plan.depots["depot_id"].eq("B")
+    grid = workbook.grid(plan.depots.assign(is_set=is_set), "point")
+    assert grid.to_numpy().tolist()[-1][3] == 0
 
 
 def test_changes_since_the_previous_forecast_come_largest_first(book):

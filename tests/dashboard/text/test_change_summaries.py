@@ -1,6 +1,7 @@
 """Sentences on changes of a plan."""
 
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 
 import pandas as pd
 import pytest
@@ -9,61 +10,77 @@ from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries
 
+FRIDAY = date(2026, 11, 27)
+NAMES = {"P": "Poplar", "W": "Wapping"}
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
 
 
-def preview(orders, vans, short=(0, 0)):
-    names = ("orders_before", "orders_after", "vans_before", "vans_after")
-    row = dict(zip(names, (*orders, *vans), strict=True))
-    row |= {"short_before": short[0], "short_after": short[1]}
-    return pd.DataFrame([row]).assign(target_on=DAYS[0])
+def preview(orders, need, short=(0, 0), day=DAYS[0]):
+    names = ("orders", "need", "short")
+    numbers = dict(zip(names, (orders, need, short), strict=True))
+    row = {
+        f"{name}_{when}": number
+        for name, both in numbers.items()
+        for when, number in zip(("before", "after"), both, strict=True)
+    }
+    return pd.DataFrame([row]).assign(target_on=day)
 
 
-def test_a_preview_says_what_a_change_does():
-    cell = Cell("A", date(2025, 11, 27), 341.0, 341.0)
-    text = change_summaries.preview_sentence(
-        preview((341, 420), (7, 9), (0, 2)), [Change(cell, 420)]
-    )
-    assert text == "1 number: 341 → 420 orders, 7 → 9 vans, van-days short 0 → 2."
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (
+            preview((341, 420), (33, 35), (0, 2)),
+            "1 number: 341 → 420 orders. London needs 33 → 35 vans on Thu 27 Nov, short 0 → 2.",
+        ),
+        (
+            preview((341, 345), (1, 1)),
+            "1 number: 341 → 345 orders. London needs 1 van on Thu 27 Nov.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_preview_says_what_a_change_does(shown, expected):
+    change = Change(Cell("A", FRIDAY, 341.0, 341.0), 420)
+    assert change_summaries.preview_sentence(shown, [change], "London") == expected
 
 
 @pytest.mark.parametrize(
     ("vans", "short", "expected"),
     [
-        (30, (0, 0), "London has enough vans then."),
-        (30, (1, 3), "Vans short in London on Thu 27 Nov: 3 (1 without the scenario)."),
-        (None, (0, 0), "The number of vans in London is not known."),
+        (30, (0, 0), "It has enough vans then."),
+        (30, (1, 3), "Short on Thu 27 Nov: 3 (1 without the scenario)."),
+        (None, (0, 0), "The number of its vans is not known."),
     ],
 )
 def test_a_scenario_says_what_it_means_for_the_vans(vans, short, expected):
     shown = preview((341, 420), (7, 9), short)
-    text = change_summaries.consequence_sentence(
-        shown, CitySettings("London", vans, 50)
-    )
-    assert text == f"Vans needed here on Thu 27 Nov: 7 → 9. {expected}"
+    city = CitySettings("London", vans, 50)
+    text = change_summaries.scenario_sentence(shown, city)
+    assert text == f"London needs 7 → 9 vans on Thu 27 Nov. {expected}"
 
 
-def test_a_scenario_of_several_days_names_them_and_sums_the_shortage():
-    first = preview((341, 420), (7, 9), (1, 3))
-    second = preview((341, 420), (7, 9), (0, 2)).assign(target_on=DAYS[1])
-    text = change_summaries.consequence_sentence(
-        pd.concat([first, second]), CitySettings("London", 30, 50)
+def test_a_scenario_of_several_days_counts_van_days():
+    both = pd.concat(
+        [
+            preview((341, 420), (7, 9), (1, 3)),
+            preview((341, 420), (7, 9), (0, 2), DAYS[1]),
+        ]
     )
-    assert text.startswith("Vans needed here on Thu 27 Nov – Fri 28 Nov: 14 → 18. ")
-    assert text.endswith("Together 5 van-days (1 without the scenario).")
+    text = change_summaries.scenario_sentence(both, CitySettings("London", 30, 50))
+    assert text == (
+        "London needs 14 → 18 van-days on Thu 27 Nov – Fri 28 Nov. Short on Thu 27 Nov: 3 "
+        "(1 without the scenario); Fri 28 Nov: 2 (0 without the scenario)."
+    )
 
 
 @pytest.mark.parametrize(
     ("orders", "days", "depots", "expected"),
     [
-        (420, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders, 7 → 9 vans."),
-        (
-            420, [27, 28], "A",
-            "Saved: Barking, Thu 27 Nov – Fri 28 Nov: 341 → 420 orders, 7 → 9 vans.",
-        ),
+        (420, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders."),
+        (420, [27, 28], "A", "Saved: Barking, Thu 27 Nov – Fri 28 Nov: 341 → 420 orders."),
         (
             None, [27], "AB",
-            "Saved: 2 depots, Thu 27 Nov: back to the model, 341 → 420 orders, 7 → 9 vans.",
+            "Saved: 2 depots, Thu 27 Nov: back to the model, 341 → 420 orders.",
         ),
     ],
 )  # fmt: skip
@@ -135,3 +152,43 @@ def test_what_a_planner_changed_last_is_told(rows, expected):
     newest = newest.assign(depot_id=newest["name"], target_on=DAYS[0])
     text = change_summaries.newest_change_sentence(newest, "Thu 27 Nov, 06:31")
     assert text == f"Your last change, Thu 27 Nov, 06:31: {expected}"
+
+
+def history(*rows):
+    columns = ["override_id", "orders", "made_by"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_what_planners_did_since_is_told_with_their_names():
+    opened = [Cell("P", FRIDAY, 100.0, 100.0), Cell("W", FRIDAY, 100.0, 100.0)]
+    now = [replace(cell, override_id=n) for n, cell in enumerate(opened, start=1)]
+    done = history((2, None, "Ben"), (1, 1340.0, "Mara"))
+    assert change_summaries.changed_since(opened, now, NAMES, done) == (
+        "Fri 27 Nov at Poplar was set to 1340 by Mara after you had opened it. Look at it "
+        "again, then save. Fri 27 Nov at Wapping was given back to the model by Ben after you "
+        "had opened it. Look at it again, then save."
+    )
+
+
+def test_changes_of_many_days_name_five():
+    days = [FRIDAY + timedelta(days=n) for n in range(7)]
+    opened = [Cell("P", day, 100.0, 100.0) for day in days]
+    now = [replace(cell, orders=90.0, model_orders=90.0) for cell in opened]
+    assert change_summaries.changed_since(opened, now, NAMES, history()) == (
+        "A new forecast of Fri 27 Nov at Poplar, Sat 28 Nov at Poplar, Sun 29 Nov at "
+        "Poplar, Mon 30 Nov at Poplar, Tue 1 Dec at Poplar and 2 more arrived after you "
+        "opened the form. Check the numbers, then save."
+    )
+    changed = [replace(cell, override_id=7) for cell in opened]
+    text = change_summaries.changed_since(opened, changed, NAMES, history())
+    assert text.count("was changed by somebody else") == 5
+    assert text.endswith("The same holds for 2 more days.")
+
+
+def test_numbers_far_from_the_models_are_named():
+    far = [Change(Cell("P", FRIDAY, 300.0, 322.0), 3220.0)]
+    assert change_summaries.far_sentence(far, NAMES) == (
+        "More than 3 times the model's number, or less than a third of it: "
+        "Fri 27 Nov at Poplar (3,220, model 322)."
+    )
+    assert change_summaries.sure_label(far) == "Yes, 3,220 is right"

@@ -33,38 +33,30 @@ def test_key_figures_of_the_week_ahead():
             "part": [100.0, 200.0, 250.4],
             "week_before": [90.0, 180.0, np.nan],
             "depot_id": ["A", "B", "B"],
-            "name": ["Alpha", "Beta", "Beta"],
-            "is_late": [False, False, False],
+            "is_late": [True, False, False],
             "is_silent": [False, True, True],
-            "revised": [0.01, -0.042, -0.042],
-            "before_on": DAYS[5],
         }
     )
-    assert summaries.fleet_figures(week) == {
-        "Orders in the next 2 days": ("550", "+11.1 % vs last week"),
-        "Busiest day": ("Fri 21 Nov", "300 orders"),
-        "Depots with missing data": ("1", "of 2 depots"),
-        "Largest change overnight": ("−4 %", "Beta"),
+    orders = {"Orders in the next 2 days": ("550", "+11.1 % vs last week")}
+    assert summaries.fleet_figures(week) == orders | {
+        "Depots with missing data": ("2", "of 2 depots")
     }
-    late = summaries.fleet_figures(week.assign(is_late=True))
-    assert late["Depots with missing data"] == ("2", "of 2 depots")
-    older = summaries.fleet_figures(week.assign(before_on=DAYS[4]))
-    assert older["Largest change since Tue 18 Nov"] == ("−4 %", "Beta")
-    first = summaries.fleet_figures(week.assign(revised=np.nan))
-    assert not [label for label in first if label.startswith("Largest change")]
+    complete = week.assign(is_late=False, is_silent=False)
+    assert summaries.fleet_figures(complete) == orders, "no zero that says all is well"
 
 
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
-        ([100.4, 200.5], "Totals add the exact numbers"),
+        ([100.4, 200.5], ""),
         ([104.0, 210.0], "add up to 4.5 % less, because busy days rise further"),
         ([98.0, 196.0], "add up to 2.0 % more, as the last month's"),
     ],
 )
 def test_the_page_says_why_the_depots_do_not_add_up_to_their_total(parts, expected):
     week = pd.DataFrame({"city": "A", "target_on": DAYS[7], "point": [100.0, 200.0]})
-    assert expected in summaries.totals_note(week.assign(part=parts))
+    note = summaries.totals_note(week.assign(part=parts))
+    assert (expected in note, bool(note)) == (True, bool(expected))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +74,7 @@ def test_key_figures_of_a_depot(missing, against):
         }
     )
     assert summaries.depot_figures(days) == {
-        "Orders in the next 7 days": ("81", against),
-        "Busiest day": ("Tue 25 Nov", "15 orders"),
+        "Orders in the next 7 days": ("81", against)
     }
 
 
@@ -108,15 +99,13 @@ def scores(*rows):
     return table.assign(all_mape=0.09, all_counted=table["counted"])
 
 
-def test_accuracy_is_stated_beside_both_naive_forecasts():
+def test_accuracy_is_stated_beside_the_naive_forecast():
     table = scores(
         ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
-        ("median of 4", 0.11, 0.1, 0.0, np.nan, 684),
         ("seasonal naive", 0.123, 0.1, 0.0, np.nan, 684),
     )
     assert summaries.accuracy_sentence(table) == (
-        "Off by 8.1 % on average (MAPE) over 684 days; same day last week 12.3 %, median of "
-        "the last four same weekdays 11.0 %."
+        "Off by 8.1 % on average (MAPE) over 684 days; same day last week 12.3 %."
     )
     figures = summaries.accuracy_figures(table)
     assert figures["Bias"][0] == "−1.2 %"
@@ -132,7 +121,7 @@ def test_days_without_a_naive_forecast_are_counted_and_have_a_dash():
     assert figures["Days scored"] == (
         "684", "16 more have no naive forecast; with them MAPE 9.0 %",
     )  # fmt: skip
-    assert "same day last week –," in summaries.accuracy_sentence(table)
+    assert "same day last week –." in summaries.accuracy_sentence(table)
 
 
 def test_a_scenario_is_summarised_as_a_difference():
@@ -147,14 +136,10 @@ def test_a_scenario_is_summarised_as_a_difference():
     ("n_depots", "missing", "expected"),
     [
         (2, [0, 0], "No missing days in the last four weeks (2 depots)."),
-        (
-            1000, [0, 0],
-            "No missing days in the last four weeks (1,000 depots; the first 2 are shown).",
-        ),
-        (2, [3, 0], "1 of 2 depots have missing days."),
-        (9, [3, 1], "At least 2 of 9 depots have missing days; the first 2 are shown."),
+        (2, [3, 0], "1 of 2 depots have missing days in the last four weeks."),
+        (9, [3, 1], "At least 2 of 9 depots have missing days in the last four weeks."),
     ],
-)  # fmt: skip
+)
 def test_the_calendar_says_how_many_depots_miss_days(n_depots, missing, expected):
     calendar = pd.DataFrame({"n_depots": n_depots, "missing": missing})
     assert summaries.missing_days_sentence(calendar) == expected

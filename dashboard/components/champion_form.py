@@ -3,11 +3,11 @@
 import pandas as pd
 import streamlit as st
 
+from dashboard.auth import promotion
 from dashboard.components import widgets
-from dashboard.components.name_field import planner_name
-from dashboard.models import promotion
+from dashboard.components.planner_name import planner_name
 from dashboard.planning import overrides
-from dashboard.tables import models as model_tables
+from dashboard.tables import model_list
 from dashboard.text import formatting
 from forecaster.errors import HarborError
 
@@ -31,17 +31,17 @@ def champion_form(models: pd.DataFrame) -> None:
     if refusal:
         st.markdown(f"{formatting.escape_markdown(refusal)} {_commands(models)}")
         return
-    options = model_tables.candidates(models)
+    options = model_list.candidates(models)
     if not options:
         st.caption("There is no other model whose file is kept.")
         return
-    _form(options, model_tables.rollback_target(models))
+    _form(options, model_list.rollback_target(models))
 
 
 def _commands(models: pd.DataFrame) -> str:
     """The commands that change the champion."""
     commands = '`harbor models promote VERSION --reason "WHY"` makes a model champion.'
-    before = model_tables.rollback_target(models)
+    before = model_list.rollback_target(models)
     if before:
         name = formatting.escape_markdown(before)
         commands += (

@@ -9,9 +9,9 @@ import pandas as pd
 from dashboard.charts.encodings import (
     ACTUAL,
     AHEAD,
+    DECREASE,
     FORECAST,
     LABEL_COLOUR,
-    MEDIAN,
     NAIVE,
     PAST,
     SCENARIO,
@@ -32,9 +32,7 @@ from dashboard.text import formatting
 # `alt.layer` is typed as perhaps a FacetChart; ours never have facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
-LABEL_GAP = 0.07
-"""Least distance of two names of lines, as a share of the highest value."""
-MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape", MEDIAN: "median_mape"}
+MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
@@ -84,7 +82,9 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
             tooltip=tooltips(*AHEAD),
         )
     )
-    return alt.layer(*bars, bands, *_event_markers(table, x)).properties(height=HEIGHT)
+    table["top"] = table[["orders", "p90"]].max(axis=1).fillna(0.0)
+    markers = _event_markers(table, x, "top")
+    return alt.layer(*bars, bands, *markers).properties(height=HEIGHT)
 
 
 def fan(days: pd.DataFrame) -> Chart:
@@ -105,7 +105,7 @@ def fan(days: pd.DataFrame) -> Chart:
         _band(ahead, x),
         _line(table, x, "actual", ACTUAL, width=1.5),
         _line(ahead, x, "point", FORECAST, width=2.5),
-        *_event_markers(table, x),
+        *_event_markers(table.assign(zero=0.0), x, "zero"),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
     ).properties(height=HEIGHT)
@@ -169,10 +169,10 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     effects = {name.title(): day[name] for name in ("weekday", "signals", "holiday")}
     effects |= _events(day) or {"Events": day["events"]}
     for name, value in effects.items():
-        if pd.isna(value):
+        if pd.isna(value) or not round(value):
             continue
         effect = formatting.signed(round(value))
-        series = SCENARIO if value > 0 else MEDIAN
+        series = SCENARIO if value > 0 else DECREASE
         rows.append((name, reached, reached + value, effect, series))
         reached += value
     total = formatting.orders(day["forecast"])
@@ -185,56 +185,50 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
 
 
 def _events(day: dict[Hashable, Any]) -> dict[str, float]:
-    """Contributions of the kinds of events of a day, by name; those that round to 0 left out."""
+    """Contributions of the kinds of events of a day, by name."""
     kinds = [str(name) for name in day if str(name).startswith(formatting.EVENT)]
     return {
         formatting.event_name(name.removeprefix(formatting.EVENT)): day[name]
         for name in kinds
-        if round(day[name])
     }
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
-    """Daily grain of `queries.accuracy`: 7-day mean MAPE of the forecast and the naive forecasts.
+    """Daily grain of `queries.accuracy`: 7-day mean MAPE of the forecast and the seasonal naive.
 
-    The forecast's single days are dots. Each line carries its name at its end, and one
-    ruler tells all three.
+    The forecast's single days are dots, and one ruler tells both.
     """
-    table = with_texts(_with_weekly_mean(by_day.dropna(subset=["mape"])), "day_on")
+    rows = by_day[by_day["forecaster"].isin(["forecast", "seasonal naive"])]
+    rows = rows.dropna(subset=["mape"]).replace(
+        {"forecaster": {"seasonal naive": NAIVE}}
+    )
+    table = with_texts(_with_weekly_mean(rows), "day_on")
     x = time_axis(table, "day_on")
-    is_own = table["forecaster"] == FORECAST
+    own = table[table["forecaster"] == FORECAST]
+    colours = colour("forecaster", [FORECAST, NAIVE])
     lines = (
         alt.Chart(table)
-        .mark_line(tooltip=None)
+        .mark_line(tooltip=None, strokeWidth=2)
         .encode(
             x=x,
             y=percent_axis("weekly"),
             strokeDash=dashes("forecaster"),
-            strokeWidth=alt.condition(
-                f"datum.forecaster === '{FORECAST}'", alt.value(2.5), alt.value(1.5)
-            ),
-            color=colour_only("forecaster"),
+            color=colours,
         )
     )
     dots = (
-        alt.Chart(table[is_own])
+        alt.Chart(own)
         .mark_circle(size=28, opacity=0.55, tooltip=None)
-        .encode(x=x, y=percent_axis("mape"), color=colour_only("forecaster"))
+        .encode(x=x, y=percent_axis("mape"), color=colours)
     )
-    names = (
-        alt.Chart(_line_ends(table))
-        .mark_text(align="left", dx=6, fontSize=12, tooltip=None)
-        .encode(
-            x=x,
-            y=percent_axis("label_at"),
-            text="name:N",
-            color=colour_only("ink"),
-        )
+    mapes = table.assign(text=table["mape"].map(formatting.percent)).pivot_table(
+        index="day_on", columns="forecaster", values="text", aggfunc="first"
     )
+    mapes = mapes.reindex(columns=list(MAPES)).fillna(formatting.UNKNOWN)
+    by_day_on = own.set_index("day_on")[["day", "counted_text"]]
+    told = by_day_on.join(mapes.rename(columns=MAPES)).reset_index()
     columns = ("day", *MAPES.values(), "counted_text")
-    return alt.layer(
-        lines, dots, names, ruler(_by_forecaster(table), x, *columns)
-    ).properties(height=HEIGHT)
+    return alt.layer(lines, dots, ruler(told, x, *columns)).properties(height=HEIGHT)
 
 
 def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
@@ -244,33 +238,6 @@ def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
     rolling = sums.groupby("forecaster")[["total", "counted"]].rolling("7D").sum()
     weekly = (rolling["total"] / rolling["counted"]).rename("weekly").reset_index()
     return table.merge(weekly, on=["forecaster", "day_on"])
-
-
-def _by_forecaster(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per day with every forecaster's MAPE as text."""
-    texts = table.assign(text=table["mape"].map(formatting.percent))
-    wide = texts.pivot_table(
-        index="day_on", columns="forecaster", values="text", aggfunc="first"
-    )
-    wide = wide.reindex(columns=list(MAPES)).fillna(formatting.UNKNOWN)
-    own = texts[texts["forecaster"] == FORECAST].set_index("day_on")
-    days = own[["day", "counted_text"]]
-    return days.join(wide.rename(columns=MAPES)).reset_index()
-
-
-def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
-    """The last row of each line, with its name on the page, and the place and colour of that.
-
-    `label_at` keeps the names apart; `ink` is the series whose colour is legible as text.
-    """
-    ends = table.drop_duplicates("forecaster", keep="last").sort_values("weekly")
-    gap = LABEL_GAP * float(table[["weekly", "mape"]].to_numpy().max())
-    places: list[float] = []
-    for value in ends["weekly"].to_list():
-        places.append(max(value, places[-1] + gap) if places else value)
-    ink = ends["forecaster"].replace(NAIVE, ACTUAL)
-    names = ends["forecaster"].replace(NAIVE, formatting.NAIVE)
-    return ends.assign(label_at=places, ink=ink, name=names)
 
 
 def what_if(outcome: pd.DataFrame) -> Chart:
@@ -291,17 +258,17 @@ def what_if(outcome: pd.DataFrame) -> Chart:
     return (_rounded_bars(base) + labels).properties(height=HEIGHT)
 
 
-def _event_markers(table: pd.DataFrame, x: alt.X) -> list[alt.Chart]:
-    """A triangle below every day with `notes`; none where no day has any."""
-    noted = table[table["notes"] != ""].assign(series=ACTUAL, zero=0.0)
+def _event_markers(table: pd.DataFrame, x: alt.X, column: str) -> list[alt.Chart]:
+    """A triangle above a column, on every day with `notes`; none where no day has any."""
+    noted = table[table["notes"] != ""].assign(series=ACTUAL)
     if noted.empty:
         return []
     triangles = (
         alt.Chart(noted)
-        .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-5)
+        .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-7)
         .encode(
             x=x,
-            y=orders_axis("zero"),
+            y=orders_axis(column),
             color=colour("series", PAST_AND_AHEAD),
             tooltip=tooltips("day"),
         )

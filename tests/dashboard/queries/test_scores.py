@@ -71,12 +71,10 @@ def test_accuracy_agrees_with_plain_loops_for_live_forecasts_and_hindcasts(
         of_city = scores[(scores["grain"] == "city") & (scores["city"] == city)]
         assert_scores(of_city, rows[rows["depot_id"].map(cities) == city])
     horizon = (rows["target_on"] - rows["origin_on"]).map(lambda gap: gap.days)
-    weekday = rows["target_on"].map(lambda day: day.isoweekday())
-    for grain, of_row in (("horizon", horizon), ("weekday", weekday)):
-        assert set(scores.loc[scores["grain"] == grain, grain]) == set(of_row)
-        for value in set(of_row):
-            mine = (scores["grain"] == grain) & (scores[grain] == value)
-            assert_scores(scores[mine], rows[of_row == value])
+    assert set(scores.loc[scores["grain"] == "horizon", "horizon"]) == set(horizon)
+    for days in set(horizon):
+        mine = (scores["grain"] == "horizon") & (scores["horizon"] == days)
+        assert_scores(scores[mine], rows[horizon == days])
     model = CHAMPION if live else JUDGE
     of_model = scores[scores["grain"] == "model"]
     assert set(of_model["model_version"]) == {model}
@@ -110,7 +108,7 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
 
 def test_a_backfill_of_one_depot_leaves_the_scores_of_its_city(seeded, write):
     """With another model: of two, the one that forecast the whole city is published."""
-    expected = queries.depot_accuracy(ScoreFilter(False), True, queries.freshness())
+    expected = queries.depot_accuracy(ScoreFilter(False), queries.freshness())
     made, scored = (
         rows[~rows["is_live"] & (rows["depot_id"] == "LON-01")]
         for rows in (seeded.forecasts, seeded.scores)
@@ -118,7 +116,7 @@ def test_a_backfill_of_one_depot_leaves_the_scores_of_its_city(seeded, write):
     write(sa.insert(schema.forecasts).values(remade(made, CHAMPION, hours=9)))
     of_other = records(scored.assign(model_version=CHAMPION))
     write(sa.insert(schema.scores).values(of_other))
-    by_depot = queries.depot_accuracy(ScoreFilter(False), True, queries.freshness())
+    by_depot = queries.depot_accuracy(ScoreFilter(False), queries.freshness())
     pd.testing.assert_frame_equal(by_depot, expected)
 
 
@@ -228,29 +226,16 @@ def test_every_filter_of_accuracy_agrees_with_plain_conditions(
     assert set(days.dt.date) == set(rows["target_on"])
 
 
-def test_a_filter_that_lets_nothing_through_gives_no_rows(freshness):
-    assert queries.accuracy(ScoreFilter(True, city="Atlantis"), freshness).empty
-
-
 @pytest.fixture(params=SCOPES, ids=scope_name)
 def scope(request):
     return request.param
 
 
-@pytest.fixture
-def scope_scores(seeded, scope):
-    return within(seeded.scores, replace(scope, depot=""))
-
-
-@pytest.mark.parametrize("by_value", [True, False], ids=["value added", "mape"])
-def test_depots_are_ordered_worst_first(freshness, scope, scope_scores, by_value):
-    scores = queries.depot_accuracy(scope, by_value, freshness)
-    if by_value:
-        assert scores["value_added"].is_monotonic_increasing
-    else:
-        assert scores["mape"].is_monotonic_decreasing
-    live = scope_scores.dropna(subset=["seasonal_naive", "median4"])
-    assert (scores["n_depots"] == live["depot_id"].nunique()).all()
+def test_depots_are_ordered_worst_first(freshness, seeded, scope):
+    scores = queries.depot_accuracy(scope, freshness)
+    assert scores["value_added"].is_monotonic_increasing
+    rows = within(seeded.scores, replace(scope, depot=""))
+    live = rows.dropna(subset=["seasonal_naive", "median4"])
     assert len(scores) == live["depot_id"].nunique()
     for row in scores.to_dict("records"):
         mine = live[live["depot_id"] == row["depot_id"]]
@@ -329,7 +314,8 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
     for row in made:
         values = base | dict(zip(names, row, strict=True))
         write(sa.insert(schema.overrides).values(**values))
-    whole, strike = queries.override_accuracy(queries.freshness()).to_dict("records")
+    now, everywhere = queries.freshness(), ScoreFilter(True)
+    whole, strike = queries.override_accuracy(everywhere, now).to_dict("records")
     orders = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
     actual = orders["LON-01", day]
     assert (strike["reason"], strike["counted"], whole["counted"]) == ("A strike", 1, 1)
@@ -337,3 +323,10 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
     assert strike["forecast_mape"] == pytest.approx(abs(1000 - actual) / actual)
     naive = orders["LON-01", day - 7 * A_DAY]
     assert strike["naive_mape"] == pytest.approx(abs(naive - actual) / actual)
+    for narrowed in (
+        {"city": "Rotterdam"}, {"depot": "LON-02"}, {"horizon": 3}, {"days_back": 1},
+        {"live": False},
+    ):  # fmt: skip
+        assert queries.override_accuracy(replace(everywhere, **narrowed), now).empty
+    same = replace(everywhere, city="London", depot="LON-01", horizon=1, days_back=2)
+    assert len(queries.override_accuracy(same, now)) == 2

@@ -18,7 +18,7 @@ from pipelines.schema.published_scores import (
 
 SCORED_DAYS = 56
 """Days of scores that are shown unless another period is chosen."""
-MAX_DEPOTS, MAX_DAYS, MAX_REASONS = 20, 15, 10
+MAX_DAYS, MAX_REASONS = 15, 10
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,6 @@ def _accuracy(measures: str) -> str:
     """
     return f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
-           extract(isodow from t.target_on)::integer as weekday,
            f.*
     from (select * from ({measures}) every where {IN_SCOPE}) t
     cross join lateral (
@@ -102,10 +101,10 @@ def _accuracy(measures: str) -> str:
     ) as f (forecaster, forecaster_ape_sum, forecaster_abs_error_sum,
             forecaster_error_sum, is_own)
 )
-select case grouping(target_on, city, model_version, horizon, weekday)
-            when 15 then 'day' when 23 then 'city' when 27 then 'model'
-            when 29 then 'horizon' when 30 then 'weekday' else 'all' end as grain,
-       target_on as day_on, city, model_version, horizon, weekday, forecaster,
+select case grouping(target_on, city, model_version, horizon)
+            when 7 then 'day' when 11 then 'city' when 13 then 'model'
+            when 14 then 'horizon' else 'all' end as grain,
+       target_on as day_on, city, model_version, horizon, forecaster,
        sum(forecaster_ape_sum) filter (where has_baselines)
          / nullif(sum(n) filter (where has_baselines and is_nonzero), 0)::float8
          as mape,
@@ -122,9 +121,8 @@ select case grouping(target_on, city, model_version, horizon, weekday)
        coalesce(sum(n) filter (where is_nonzero), 0)::bigint as all_counted
 from published_scores
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
-                        (forecaster, model_version), (forecaster, horizon),
-                        (forecaster, weekday))
-order by grain, target_on, city, model_version, horizon, weekday, forecaster
+                        (forecaster, model_version), (forecaster, horizon))
+order by grain, target_on, city, model_version, horizon, forecaster
 """
 
 
@@ -138,9 +136,8 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """Scores of forecasts and naive forecasts.
 
     Returns:
-      One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
-      day_on, city, model_version, horizon (days ahead) or weekday (Monday is 1), and
-      forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
+      One row per grain ('all', 'day', 'city', 'model', 'horizon'), its day_on, city,
+      model_version or horizon (days ahead), and forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
       wape, bias (forecast - actual, of volume), coverage (of the forecast only) as
       fractions, NaN where undefined; counted (days that MAPE counts): all of them over
       the days that both naive forecasts cover as well. all_mape and all_counted are the
@@ -164,7 +161,7 @@ PUBLISHED_OF_HORIZON = f"""
 
 
 def _depot_accuracy(measures: str) -> str:
-    """Scores by depot, worst first by forecast value added or by MAPE."""
+    """Scores by depot, lowest forecast value added first."""
     return f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
     select depot_id, sum(ape_sum) / sum(n)::float8 as mape,
            sum(naive_ape_sum) / sum(n)::float8 as naive_mape,
@@ -174,17 +171,11 @@ def _depot_accuracy(measures: str) -> str:
     from ({measures}) published_scores
     where has_baselines and is_nonzero
     group by depot_id
-), worst as (
-    select summed.*, naive_mape - mape as value_added, name, city,
-           count(*) over () as n_depots,
-           case when :by_value then mape - naive_mape else mape end as sort_error
-    from summed join names using (depot_id)
-    where :city = '' or city = :city
-    order by sort_error desc, name, depot_id
-    limit :row_limit
 )
-select * from worst
-order by sort_error desc, name, depot_id
+select summed.*, naive_mape - mape as value_added, name, city
+from summed join names using (depot_id)
+where :city = '' or city = :city
+order by value_added, name, depot_id
 """
 
 
@@ -193,23 +184,17 @@ DEPOT_ACCURACY = _depot_accuracy(PUBLISHED_BY_DEPOT)
 DEPOT_ACCURACY_OF_HORIZON = _depot_accuracy(PUBLISHED_OF_HORIZON)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def depot_accuracy(
-    scope: ScoreFilter, by_value: bool, freshness: Freshness
-) -> pd.DataFrame:
-    """The 20 depots with the lowest forecast value added, or the highest MAPE.
-
-    The depot of `scope` is ignored.
+@st.cache_data(max_entries=16, show_spinner=False)
+def depot_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
+    """Scores of every depot, lowest forecast value added first; the depot of `scope` is ignored.
 
     Returns:
       depot_id, name, city, mape, naive_mape, value_added (naive_mape - mape), bias,
-      coverage (fractions), counted (days, as `accuracy` counts them), n_depots (in all): worst first.
+      coverage (fractions), counted (days, as `accuracy` counts them).
     """
     return read(
         DEPOT_ACCURACY_OF_HORIZON if scope.horizon else DEPOT_ACCURACY,
         numbers=["mape", "naive_mape", "value_added", "bias", "coverage"],
-        by_value=by_value,
-        row_limit=MAX_DEPOTS,
         **vars(scope),
     )
 
@@ -276,18 +261,20 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
 
 # The last override of each day that was scored, beside the forecast and the seasonal naive
 # of its time, all of the same days. The forecast's own number changes nothing and is left out.
-OVERRIDE_ACCURACY = """
-with final as (
+OVERRIDE_ACCURACY = f"""{PUBLISHED}, final as (
     select distinct on (depot_id, target_on) * from overrides
     order by depot_id, target_on, override_id desc
 ), known as (
     select o.reason, o.orders, o.point, s.seasonal_naive, s.actual
     from final o
-    join scores s
+    join (select s.*, d.city from scores s join depots d using (depot_id)) s
       on (s.depot_id, s.origin_on, s.target_on, s.model_version)
        = (o.depot_id, o.origin_on, o.target_on, o.model_version)
     where o.orders is not null and o.orders <> o.point
-      and s.actual > 0 and s.seasonal_naive is not null
+      and s.actual > 0 and s.seasonal_naive is not null and s.is_live = :live
+      and s.target_on >= (select first_on from period)
+      and (:depot = '' or s.depot_id = :depot) and (:city = '' or s.city = :city)
+      and (:horizon = 0 or s.target_on - s.origin_on = :horizon)
 )
 select reason, count(*) as counted,
        avg(abs(seasonal_naive - actual) / actual) as naive_mape,
@@ -301,8 +288,8 @@ limit :row_limit
 """
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
-def override_accuracy(freshness: Freshness) -> pd.DataFrame:
+@st.cache_data(max_entries=64, show_spinner=False)
+def override_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """MAPE of overrides, forecast and seasonal naive on overridden days, by reason.
 
     Returns:
@@ -314,4 +301,5 @@ def override_accuracy(freshness: Freshness) -> pd.DataFrame:
         OVERRIDE_ACCURACY,
         numbers=["naive_mape", "forecast_mape", "override_mape"],
         row_limit=MAX_REASONS + 1,
+        **vars(scope),
     )

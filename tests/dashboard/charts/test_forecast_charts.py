@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.charts import charts, encodings
+from dashboard.charts import encodings, forecast_charts
 
 DAYS = pd.date_range("2025-11-17", periods=4).as_unit("s")  # Monday to Thursday
 
@@ -57,12 +57,14 @@ def marks(chart):
 
 
 def test_totals_are_bars_of_actuals_then_forecasts_with_their_events(totals):
-    past, ahead, bands, events = marks(charts.daily_totals(totals))
+    past, ahead, bands, events = marks(forecast_charts.daily_totals(totals))
     assert [mark for mark, _ in (past, ahead, bands, events)] == [
         "bar", "bar", "rule", "point",
     ]  # fmt: skip
     assert [row["p90"] for row in bands[1]] == [36.0, None]
-    assert [row["day"] for row in events[1]] == ["Wed 19 Nov · Black Friday"]
+    assert [(row["day"], row["top"]) for row in events[1]] == [
+        ("Wed 19 Nov · Black Friday", 36.0)
+    ], "above its bar and band"
     drawn = [(row["day"], row["orders"], row["series"]) for row in past[1] + ahead[1]]
     assert drawn == [
         ("Mon 17 Nov", 10.0, "actual"),
@@ -73,12 +75,12 @@ def test_totals_are_bars_of_actuals_then_forecasts_with_their_events(totals):
 
 
 def test_a_total_names_the_number_of_missing_depots(totals):
-    (_, rows), *_ = marks(charts.daily_totals(totals))
+    (_, rows), *_ = marks(forecast_charts.daily_totals(totals))
     assert [row["actual_text"] for row in rows] == ["10", "– without 3 depots"]
 
 
 def test_bars_keep_the_order_of_days_and_label_mondays(totals):
-    x = charts.daily_totals(totals).to_dict()["layer"][0]["encoding"]["x"]
+    x = forecast_charts.daily_totals(totals).to_dict()["layer"][0]["encoding"]["x"]
     assert [day[:10] for day in x["sort"]] == [
         "Mon 17 Nov", "Tue 18 Nov", "Wed 19 Nov", "Thu 20 Nov",
     ]  # fmt: skip
@@ -86,7 +88,7 @@ def test_bars_keep_the_order_of_days_and_label_mondays(totals):
 
 
 def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
-    band, history, forecast, events, *_ = marks(charts.fan(days))
+    band, history, forecast, events, *_ = marks(forecast_charts.fan(days))
     assert band[0] == "area"
     assert history[0] == forecast[0] == "line"
     assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (None, None)]
@@ -100,7 +102,7 @@ def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
     closed = days.assign(
         actual=[10.0, 0.0, 5.0, np.nan], is_closed=[False, True, True, True]
     )
-    _, history, forecast, *_ = marks(charts.fan(closed))
+    _, history, forecast, *_ = marks(forecast_charts.fan(closed))
     assert [row["actual"] for row in history[1]] == [10.0, None, 5.0, None]
     assert [row["point"] for row in forecast[1]] == [30.0, None]
 
@@ -115,7 +117,7 @@ def test_past_forecasts_show_actuals_as_dots():
             "p90": 3.0,
         }
     )
-    band, line, dots, ruler = marks(charts.past_forecasts(past))
+    band, line, dots, ruler = marks(forecast_charts.past_forecasts(past))
     assert (band[0], line[0], dots[0], ruler[0]) == ("area", "line", "circle", "rule")
     assert [row["actual"] for row in dots[1]] == [1.0, 2.0, 3.0, 4.0]
 
@@ -123,52 +125,36 @@ def test_past_forecasts_show_actuals_as_dots():
 def by_day(*mapes):
     """A row per day and forecaster; 10, 20, 30 … depot-days are scored."""
     forecasters = ("forecast", "seasonal naive", "median of 4")
-    return pd.DataFrame(
-        [
-            {
-                "day_on": DAYS[n],
-                "forecaster": name,
-                "mape": mape,
-                "counted": 10 * (n + 1),
-            }
-            for n, of_day in enumerate(mapes)
-            for name, mape in zip(forecasters, of_day, strict=True)
-        ]
-    )
-
-
-def test_accuracy_has_lines_with_names_and_one_ruler_for_all_series():
-    scores = by_day((0.08, 0.12, 0.10), (0.11, 0.12, np.nan))
-    lines, dots, names, ruler = marks(charts.accuracy_by_day(scores))
-    assert (lines[0], dots[0], names[0], ruler[0]) == ("line", "circle", "text", "rule")
-    assert [row["mape"] for row in dots[1]] == [0.08, 0.11]
-    assert {row["forecaster"] for row in names[1]} == {
-        "forecast", "seasonal naive", "median of 4",
-    }  # fmt: skip
-    assert {row["name"] for row in names[1]} == {
-        "forecast", "same day last week", "median of 4",
-    }  # fmt: skip
-    assert [
-        (row["day"], row["forecast_mape"], row["naive_mape"], row["median_mape"])
-        for row in ruler[1]
-    ] == [
-        ("Mon 17 Nov", "8.0 %", "12.0 %", "10.0 %"),
-        ("Tue 18 Nov", "11.0 %", "12.0 %", "–"),
+    rows = [
+        {"day_on": DAYS[n], "forecaster": name, "mape": mape, "counted": 10 * (n + 1)}
+        for n, of_day in enumerate(mapes)
+        for name, mape in zip(forecasters, (*of_day, 0.1), strict=True)
     ]
+    return pd.DataFrame(rows)
+
+
+def test_accuracy_has_a_line_beside_same_day_last_week_and_one_ruler_for_both():
+    lines, dots, ruler = marks(
+        forecast_charts.accuracy_by_day(by_day((0.08, 0.12), (0.11, np.nan)))
+    )
+    assert (lines[0], dots[0], ruler[0]) == ("line", "circle", "rule")
+    assert {row["forecaster"] for row in lines[1]} == {"forecast", "same day last week"}
+    assert [row["mape"] for row in dots[1]] == [0.08, 0.11]
+    told = [
+        (row["day"], row["forecast_mape"], row["naive_mape"], row["counted_text"])
+        for row in ruler[1]
+    ]
+    assert told == [
+        ("Mon 17 Nov", "8.0 %", "12.0 %", "10"), ("Tue 18 Nov", "11.0 %", "–", "20"),
+    ]  # fmt: skip
 
 
 def test_the_lines_are_seven_day_means_weighted_by_the_scored_days():
     (_, rows), *_ = marks(
-        charts.accuracy_by_day(by_day((0.08, 0.1, 0.1), (0.11, 0.1, 0.1)))
+        forecast_charts.accuracy_by_day(by_day((0.08, 0.1), (0.11, 0.1)))
     )
     own = [row["weekly"] for row in rows if row["forecaster"] == "forecast"]
     np.testing.assert_allclose(own, [0.08, (10 * 0.08 + 20 * 0.11) / 30])
-
-
-def test_names_of_lines_that_end_together_stand_apart():
-    _, _, (_, names), _ = marks(charts.accuracy_by_day(by_day((0.1, 0.1, 0.101))))
-    places = sorted(row["label_at"] for row in names)
-    assert np.diff(places).min() >= charts.LABEL_GAP * 0.1
 
 
 def driven(**parts):
@@ -178,14 +164,14 @@ def driven(**parts):
 
 def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
     day = driven(level=100.0, weekday=-20.4, events=50.0, forecast=129.6)
-    (bar, rows), (text, labels) = marks(charts.contributions(day))
+    (bar, rows), (text, labels) = marks(forecast_charts.contributions(day))
     assert (bar, text) == ("bar", "text")
-    drawn = charts.contributions(day).to_dict()["layer"][1]["encoding"]
+    drawn = forecast_charts.contributions(day).to_dict()["layer"][1]["encoding"]
     assert drawn["color"]["field"] == "series", "black in the dark theme"
     assert {row["series"] for row in labels} == {"actual"}
     assert [(row["contribution"], row["low"], row["high"], row["effect"]) for row in rows] == [
         ("Usual day", 0.0, 100.0, "100"), ("Weekday", 79.6, 100.0, "−20"),
-        ("Holiday", 79.6, 79.6, "0"), ("Events", 79.6, 129.6, "+50"),
+        ("Events", 79.6, 129.6, "+50"),
         ("Forecast", 0.0, 129.6, "130"),
     ]  # fmt: skip
 
@@ -198,25 +184,25 @@ KINDS = {"event: black_friday": 60.0, "event: fair": 0.2, "event: promotion": 29
     [
         pytest.param(
             driven(level=100.0, events=90.0, forecast=190.0, **KINDS),
-            {"Weekday": "0", "Holiday": "0", "Black Friday": "+60", "Promotion": "+30"},
+            {"Black Friday": "+60", "Promotion": "+30"},
             id="each event",
         ),
         pytest.param(
             driven(
                 level=100.0, events=0.3, forecast=100.3, **dict.fromkeys(KINDS, 0.1)
             ),
-            {"Weekday": "0", "Holiday": "0", "Events": "0"},
-            id="no event of weight",
+            {},
+            id="nothing of weight",
         ),
         pytest.param(
             driven(level=100.0, weekday=-20.0, signals=12.0, forecast=92.0),
-            {"Weekday": "−20", "Signals": "+12", "Holiday": "0", "Events": "0"},
+            {"Weekday": "−20", "Signals": "+12"},
             id="signals, where the model uses any",
         ),
     ],
 )
 def test_each_driver_has_a_bar_of_its_own(day, bars):
-    (_, rows), _ = marks(charts.contributions(day))
+    (_, rows), _ = marks(forecast_charts.contributions(day))
     assert {row["contribution"]: row["effect"] for row in rows[1:-1]} == bars
 
 
@@ -224,20 +210,20 @@ def test_what_if_has_labelled_bars_side_by_side():
     outcome = pd.DataFrame(
         {"target_on": DAYS[:2], "forecast": [100.4, 1200.0], "scenario": [0.0, 1180.0]}
     )
-    (bars, rows), (text, labels) = marks(charts.what_if(outcome))
+    (bars, rows), (text, labels) = marks(forecast_charts.what_if(outcome))
     assert (bars, text) == ("bar", "text")
     assert [(row["series"], row["orders"]) for row in rows] == [
         ("forecast", 100.4), ("forecast", 1200.0), ("scenario", 0.0), ("scenario", 1180.0),
     ]  # fmt: skip
     assert [row["orders_text"] for row in labels] == ["100", "1,200", "0", "1,180"]
-    drawn = charts.what_if(outcome).to_dict()["layer"]
+    drawn = forecast_charts.what_if(outcome).to_dict()["layer"]
     assert drawn[1]["encoding"]["color"] == drawn[0]["encoding"]["color"]
 
 
 def test_tooltips_are_texts_with_titles_and_only_where_there_is_something_to_say(
     days, totals
 ):
-    for chart in (charts.fan(days), charts.daily_totals(totals)):
+    for chart in (forecast_charts.fan(days), forecast_charts.daily_totals(totals)):
         for layer in chart.to_dict()["layer"]:
             tooltips = layer["encoding"].get("tooltip")
             assert tooltips or layer["mark"]["tooltip"] is None
@@ -247,13 +233,13 @@ def test_tooltips_are_texts_with_titles_and_only_where_there_is_something_to_say
 
 
 def test_the_ruler_tells_actuals_of_past_days_and_the_forecast_of_those_ahead(days):
-    *_, past, ahead = charts.fan(days).to_dict()["layer"]
+    *_, past, ahead = forecast_charts.fan(days).to_dict()["layer"]
     fields = [
         [tooltip["field"] for tooltip in layer["encoding"]["tooltip"]]
         for layer in (past, ahead)
     ]
     assert fields == [list(encodings.PAST), list(encodings.AHEAD)]
-    *_, (_, rows) = marks(charts.fan(days))
+    *_, (_, rows) = marks(forecast_charts.fan(days))
     assert [row["p90_text"] for row in rows] == ["36", "–"]
     planned = [tooltip["title"] for tooltip in ahead["encoding"]["tooltip"]][1]
     assert planned == "Planned"
@@ -261,13 +247,13 @@ def test_the_ruler_tells_actuals_of_past_days_and_the_forecast_of_those_ahead(da
 
 
 def test_every_series_has_a_colour_in_both_themes_and_naive_ones_a_dash_of_their_own():
-    config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
+    config = Path(forecast_charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"]
     for shade in ("light", "dark"):
         colours = theme[shade]["chartCategoricalColors"]
         assert len(set(colours)) == len(colours) == len(encodings.SERIES)
     dash = dict(zip(encodings.SERIES, map(tuple, encodings.DASHES), strict=True))
-    assert len({dash[name] for name in charts.MAPES}) == 3
+    assert len({dash[name] for name in forecast_charts.MAPES}) == 2
 
 
 def luminance(colour):
@@ -285,9 +271,11 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("shade", ["light", "dark"])
 def test_labels_of_axes_and_legends_are_legible(totals, shade):
-    config = charts.legible(charts.daily_totals(totals)).to_dict()["config"]
+    config = forecast_charts.legible(forecast_charts.daily_totals(totals)).to_dict()[
+        "config"
+    ]
     expressions = [config[part]["labelColor"]["expr"] for part in ("axis", "legend")]
-    themes = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
+    themes = Path(forecast_charts.__file__).parents[1] / "server/.streamlit/config.toml"
     ground = tomllib.loads(themes.read_text())["theme"][shade]["backgroundColor"]
     for expression in expressions:
         condition, on_light, on_dark = re.fullmatch(
@@ -300,13 +288,13 @@ def test_labels_of_axes_and_legends_are_legible(totals, shade):
 
 @pytest.mark.parametrize("shade", ["light", "dark"])
 def test_text_and_marks_contrast_with_the_background(shade):
-    config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
+    config = Path(forecast_charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"][shade]
     ground = theme["backgroundColor"]
     for name in ("textColor", "primaryColor", "linkColor", "redColor"):
         assert contrast(theme[name], ground) >= 4.5, name
     # The naive's line is quiet on purpose; 2.5 is still visible, and it is dashed.
-    least = {"seasonal naive": 2.5}
+    least = {encodings.NAIVE: 2.5}
     for series, colour in zip(
         encodings.SERIES, theme["chartCategoricalColors"], strict=True
     ):

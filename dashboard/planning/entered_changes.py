@@ -1,0 +1,185 @@
+"""From what a planner enters for some depots and days to changes, and their preview. No I/O."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from dashboard.planning import van_plan
+from dashboard.planning.overrides import Cell, Change
+from dashboard.planning.van_plan import Settings
+
+NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
+# Two decimals at most: in "10,000 %" the comma may mean thousands.
+PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d{1,2})?)\s*%")
+NUMBER_RULE = "Write a number of orders such as 420, or a change such as +10 % or −5 %."
+FIGURES = r"\d[\d.,\s]*"
+
+
+SET, WITHDRAW = "set", "withdraw"
+"""Actions of the form: a new number, and back to the model."""
+MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
+"""Ratio to the model's number, and difference in orders: beyond both, a number is confirmed."""
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """A new number of orders, or a factor on the planned number; exactly one is None."""
+
+    orders: float | None = None
+    factor: float | None = None
+
+    def apply(self, planned: float) -> float:
+        """The new number, in whole orders."""
+        if self.factor is None:
+            return float(self.orders or 0.0)
+        return float(round(planned * self.factor))
+
+
+def parse(text: str) -> Adjustment | None:
+    """Parses an adjustment such as '420', '1,240' or '+10 %'; None for any other text."""
+    typed = text.strip()
+    if number := NUMBER.fullmatch(typed):
+        return Adjustment(orders=float(re.sub(r"[,\s]", "", number[1])))
+    if percent := PERCENT.fullmatch(typed):
+        share = float(percent[2].replace(",", ".")) / 100
+        factor = 1 + share if percent[1] == "+" else 1 - share
+        return Adjustment(factor=factor) if factor >= 0 else None
+    return None
+
+
+def problem(text: str) -> str:
+    """A sentence that says why a text is no adjustment; '' where `parse` takes it."""
+    if parse(text) is not None:
+        return ""
+    typed = text.strip()
+    if not typed:
+        return f"The new number is missing. {NUMBER_RULE}"
+    return f"“{typed}” {_broken_rule(typed)}"
+
+
+def _broken_rule(typed: str) -> str:
+    if PERCENT.fullmatch(typed):
+        return "is less than −100 %, which leaves no orders. Write −100 % at most."
+    if re.fullmatch(rf"{FIGURES}%", typed):
+        number = typed.rstrip("%").strip()
+        return f"has no sign. Do you mean +{number} % or −{number} %?"
+    if re.fullmatch(rf"[+\-−]\s*{FIGURES}%", typed):
+        return "has too many decimals, or is too large. Write a change such as +12.5 %."
+    if signed := re.fullmatch(rf"([+\-−])\s*({FIGURES})", typed):
+        sign = "+" if signed[1] == "+" else "−"
+        return (
+            f"has a sign. Write {sign}{signed[2]} % for a change, or a number of orders "
+            "without a sign."
+        )
+    if re.fullmatch(FIGURES, typed):
+        return (
+            "is no whole number of orders. Write whole orders, thousands with a comma or "
+            "nothing between them: 1,240 or 1240."
+        )
+    return f"is no number of orders. {NUMBER_RULE}"
+
+
+def cells(week: pd.DataFrame) -> list[Cell]:
+    """The rows of `queries.fleet_week` as cells."""
+    return [
+        Cell(
+            depot=str(row["depot_id"]),
+            day_on=row["target_on"].date(),
+            orders=float(row["point"]),
+            model_orders=float(row["model_point"]),
+            override_id=None
+            if pd.isna(row["override_id"])
+            else int(row["override_id"]),
+            is_set=bool(row["is_set"]),
+            is_closed=row["basis"] == "closed",
+        )
+        for row in week.to_dict("records")
+    ]
+
+
+def changes(chosen: Sequence[Cell], adjustment: Adjustment | None) -> list[Change]:
+    """The changes to a new number, or back to the model's (None).
+
+    A cell that would stay as it is has none. Of several cells, those of closed days are not
+    set; a cell that is chosen alone is, also on a closed day.
+    """
+    if adjustment is None:
+        return [Change(cell, None) for cell in chosen if cell.is_set]
+    proposed = [Change(cell, adjustment.apply(cell.orders)) for cell in chosen]
+    return [
+        change
+        for change in proposed
+        if _has_effect(change) and not (len(chosen) > 1 and change.cell.is_closed)
+    ]
+
+
+def _has_effect(change: Change) -> bool:
+    """Whether a new number alters the number, or who it is from.
+
+    A planner's number that equals the model's of today has an effect: it stays when the
+    model's changes.
+    """
+    return not change.cell.is_set or change.orders != change.cell.orders
+
+
+def far_from_model(changes: Sequence[Change]) -> list[Change]:
+    """The changes to a number that may be a typing error, such as ten times the model's."""
+    return [change for change in changes if _is_far(change)]
+
+
+def _is_far(change: Change) -> bool:
+    if change.orders is None:
+        return False
+    low, high = sorted((change.orders, change.cell.model_orders))
+    return high > MAX_RATIO * low and high - low > MIN_DIFFERENCE
+
+
+def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], float]:
+    """The planned number after each change, by depot and day."""
+    return {
+        (change.cell.depot, pd.Timestamp(change.cell.day_on)): change.cell.model_orders
+        if change.orders is None
+        else change.orders
+        for change in changes
+    }
+
+
+def preview(
+    week: pd.DataFrame,
+    settings: Settings,
+    bands: pd.DataFrame,
+    numbers: Mapping[tuple[str, pd.Timestamp], float],
+    settings_after: Settings | None = None,
+) -> pd.DataFrame:
+    """Orders of the changed depots, and their city's need and shortage, before and after.
+
+    Args:
+      week: The rows of `queries.fleet_week` of one city.
+      settings: Settings of cities.
+      bands: As `van_plan.make_plan` takes them.
+      numbers: From `new_orders`.
+      settings_after: Settings of cities after the change; None where they stay.
+
+    Returns:
+      A row for each changed day: target_on; of the changed depots: orders_before,
+      orders_after; of the city: need_before, need_after, short_before, short_after (vans).
+    """
+    changed = {depot for depot, _ in numbers}
+    days = {day for _, day in numbers}
+    parts: dict[str, pd.Series] = {}
+    for name, rows, city_settings in (
+        ("before", week, settings),
+        ("after", van_plan.with_changes(week, numbers), settings_after or settings),
+    ):
+        plan = van_plan.make_plan(rows, city_settings, bands)
+        own = plan.depots[plan.depots["depot_id"].isin(changed)]
+        city = plan.cities.set_index("target_on")
+        parts |= {
+            f"orders_{name}": own.groupby("target_on")["point"].sum(),
+            f"need_{name}": city["needed"],
+            f"short_{name}": city["short"],
+        }
+    table = pd.DataFrame(parts)
+    return table[table.index.isin(days)].rename_axis("target_on").reset_index()

@@ -1,0 +1,212 @@
+"""The plan: vans and drivers of each depot and day, and what each city needs and has.
+
+One meaning everywhere. *Need*: the vans with which a city carries all orders of a day at its
+service level, if they may be moved between its depots that morning. *Have*: its vans.
+*Short*: need less have. A depot shows its part of the city's vans, and of its need.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.planning import city_settings, depot_vans, scenarios
+from dashboard.planning.city_settings import CitySettings
+from dashboard.queries.freshness import Freshness
+
+QUANTILES = ["p10", "p50", "p90"]
+POOL = "spare pool"
+"""Stands for vans of the city that belong to no depot."""
+Settings = Mapping[str, CitySettings]
+Bands = Mapping[tuple[str, pd.Timestamp], tuple[float, float]]
+"""The 80 % band of the model's total, by city and day."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of some whole cities.
+
+    Attributes:
+      depots: The rows and columns of `queries.fleet_week`, and: needed (the depot's part of
+        its city's need), allocated (of the city's vans, the need at most), needed_alone (vans
+        that reach the service level at this depot if none is moved), drivers, undelivered
+        (expected orders beyond the capacity of the allocated vans), delivery_probability
+        (that these carry all orders of the depot).
+      cities: By city and day: city, target_on, point (the planned total), model_point (the
+        model's), needed, vans (NaN if not known), short (needed - vans, 0 at least),
+        delivery_probability (that the city's vans carry all orders; NaN if they are not
+        known), and the sums over depots of drivers and undelivered.
+    """
+
+    depots: pd.DataFrame
+    cities: pd.DataFrame
+
+    def of_city(self, city: str) -> "Plan":
+        """The plan of one city, its depots by name."""
+        own = self.depots[self.depots["city"] == city]
+        return Plan(
+            own.sort_values(["name", "depot_id", "target_on"], ignore_index=True),
+            self.cities[self.cities["city"] == city],
+        )
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def fleet_plan(freshness: Freshness) -> Plan:
+    """The plan of the whole fleet with its saved settings; requires a forecast."""
+    week, settings = queries.fleet_week(freshness), city_settings.by_city(freshness)
+    return make_plan(week, settings, queries.city_bands(freshness))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def city_plan(city: str, freshness: Freshness) -> Plan:
+    """The plan of one city, as `fleet_plan` has it."""
+    return fleet_plan(freshness).of_city(city)
+
+
+def make_plan(week: pd.DataFrame, settings: Settings, bands: pd.DataFrame) -> Plan:
+    """Plans whole cities.
+
+    Args:
+      week: Rows of `queries.fleet_week`.
+      settings: Settings of each of their cities.
+      bands: `queries.city_bands`; a city without a band is taken to be high and low together.
+    """
+    keys = zip(bands["city"], bands["target_on"], strict=True)
+    band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
+    parts = [
+        _plan_city(own, settings[str(city)], band_of)
+        for city, own in week.groupby("city", sort=False)
+    ]
+    cities = pd.concat([days.astype({"vans": float}) for _, days in parts])
+    cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
+    return Plan(
+        pd.concat([depots for depots, _ in parts]),
+        cities.astype({"short": int}).sort_values(
+            ["city", "target_on"], ignore_index=True
+        ),
+    )
+
+
+def _plan_city(
+    week: pd.DataFrame, city: CitySettings, band_of: Bands
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The depots and the days of one city."""
+    capacity = city.orders_per_van
+    p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
+    case_rs = depot_vans.cases(p10_r, p50_r, p90_r)
+    needed_r, allocated_r = np.zeros((2, len(week)), int)
+    days = []
+    for day, rows in week.groupby("target_on").indices.items():
+        on_day = week.iloc[rows]
+        band = _planned_band(on_day, band_of.get((city.city, pd.Timestamp(str(day)))))
+        orders_rs = scenarios.sample_orders(p10_r[rows], p50_r[rows], p90_r[rows], band)
+        needed = scenarios.vans_needed(orders_rs, capacity, city.service_level)
+        order = depot_vans.allocation_order(case_rs[rows], capacity)
+        needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
+        allocated = order[: needed if city.vans is None else min(needed, city.vans)]
+        allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
+        chance = np.nan
+        if city.vans is not None:
+            chance = scenarios.delivery_probability(orders_rs, capacity, city.vans)
+        days.append(
+            {
+                "city": city.city,
+                "target_on": day,
+                "point": on_day["part"].sum(),
+                "model_point": on_day["model_part"].sum(),
+                "needed": needed,
+                "vans": city.vans,
+                "delivery_probability": chance,
+            }
+        )
+    level_r = depot_vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
+    depots = week.assign(
+        needed=needed_r,
+        allocated=allocated_r,
+        needed_alone=depot_vans.vans_for(level_r, capacity),
+        drivers=depot_vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
+        undelivered=depot_vans.undelivered(case_rs, capacity, allocated_r),
+        delivery_probability=depot_vans.delivery_probability(
+            case_rs, capacity, allocated_r
+        ),
+    )
+    sums = depots.groupby("target_on")[["drivers", "undelivered"]].sum()
+    return depots, pd.DataFrame(days).join(sums, on="target_on")
+
+
+def _planned_band(
+    day: pd.DataFrame, band: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """The band of the model's total of a day, moved with planners' numbers."""
+    if band is None:
+        return None
+    model = day["model_part"].sum()
+    ratio = day["part"].sum() / model if model > 0 else 1.0
+    return band[0] * ratio, band[1] * ratio
+
+
+def with_changes(
+    week: pd.DataFrame, orders: Mapping[tuple[str, pd.Timestamp], float]
+) -> pd.DataFrame:
+    """The week with some planned numbers changed, and the model's bands moved to them."""
+    keys = zip(week["depot_id"], week["target_on"], strict=True)
+    number_r = np.array([orders.get(key, np.nan) for key in keys], float)
+    median_r = week["model_p50"].to_numpy(float)
+    ratio_r = np.divide(
+        number_r, median_r, out=np.full_like(number_r, np.nan), where=median_r > 0
+    )
+    is_models = number_r == week["model_point"].to_numpy(float)
+    # The model's own point, for which `pipelines.schema.planned_orders` moves no quantile.
+    ratio_r[is_models] = 1.0
+    is_new = ~np.isnan(number_r)
+    part_r = np.where(is_models, week["model_part"], number_r)
+    moved = {
+        "point": np.where(is_new, number_r, week["point"]),
+        "part": np.where(is_new, part_r, week["part"]),
+    }
+    for name in QUANTILES:
+        scaled_r = week[f"model_{name}"].to_numpy(float) * ratio_r
+        shifted_r = np.where(np.isnan(ratio_r), number_r, scaled_r)
+        moved[name] = np.where(is_new, shifted_r, week[name])
+    return week.assign(**moved)
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Vans that one depot lends another for a day; `from_depot` may be `POOL`."""
+
+    vans: int
+    from_depot: str
+    to_depot: str
+
+
+def transfers_by_day(depots: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:
+    """The vans that move between the depots of a city, by day; depots by their names."""
+    moves = {}
+    for day, rows in depots.groupby("target_on"):
+        # A depot without a number of its own takes no part.
+        known = rows[rows["vans"].notna()]
+        spare = (known["vans"] - known["allocated"]).astype(int).to_numpy()
+        moves[pd.Timestamp(str(day))] = _transfers(known["name"].to_list(), spare)
+    return moves
+
+
+def _transfers(names: Sequence[str], spare: np.ndarray) -> list[Transfer]:
+    """Matches depots with vans to spare to depots that lack them, largest first.
+
+    Greedy: it keeps the number of moves low, but not always at its minimum.
+    """
+    left, moves = spare.copy(), []
+    for to in np.argsort(spare, kind="stable"):
+        while left[to] < 0:
+            giver = int(np.argmax(left))
+            is_pool = left[giver] <= 0
+            vans = int(-left[to] if is_pool else min(-left[to], left[giver]))
+            moves.append(Transfer(vans, POOL if is_pool else names[giver], names[to]))
+            left[to] += vans
+            if not is_pool:
+                left[giver] -= vans
+    return moves

@@ -1,0 +1,222 @@
+"""Display tables of query results, two of them also downloaded as CSV.
+
+Whole numbers are orders or counts; floats are percentages. No I/O.
+"""
+
+from collections.abc import Hashable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from dashboard.planning import overrides
+from dashboard.text import formatting
+from pipelines.schema.spreadsheet_cells import safe_cell
+
+HEADINGS = {
+    "accepted": "New rows",
+    "allocated": "Vans",
+    "counted": "Days",
+    "coverage": "In the 80 % band",
+    "delivery_probability": "Chance of full delivery",
+    "error": "Forecast − actual",
+    "forecast_mape": "Forecast MAPE",
+    "made_by": "Changed by",
+    "mape": "MAPE",
+    "model_point": "Model",
+    "model_version": "Model",
+    "naive_mape": "Same day last week",
+    "name": "Depot",
+    "needed": "Need",
+    "override_mape": "Override MAPE",
+    "override_reason": "Reason",
+    "p10": "Low (P10)",
+    "p90": "High (P90)",
+    "point": "Planned",
+    "point_before": "Previous forecast",
+    "rejected": "Rejected rows",
+    "target_on": "Day",
+    "unchanged": "Unchanged rows",
+    "vans": "Have",
+    "wape": "WAPE",
+    "week_before": "Last week",
+}
+"""Headings of columns whose name is not one itself."""
+FRACTIONS = {
+    "bias", "coverage", "delivery_probability", "forecast_mape", "mape", "naive_mape",
+    "override_mape", "value_added", "wape",
+}  # fmt: skip
+
+
+def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
+    """Columns of a query result under their headings, in the order given.
+
+    Fractions become percentages, other floats whole numbers, missing where unknown. `renamed`
+    are headings other than those of `HEADINGS`.
+    """
+    headings = HEADINGS | renamed
+    return pd.DataFrame(
+        {
+            headings.get(name, formatting.display_name(name)): _displayed(result[name])
+            for name in columns
+        }
+    )
+
+
+def _displayed(values: pd.Series) -> pd.Series:
+    if values.name in FRACTIONS:
+        return 100 * values
+    if values.name == "basis":
+        return values.map(formatting.BASES)
+    if pd.api.types.is_float_dtype(values):
+        return values.round().astype("Int64")
+    return values
+
+
+def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.fleet_week`."""
+    return display(
+        depots, "city", "name", "depot_id", "target_on", "point", "model_point", "p10",
+        "p90", "basis", "week_before", "point_before", "override_reason", "made_by",
+    )  # fmt: skip
+
+
+def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
+    """One grain of `queries.accuracy` beside the naive MAPE; `heading` is of its name."""
+    column = "model_version" if grain == "model" else grain
+    rows = scores[scores["grain"] == grain].set_index(column)
+    naive = rows[rows["forecaster"] == "seasonal naive"]["mape"]
+    table = rows[rows["forecaster"] == "forecast"].assign(naive_mape=naive)
+    table = table.reset_index(names=heading)
+    if grain == "horizon":
+        table[heading] = [formatting.count(int(days), "day") for days in table[heading]]
+    return display(table, heading, "mape", "naive_mape", "bias", "coverage", "counted")
+
+
+def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
+    """Every measure of `queries.accuracy` over all days, a row for each forecaster."""
+    overall = scores[scores["grain"] == "all"]
+    names = overall["forecaster"].replace("seasonal naive", formatting.NAIVE)
+    return display(
+        overall.assign(forecaster=names.map(formatting.display_name)),
+        "forecaster", "mape", "wape", "bias", "coverage", "counted",
+    )  # fmt: skip
+
+
+def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.depot_accuracy`."""
+    return display(
+        result,
+        "name", "city", "value_added", "mape", "naive_mape", "bias", "coverage", "counted",
+    )  # fmt: skip
+
+
+def depot_links(result: pd.DataFrame) -> list[str]:
+    """Addresses of the depots of a query result."""
+    return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
+
+
+def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.largest_errors`."""
+    notes = formatting.day_notes(result.assign(is_closed=False))
+    rows = zip(result.to_dict("records"), notes, strict=True)
+    return display(
+        result.assign(
+            error=result["point"] - result["actual"],
+            cause=[_likely_cause(row, day) for row, day in rows],
+        ),
+        "target_on", "name", "point", "override_orders", "actual", "error", "cause",
+        point="Forecast", override_orders="Override", cause="Likely cause",
+    )  # fmt: skip
+
+
+def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
+    if not pd.isna(row["override_orders"]):
+        reason = formatting.quoted(row["override_reason"])
+        notes = [f"{row['made_by']}: {reason}", *notes]
+    if notes:
+        return ", ".join(notes)
+    if row["basis"] == "cold_start":
+        return "No history"
+    if row["p10"] <= row["actual"] <= row["p90"]:
+        return "Chance: within the 80 % band"
+    return "No known cause"
+
+
+def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.override_accuracy`."""
+    return display(
+        result.assign(reason=result["reason"].fillna("All overrides")),
+        "reason", "naive_mape", "forecast_mape", "override_mape", "counted",
+    )  # fmt: skip
+
+
+def change_preview(preview: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `changes.preview`."""
+    return display(
+        preview, "target_on", "orders_before", "orders_after", "need_before", "need_after",
+        orders_before="Orders now", orders_after="New orders", need_before="Need now",
+        need_after="New need",
+    )  # fmt: skip
+
+
+def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.override_history`; times in `zone`."""
+    return display(
+        result.assign(
+            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
+            Action=[overrides.description(row) for row in result.to_dict("records")],
+        ),
+        "When", "name", "target_on", "Action", "orders", "point", "reason", "made_by",
+        point="Forecast at override",
+    )  # fmt: skip
+
+
+def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the files of `queries.files` that were loaded."""
+    files = _named_files(result[result["refused_because"].isna()], zone)
+    return display(
+        files.assign(ignored=files["ignored_columns"].map(", ".join)),
+        "File", "kind", "came", "accepted", "unchanged", "rejected", "ignored",
+        came="Loaded", ignored="Ignored columns",
+    )  # fmt: skip
+
+
+def refused_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the files of `queries.files` that were refused."""
+    files = _named_files(result[result["refused_because"].notna()], zone)
+    return display(
+        files, "File", "came", "refused_because",
+        came="Refused", refused_because="Reason and fix",
+    )  # fmt: skip
+
+
+def rejected_rows(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.rejected_rows`."""
+    return display(
+        result.assign(File=result["path"].map(_file_name)),
+        "File", "reason", "n_rows", "first_line", "column_name", "value",
+        n_rows="Rows", first_line="First line", column_name="Column", value="Value",
+    )  # fmt: skip
+
+
+def _named_files(files: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    timestamps = [formatting.timestamp(at, zone) for at in files["came_at"]]
+    return files.assign(File=files["path"].map(_file_name), came=timestamps)
+
+
+def _file_name(path: str) -> str:
+    return PurePosixPath(path).name or path
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    """A table as a CSV that no spreadsheet executes: ISO dates, percentages of one decimal."""
+    plain = table.copy()
+    for name in plain.select_dtypes("datetime"):
+        plain[name] = plain[name].dt.strftime("%Y-%m-%d")
+    floats = plain.select_dtypes("float").columns
+    plain[floats] = plain[floats].round(1)
+    safe = plain.map(safe_cell)
+    safe.columns = [safe_cell(name) for name in plain.columns]
+    return safe.to_csv(index=False, lineterminator="\n").encode("utf-8-sig")

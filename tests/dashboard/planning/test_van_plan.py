@@ -1,0 +1,230 @@
+"""The plan: over literal forecasts, and of the seeded fleet."""
+
+import pandas as pd
+import pytest
+
+from dashboard import queries
+from dashboard.planning import van_plan
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.van_plan import POOL, Transfer
+from tests.dashboard.no_override import as_forecast
+from tests.dashboard.planning.changing import change
+
+DAYS = pd.to_datetime(["2025-11-21", "2025-11-22"]).as_unit("s")
+NO_BANDS = pd.DataFrame(columns=["city", "target_on", "p10", "p90"])
+BANDS = pd.DataFrame(
+    {"city": "London", "target_on": DAYS, "p10": [80.0, 320.0], "p90": [120.0, 378.0]}
+)
+
+
+def fleet(*rows, city="London", vans=3.0):
+    columns = ["depot_id", "name", "target_on", "point", "basis"]
+    table = pd.DataFrame(rows, columns=columns).assign(city=city, vans=vans)
+    point = table["point"]
+    table = table.assign(p10=0.8 * point, p50=point, p90=1.2 * point)
+    return as_forecast(table)
+
+
+def london(vans, level=0.5, drivers=1.0):
+    return {"London": CitySettings("London", vans, 50, level, drivers)}
+
+
+def plan_of(week, vans, bands=NO_BANDS, **settings):
+    return van_plan.make_plan(week, london(vans, **settings), bands)
+
+
+@pytest.fixture
+def week():
+    return fleet(
+        ("A", "Poplar", DAYS[0], 100.0, "model"),
+        ("A", "Poplar", DAYS[1], 200.0, "model"),
+        ("B", "Wapping", DAYS[0], 0.0, "closed"),
+        ("B", "Wapping", DAYS[1], 149.0, "model"),
+    )
+
+
+def test_every_depot_gets_its_part_of_the_need_where_there_are_enough(week):
+    plan = plan_of(week, 10)
+    assert plan.depots["needed"].tolist() == [2, 4, 0, 3]
+    assert plan.depots["allocated"].tolist() == [2, 4, 0, 3]
+    assert plan.cities["needed"].tolist() == [2, 7]
+    assert plan.cities["vans"].tolist() == [10, 10]
+    assert plan.cities["short"].tolist() == [0, 0]
+
+
+def test_too_few_vans_are_all_allocated(week):
+    plan = plan_of(week, 5)
+    # The third van of each is full in most cases, and the fourth of A carries more than
+    # that: 200 orders fill it, 149 do not quite fill the third of B.
+    assert plan.depots["allocated"].tolist() == [2, 3, 0, 2]
+    assert plan.cities["short"].tolist() == [0, 2]
+    assert plan.cities["drivers"].tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("bands", [NO_BANDS, BANDS], ids=["no band", "band"])
+@pytest.mark.parametrize("level", [0.5, 0.9])
+@pytest.mark.parametrize("vans", [2, 4, 6, 7, 8, 10])
+def test_need_less_have_is_short_in_the_city_and_over_its_depots(
+    week, vans, level, bands
+):
+    """And it is short exactly where its chance is below its service level."""
+    plan = plan_of(week, vans, bands, level=level)
+    days = plan.cities.set_index("target_on")
+    parts = plan.depots.groupby("target_on")[["needed", "allocated"]].sum()
+    assert parts["needed"].tolist() == days["needed"].tolist()
+    assert (days["needed"] - parts["allocated"]).tolist() == days["short"].tolist()
+    assert days["short"].tolist() == (days["needed"] - vans).clip(lower=0).tolist()
+    assert ((days["short"] > 0) == (days["delivery_probability"] < level)).all()
+    assert (plan.depots["needed"] >= plan.depots["allocated"]).all()
+
+
+def test_the_citys_own_band_makes_its_chance_surer(week):
+    """Two depots that do not move together seldom have their worst day at once."""
+    alone, banded = (
+        plan_of(week, 8, bands).cities["delivery_probability"].iloc[1]
+        for bands in (NO_BANDS, BANDS)
+    )
+    assert banded > alone
+
+
+def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):
+    plan = plan_of(week, None)
+    assert plan.depots["allocated"].tolist() == plan.depots["needed"].tolist()
+    assert plan.cities["short"].tolist() == [0, 0]
+    assert plan.cities[["vans", "delivery_probability"]].isna().all(axis=None)
+
+
+def test_drivers_are_whole_and_follow_the_allocated_vans(week):
+    assert plan_of(week, 5, drivers=1.5).depots["drivers"].tolist() == [3, 5, 0, 3]
+
+
+def test_each_city_is_planned_with_its_own_settings(week):
+    rotterdam = fleet(("R", "Waalhaven", DAYS[0], 100.0, "model"), city="Rotterdam")
+    settings = london(10) | {"Rotterdam": CitySettings("Rotterdam", 10, 10, 0.5)}
+    plan = van_plan.make_plan(pd.concat([week, rotterdam]), settings, NO_BANDS)
+    assert plan.of_city("Rotterdam").depots["needed"].tolist() == [10]
+    assert plan.of_city("Rotterdam").cities["needed"].tolist() == [10]
+    assert plan.of_city("London").depots["needed"].tolist() == [2, 4, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("own", "assigned", "expected"),
+    [
+        pytest.param({"A": 3, "B": 3}, {"A": 2, "B": 3}, [], id="enough at home"),
+        pytest.param(
+            {"A": 3, "B": 3}, {"A": 2, "B": 4}, [Transfer(1, "A", "B")], id="one van"
+        ),
+        pytest.param(
+            {"A": 5, "B": 9, "C": 1}, {"A": 4, "B": 6, "C": 5},
+            [Transfer(3, "B", "C"), Transfer(1, "A", "C")],
+            id="the one with most to spare gives first",
+        ),
+        pytest.param(
+            {"A": 2, "B": 2}, {"A": 2, "B": 4}, [Transfer(2, POOL, "B")], id="hired vans"
+        ),
+        pytest.param(
+            {"A": 2, "X": None}, {"A": 2, "X": 4}, [], id="a depot without a number"
+        ),
+        pytest.param(
+            {"A": 5, "B": 4, "C": 0, "D": 0}, {"A": 3, "B": 2, "C": 2, "D": 2},
+            [Transfer(2, "A", "C"), Transfer(2, "B", "D")],
+            id="whole lots",
+        ),
+    ],
+)  # fmt: skip
+def test_vans_move_from_who_has_more_than_their_part(own, assigned, expected):
+    rows = {
+        "name": list(own), "vans": list(own.values()), "allocated": assigned.values(),
+    }  # fmt: skip
+    depots = pd.DataFrame(rows).assign(target_on=DAYS[0]).astype({"vans": float})
+    assert van_plan.transfers_by_day(depots) == {DAYS[0]: expected}
+
+
+def test_after_the_moves_every_depot_has_its_part(rng):
+    for _ in range(50):
+        own, assigned = rng.integers(0, 9, 8), rng.integers(0, 6, 8)
+        names = [f"D{n}" for n in range(8)]
+        rows = {"name": names, "vans": own.astype(float), "allocated": assigned}
+        depots = pd.DataFrame(rows).assign(target_on=DAYS[0])
+        after = dict(zip(names, own, strict=True))
+        for move in van_plan.transfers_by_day(depots)[DAYS[0]]:
+            after[move.to_depot] += move.vans
+            if move.from_depot != POOL:
+                after[move.from_depot] -= move.vans
+        assert all(after[name] >= assigned[n] for n, name in enumerate(names))
+
+
+def test_vans_move_between_two_depots_of_one_name(week):
+    """Names need not be unique in a city."""
+    plan = plan_of(week.assign(name="Central", vans=[3.0, 3.0, 4.0, 4.0]), 10)
+    moves = van_plan.transfers_by_day(plan.depots)
+    assert moves == {DAYS[0]: [], DAYS[1]: [Transfer(1, "Central", "Central")]}
+
+
+def test_a_closed_day_that_is_set_gets_vans(week):
+    moved = van_plan.with_changes(week, {("B", DAYS[0]): 60.0})
+    row = plan_of(moved, 10).depots.iloc[2]
+    assert (row["p10"], row["p50"], row["p90"], row["needed"]) == (60, 60, 60, 2)
+    assert row["point"] == 60
+
+
+@pytest.mark.parametrize("vans", [None, 5])
+def test_vans_are_planned_from_the_quantiles_whatever_the_point(week, vans):
+    lower = {name: 0.9 * week[name] for name in ("point", "model_point")}
+    plan, same = (
+        plan_of(each, vans, BANDS) for each in (week, week.assign(**lower))
+    )  # fmt: skip
+    points = ["point", "model_point"]
+    for one, other in ((plan.depots, same.depots), (plan.cities, same.cities)):
+        pd.testing.assert_frame_equal(
+            one.drop(columns=points), other.drop(columns=points)
+        )
+
+
+@pytest.mark.parametrize(
+    ("number", "total"),
+    [
+        pytest.param(180.0, 180.0 + 149 * 1.05, id="a planner's number as it is"),
+        pytest.param(200.0, 349 * 1.05, id="the model's own"),
+    ],
+)
+def test_a_preview_has_the_total_that_the_saved_change_will_have(week, number, total):
+    parts = dict.fromkeys(("part", "model_part"), 1.05 * week["point"])
+    moved = van_plan.with_changes(week.assign(**parts), {("A", DAYS[1]): number})
+    days = plan_of(moved, 5).cities
+    assert days["point"].iloc[1] == pytest.approx(total)
+    assert days["model_point"].iloc[1] == pytest.approx(349 * 1.05)
+
+
+@pytest.mark.parametrize(
+    ("number", "quantiles"), [(180.0, [144, 180, 216]), (90.0, [80, 100, 120])]
+)
+def test_a_planners_number_is_the_median_unless_it_is_the_models_own(
+    week, number, quantiles
+):
+    lower = week.assign(model_point=0.9 * week["model_point"])
+    row = van_plan.with_changes(lower, {("A", DAYS[0]): number}).iloc[0]
+    assert row["point"] == number
+    assert [row["p10"], row["p50"], row["p90"]] == pytest.approx(quantiles)
+
+
+@pytest.mark.db
+def test_the_seeded_fleet_is_planned_by_city(freshness):
+    """No shortage is known of London: of one of its depots no vans are."""
+    days = van_plan.fleet_plan(freshness).cities
+    assert list(days["city"]) == ["London"] * 7 + ["Rotterdam"] * 7
+    assert list(days["target_on"][:7]) == sorted(set(days["target_on"]))
+    assert set(days["vans"][7:]) == {6 + 4 + 3}
+    assert days[["vans", "delivery_probability"]][:7].isna().all(axis=None)
+    assert not days["short"][:7].any()
+
+
+@pytest.mark.db
+def test_a_planners_number_is_in_the_shortage(freshness, tomorrow):
+    before = van_plan.fleet_plan(freshness).cities.iloc[7]
+    change(orders=9000, depot="RTM-01", day=tomorrow)
+    after = van_plan.fleet_plan(queries.freshness()).cities.iloc[7]
+    assert after["point"] > before["point"] + 7000
+    assert after["needed"] > before["needed"]
+    assert after["short"] > 0
+    assert after["delivery_probability"] < 0.01

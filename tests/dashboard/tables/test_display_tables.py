@@ -1,0 +1,207 @@
+"""Tables for people over literal answers: headings, whole numbers, percentages."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard.tables import display_tables
+from dashboard.text import summaries
+
+DAYS = pd.to_datetime(["2025-11-21", "2025-11-22"]).as_unit("s")
+
+
+def rows(table):
+    """As people read it, None where nothing stands."""
+    plain = table.astype(object)
+    return plain.where(plain.notna(), None).to_dict("records")
+
+
+def test_the_days_ahead_have_whole_orders_and_their_basis():
+    week = pd.DataFrame(
+        {
+            "city": "London",
+            "name": "Wapping",
+            "depot_id": "LON-02",
+            "target_on": DAYS,
+            "p10": [90.4, 0.0],
+            "point": [100.6, 0.0],
+            "p90": [111.0, 0.0],
+            "basis": ["cold_start", "closed"],
+            "week_before": [99.0, np.nan],
+            "point_before": [95.5, np.nan],
+            "model_point": [80.0, 0.0],
+            "override_reason": ["A strike", None],
+            "made_by": ["Anna", None],
+        }
+    )
+    first, second = rows(display_tables.fleet_week(week))
+    assert first == {
+        "City": "London", "Depot": "Wapping", "Depot id": "LON-02",
+        "Day": DAYS[0], "Planned": 101, "Model": 80, "Low (P10)": 90, "High (P90)": 111,
+        "Basis": "similar depots", "Last week": 99, "Previous forecast": 96,
+        "Reason": "A strike", "Changed by": "Anna",
+    }  # fmt: skip
+    assert (second["Planned"], second["Basis"], second["Last week"]) == (
+        0, "closed", None,
+    )  # fmt: skip
+
+
+def large_error(
+    events=(), holidays=(), basis="model", actual=500.0, override=(None, None, None)
+):
+    orders, reason, planner = override
+    return pd.DataFrame(
+        {
+            "name": "Wapping",
+            "target_on": DAYS[:1],
+            "p10": 90.0,
+            "point": 100.0,
+            "p90": 110.0,
+            "actual": actual,
+            "basis": basis,
+            "events": [list(events)],
+            "holidays": [list(holidays)],
+            "override_orders": [orders],
+            "override_reason": [reason],
+            "made_by": [planner],
+        }
+    ).astype({"override_orders": float})
+
+
+BRIDGE = (40.0, "Bridge closed", "Mara")
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (large_error(override=BRIDGE), "Mara: “Bridge closed”"),
+        (
+            large_error(["promotion"], override=BRIDGE),
+            "Mara: “Bridge closed”, Promotion",
+        ),
+        (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
+        (large_error(basis="cold_start"), "No history"),
+        (large_error(actual=105.0), "Chance: within the 80 % band"),
+        (large_error(), "No known cause"),
+    ],
+)
+def test_a_large_error_has_a_likely_cause(result, expected):
+    [row] = rows(display_tables.largest_errors(result))
+    assert row["Likely cause"] == expected
+    assert row["Forecast − actual"] == round(100 - result["actual"].iloc[0])
+    is_set = "Mara" in expected
+    assert (row["Forecast"], row["Override"]) == (100, 40 if is_set else None)
+
+
+@pytest.mark.parametrize(
+    ("override", "verdict"), [(0.05, "better"), (0.2, "worse"), (0.1, "as good")]
+)
+def test_overrides_are_compared_in_a_sentence(override, verdict):
+    result = pd.DataFrame(
+        {
+            "reason": [None],
+            "counted": [12],
+            "naive_mape": [0.15],
+            "forecast_mape": [0.1],
+            "override_mape": [override],
+        }
+    )
+    sentence = summaries.override_sentence(result)
+    assert sentence.startswith("Over 12 days with overrides")
+    assert sentence.endswith(f"forecast's 10.0 %: {verdict}.")
+    assert display_tables.override_accuracy(result)["Reason"].tolist() == [
+        "All overrides"
+    ]
+
+
+def test_files_are_listed_without_their_folder():
+    result = pd.DataFrame(
+        {
+            "path": ["/data/inbox/orders.csv", "s3://bucket/", "/data/counts.csv"],
+            "kind": "orders",
+            "accepted": [10, 0, None],
+            "unchanged": [0, 0, None],
+            "rejected": [2, 0, None],
+            "ignored_columns": [["colour", "size"], [], []],
+            "came_at": datetime(2025, 11, 21, 3, 30, tzinfo=UTC),
+            "refused_because": [None, None, "It is empty. Send it again."],
+        }
+    )
+    zone = ZoneInfo("Europe/Amsterdam")
+    loaded = display_tables.loaded_files(result, zone)
+    assert loaded["File"].tolist() == ["orders.csv", "bucket"]
+    assert loaded["Loaded"].tolist() == ["Fri 21 Nov, 04:30"] * 2
+    assert loaded["Rejected rows"].tolist() == [2, 0]
+    assert loaded["Ignored columns"].tolist() == ["colour, size", ""]
+    assert display_tables.refused_files(result, zone).to_numpy().tolist() == [
+        ["counts.csv", "Fri 21 Nov, 04:30", "It is empty. Send it again."]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("orders", "undoes", "expected"),
+    [
+        (420.0, np.nan, "set"),
+        (np.nan, np.nan, "back to the model"),
+        (420.0, 7.0, "undone"),
+        (np.nan, 7.0, "undone"),
+    ],
+)
+def test_the_history_speaks_of_overrides_in_the_words_of_the_form(
+    orders, undoes, expected
+):
+    made_at = datetime(2025, 11, 21, 6, 31, tzinfo=UTC)
+    row = {"name": "Poplar", "target_on": pd.Timestamp("2025-11-27"), "undoes": undoes}
+    row |= {"orders": orders, "point": 341.0, "reason": "Weather", "made_by": "Anna"}
+    history = pd.DataFrame([{**row, "made_at": made_at}])
+    shown = display_tables.override_history(history, ZoneInfo("Europe/London"))
+    assert shown["Action"].tolist() == [expected]
+
+
+SCORES = pd.DataFrame(
+    {
+        "grain": ["all", "all", "all", "horizon", "horizon", "horizon"],
+        "horizon": [None, None, None, 2, 2, 2],
+        "forecaster": 2 * ["forecast", "seasonal naive", "median of 4"],
+        "mape": [0.5, 0.6, 0.7, 0.08, 0.12, 0.1],
+        "wape": 0.07,
+        "bias": -0.01,
+        "coverage": [0.8, np.nan, np.nan, 0.79, np.nan, np.nan],
+        "counted": 6,
+    }
+)
+
+
+def test_accuracy_is_in_percent_beside_same_day_last_week():
+    table = display_tables.accuracy(SCORES, "horizon", "Days ahead").round(9)
+    assert rows(table) == [
+        {"Days ahead": "2 days", "MAPE": 8.0, "Same day last week": 12.0, "Bias": -1.0,
+         "In the 80 % band": 79.0, "Days": 6}
+    ]  # fmt: skip
+
+
+def test_every_measure_has_a_row_for_each_forecaster():
+    measures = rows(display_tables.accuracy_measures(SCORES).round(9))
+    assert measures[0] == {
+        "Forecaster": "Forecast", "MAPE": 50.0, "WAPE": 7.0, "Bias": -1.0,
+        "In the 80 % band": 80.0, "Days": 6,
+    }  # fmt: skip
+    assert [row["Forecaster"] for row in measures[1:]] == [
+        "Same day last week", "Median of 4",
+    ]  # fmt: skip
+
+
+def test_a_csv_has_iso_dates_rounded_shares_and_no_formulas():
+    table = pd.DataFrame(
+        {
+            "=Depot": ["=1+1", "Å"],
+            "Difference": [-5, 7],
+            "MAPE": [8.1234, np.nan],
+            "Day": pd.to_datetime(["2025-11-21", None]).as_unit("s"),
+        }
+    )
+    written = display_tables.csv(table).decode("utf-8-sig")
+    assert written == ("'=Depot,Difference,MAPE,Day\n'=1+1,-5,8.1,2025-11-21\nÅ,7,,\n")

@@ -1,0 +1,112 @@
+"""The scores kept with models, as tables and figures."""
+
+import math
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pytest
+
+from dashboard.tables import model_list
+
+ZONE = ZoneInfo("Europe/Amsterdam")
+DAYS = pd.to_datetime(["2025-11-21", "2025-12-21"]).as_unit("s")
+SCORES = {
+    "first_origin": "2025-11-01",
+    "last_origin": "2025-11-28",
+    "models": {
+        "gru": {"mape": 8.1, "wape": 7.0, "bias": -1.2, "mase": 0.61,
+                "coverage80": 0.79, "days": 684},
+        "seasonal_naive": {"mape": 12.0, "wape": 9.0, "bias": None, "mase": None,
+                           "coverage80": None, "days": 684},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def models():
+    return pd.DataFrame(
+        {
+            "version": ["new", "old"],
+            "role": ["champion", "retired"],
+            "trained_through": DAYS[::-1],
+            "created_at": DAYS[::-1].tz_localize("UTC"),
+            "promoted_at": DAYS[::-1],
+            "pruned_at": [pd.NaT, pd.NaT],
+            "decision_reason": ["It beats it.", None],
+            "scores": [SCORES, {}],
+            "rollback_target": ["old", "old"],
+        }
+    )
+
+
+def test_every_model_has_its_status_scores_and_decision(models):
+    first, second = model_list.all_models(models, ZONE).to_dict("records")
+    assert first == {
+        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "MAPE": 8.1,
+        "Same day last week": 12.0, "Bias": -1.2, "In the 80 % band": 79.0,
+        "Decision": "It beats it.",
+    }  # fmt: skip
+    assert (second["Status"], second["Decision"]) == (
+        "former champion", "No reason recorded.",
+    )  # fmt: skip
+    assert math.isnan(second["MAPE"])
+    unknown = models.assign(scores=[{"models": None}, {}])
+    assert model_list.all_models(unknown, ZONE)["MAPE"].isna().all()
+
+
+def test_the_reason_of_a_decision_uses_the_pages_name_of_the_naive_forecast(models):
+    [stored, own] = (
+        "It beats the seasonal naive: MAPE 8.10 % against 12.00 % of the seasonal naive.",
+        "Anna: the seasonal naive was right on Sunday.",
+    )
+    reasons = models.assign(decision_reason=[stored, own])
+    assert model_list.all_models(reasons, ZONE)["Decision"].tolist() == [
+        "It beats same day last week: MAPE 8.10 % against 12.00 % of same day last week.",
+        own,
+    ]
+
+
+def test_a_pruned_model_says_so(models):
+    pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
+    notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
+    decisions = model_list.all_models(pruned, ZONE)["Decision"].tolist()
+    assert decisions == ["It beats it.", f"No reason recorded. {notice}"]
+
+
+def test_a_challenger_waits_for_its_evaluation(models):
+    waiting = models.assign(role="challenger", decision_reason=None)
+    assert set(model_list.all_models(waiting, ZONE)["Decision"]) == {
+        "To be evaluated in the next nightly run."
+    }
+
+
+def test_candidates_have_the_training_cutoff_version_and_status(models):
+    named = models.assign(version=["20251221-7fde911c", "old"])
+    assert model_list.candidates(named) == {
+        "old": "Fri 21 Nov · old · former champion, the one before"
+    }
+    assert model_list.candidates(named.assign(pruned_at=DAYS[0])) == {}
+
+
+def test_a_rollback_is_to_the_last_champion(models):
+    assert model_list.rollback_target(models) == "old"
+    assert model_list.rollback_target(models.assign(rollback_target=None)) is None
+
+
+def status_of(*rows):
+    columns = ["version", "role", "created_at", "promoted_at"]
+    return model_list.status_line(pd.DataFrame(rows, columns=columns), ZONE)
+
+
+def test_the_status_names_the_champion_and_the_newest_model():
+    old, new = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
+    champion = ("20251119-aaa", "champion", old, old)
+    assert status_of(champion, ("20251120-bbb", "rejected", new, None)) == (
+        "Champion aaa since Thu 20 Nov · newest model bbb not promoted"
+    )
+    assert status_of(champion) == (
+        "Champion aaa since Thu 20 Nov · it is the newest model"
+    )
+    assert status_of(("20251120-bbb", "challenger", new, None)) == (
+        "No champion · newest model bbb not evaluated yet"
+    )
