@@ -22,8 +22,8 @@ export JAX_PLATFORMS ?= cpu
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean accuracy speed \
-	bench-check faults lab soak people install deploy-check sbom spark
+.PHONY: help demo test check lint types venv lock clean speed \
+	faults lab soak people install deploy-check sbom spark
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -89,17 +89,11 @@ people: venv ## Measure the dashboard while 20 people read it and a night runs
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy
 
-accuracy: $(PEERS)/.installed ## Compare the forecast with its peers: make accuracy DATA="FOLDER ..."
-	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)
-
 lab: $(PEERS)/.installed ## Measure the forecast on many cut histories, a quarter of an hour: LAB="--whole" for hours
 	@"$(PEERS)/bin/python" -m tests.benchmarks.cutoffs $(LAB)
 
 speed: venv ## Measure training and serving
 	@"$(BIN)/python" -m tests.benchmarks.speed
-
-bench-check: venv ## Fail where a benchmark is clearly worse than kept: DATA="FOLDER ..." for accuracy too
-	@"$(BIN)/python" -m tests.benchmarks.check $(if $(DATA),--data $(DATA))
 
 $(PEERS)/.installed: tests/benchmarks/peers.lock
 	@echo "Building $(PEERS) from tests/benchmarks/peers.lock (once, several minutes)"

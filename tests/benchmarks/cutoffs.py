@@ -151,19 +151,12 @@ Model = Callable[[Panel, HoldoutSplit], dict[str, ModelForecasts]]
 
 def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """AutoETS and Theta on log counts, refitted at each origin."""
-    from tests.benchmarks.peers.statistical import Choice, fit_and_forecast, models
+    from tests.benchmarks.peers.statistical import fit_and_forecast, models
 
     forecasts = {}
     for name, model in models().items():
         parts = [
-            fit_and_forecast(
-                model,
-                panel.as_of(origin),
-                split.horizon,
-                Choice(True, LENGTHS[-1]),
-                # The cells are measured side by side.
-                n_jobs=1,
-            )
+            fit_and_forecast(model, panel.as_of(origin), split.horizon)
             for origin in split.origins
         ]
         stacked = (np.stack([part[q] for part in parts]) for q in range(3))
@@ -174,10 +167,7 @@ def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
 def simple(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """Seasonal naive and the median of four same weekdays."""
     names = ("seasonal_naive", "median4")
-    return {
-        name: ModelForecasts(naive_forecast(name)(panel, split).forecasts)
-        for name in names
-    }
+    return {name: ModelForecasts(naive_forecast(name)(panel, split)) for name in names}
 
 
 def boosted(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
@@ -186,7 +176,14 @@ def boosted(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
         return {}
     from tests.benchmarks.peers.boosted import light_gbm
 
-    return {"light_gbm": ModelForecasts(light_gbm(panel, split).forecasts)}
+    return {"light_gbm": ModelForecasts(light_gbm(panel, split))}
+
+
+def prophet(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
+    """A tuned Prophet, run only where it is named."""
+    from tests.benchmarks.peers import prophet_peer
+
+    return {"prophet": ModelForecasts(prophet_peer.prophet(panel, split))}
 
 
 def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
@@ -204,6 +201,7 @@ MODELS: dict[str, Model] = {
     "statistical": statistical,
     "simple": simple,
     "boosted": boosted,
+    "prophet": prophet,
     "delivered": delivered,
 }
 
@@ -239,8 +237,22 @@ def measure(
         scores = {score: getattr(scored, score) for score in ("mape", "wape", "bias")}
         scores["depots_in"] = scored.coverage80
         scores |= total_coverage(panel, backtests[name], forecasts[name])
+        if name == "delivered":
+            scores["poisson_floor"] = poisson_floor(backtests[name])
         rows.append(asdict(cell) | {"model": name} | scores)
     return rows
+
+
+def poisson_floor(scored: BacktestForecasts) -> float:
+    """MAPE of one who knows each day's mean, were counts drawn by chance alone.
+
+    The means are taken to be the forecasts; 100 draws with a fixed seed.
+    """
+    known = np.isfinite(scored.actual_odh) & np.isfinite(scored.point_odh)
+    mean_r = scored.point_odh[known]
+    drawn_kr = np.random.default_rng(0).poisson(mean_r, (100, len(mean_r)))
+    missed_kr = np.abs(drawn_kr - mean_r) / np.maximum(drawn_kr, 1)
+    return float(missed_kr[drawn_kr > 0].mean())
 
 
 def total_coverage(
@@ -317,13 +329,15 @@ def report(rows: pd.DataFrame, model: str = "delivered") -> str:
         own = wide[score][model]
         peers = [name for name in STATISTICAL if name in wide[score]]
         table[f"{score} / peer"] = own / wide[score][peers].min(axis=1)
-        for name, other in (("base", "baseline"), ("LightGBM", "light_gbm")):
+        for name, other in (
+            ("base", "baseline"), ("LightGBM", "light_gbm"), ("Prophet", "prophet"),
+        ):  # fmt: skip
             if other in wide[score] and model != other:
                 table[f"{score} / {name}"] = own / wide[score][other]
         table[score] = own
     table["bias"] = wide["bias"][model]
     own_rows = rows[rows["model"] == model].set_index(wide.index.names)
-    for part in ("depots_in", "cities_in", "fleet_in"):
+    for part in ("depots_in", "cities_in", "fleet_in", "poisson_floor"):
         if part in own_rows:
             table[part] = own_rows[part]
     parts = [_means(table.reset_index(), by) for by in ("length", "name")]
@@ -398,7 +412,8 @@ def main() -> None:
     cutoffs = args.cutoffs or (CUTOFFS if args.whole else QUICK_CUTOFFS)
     every = cells(names, lengths, depots, cutoffs)
     # LightGBM takes longer than all the others together.
-    every_model = [name for name in MODELS if args.whole or name != "boosted"]
+    left_out = {"prophet"} if args.whole else {"prophet", "boosted"}
+    every_model = [name for name in MODELS if name not in left_out]
     models = args.models.split(",") if args.models else every_model
     again = args.again.split(",")
     print(stamp(), f"{len(every)} cells", flush=True)

@@ -23,7 +23,6 @@ from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from pipelines.database import embedded, migrate
 from pipelines.store import score_totals
-from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
 from tests.dashboard.browser import browser
 
@@ -78,9 +77,7 @@ def main() -> None:
     parser.add_argument("--depots", type=int, default=1_000)
     parser.add_argument("--days", type=int, default=3 * 365)
     parser.add_argument("--visits", type=int, default=5)
-    ratios.add_option(parser)
     args = parser.parse_args()
-    ratio_by_name = {}
     with (
         invented_fleet(args.depots, args.days) as (url, home),
         browser.serving(url, home) as address,
@@ -89,14 +86,11 @@ def main() -> None:
         chromium = browser.launch(playwright)
         print(stamp())
         print(f"{args.depots:,} depots × {args.days:,} days, seconds")
-        print("| page | cold | warm | warm, browser too |\n|---|---|---|---|")
+        print("| page | cold | warm | … in frames | warm, browser too |")
+        print("|---|---|---|---|---|")
         for name, path in PAGES.items():
-            row, ratio = _row(chromium, name, address + path, args.visits)
-            print(row)
-            page = path.strip("/").split("?")[0] or "days_ahead"
-            ratio_by_name[f"{page}.of_frame"] = ratio
+            print(_row(chromium, name, address + path, args.visits))
         chromium.close()
-    ratios.write(args.json, "dashboard", ratio_by_name)
 
 
 @contextmanager
@@ -127,8 +121,8 @@ def _fill(url: str, n_depots: int, n_days: int) -> None:
     engine.dispose()
 
 
-def _row(chromium: Browser, name: str, address: str, visits: int) -> tuple[str, float]:
-    """A row of the table, and the warm page as a multiple of its frame."""
+def _row(chromium: Browser, name: str, address: str, visits: int) -> str:
+    """A row of the table; the warm page also as a multiple of its frame."""
     _, cold = _seconds(chromium, address)
     visited = [_seconds(chromium, address) for _ in range(visits)]
     warm = statistics.median(useful for _, useful in visited)
@@ -137,7 +131,7 @@ def _row(chromium: Browser, name: str, address: str, visits: int) -> tuple[str, 
     _seconds(known, address)
     again = statistics.median(_seconds(known, address)[1] for _ in range(visits))
     known.close()
-    return f"| {name} | {cold:.2f} | {warm:.2f} | {again:.2f} |", ratio
+    return f"| {name} | {cold:.2f} | {warm:.2f} | {ratio:.1f} | {again:.2f} |"
 
 
 def _seconds(browsing: Browser | BrowserContext, address: str) -> tuple[float, float]:

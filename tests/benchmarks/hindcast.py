@@ -24,7 +24,6 @@ from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast
 from pipelines.schema import depots
 from pipelines.store.copying import copy_rows
-from tests.benchmarks import ratios
 from tests.benchmarks.invented import (
     CITIES,
     START,
@@ -55,19 +54,17 @@ def main() -> None:
     parser.add_argument(
         "--singles", type=int, default=3, help="origins forecast one by one"
     )
-    ratios.add_option(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
         os.environ["HARBOR_HOME"] = home
         with open_context() as context:
-            ratio_by_name = _measure(context, args.depots, args.origins, args.singles)
-    ratios.write(args.json, "hindcast", ratio_by_name)
+            _measure(context, args.depots, args.origins, args.singles)
 
 
 def _measure(
     context: CommandContext, n_depots: int, n_origins: int, n_singles: int
-) -> dict[str, float]:
-    """Prints seconds an origin, and returns how many times faster the backfill is."""
+) -> None:
+    """Prints seconds an origin, and how many times faster the backfill is."""
     last = _fill(context, n_depots) - timedelta(days=8)
     first = last - timedelta(days=n_origins - 1)
     _add_model(context, first)
@@ -85,14 +82,11 @@ def _measure(
     print(
         f"backfill:        {whole / n_origins:6.2f} s an origin, {whole:.1f} s in all"
     )
-    ratio_by_name = {}
     for name, seconds in (("single forecast", single), ("one by one", one_by_one)):
         ratio = seconds * n_origins / whole
-        ratio_by_name[f"faster_than_{name.replace(' ', '_')}"] = ratio
         print(
             f"{name + ':':<17}{seconds:6.2f} s an origin ({n_singles} origins): {ratio:.1f} ×"
         )
-    return ratio_by_name
 
 
 def _single(context: CommandContext, origin: date) -> None:

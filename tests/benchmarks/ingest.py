@@ -30,7 +30,6 @@ from pipelines.database.engine import open_engine
 from pipelines.demand import counting
 from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest import FileOptions, ingest
-from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001 - wall-clock time, as files have it
@@ -47,7 +46,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    ratios.add_option(parser)
     args = parser.parse_args()
     if args.child:
         print(json.dumps(_child(*args.child.split("@"), args.rows)))
@@ -68,19 +66,6 @@ def main() -> None:
     print(
         f"an order takes {results['csv']['bytes_a_row']} bytes, its key and index too"
     )
-    ratios.write(args.json, "ingest", _ratios(results))
-
-
-def _ratios(results: dict[str, dict[str, Any]]) -> dict[str, float]:
-    ratio_by_name: dict[str, float] = {"csv.bytes_a_row": results["csv"]["bytes_a_row"]}
-    for step in STEPS[1:]:
-        ratio_by_name[f"{step}.of_copy"] = (
-            results["copy"]["seconds"] / results[step]["seconds"]
-        )
-    for step in ("parquet", "csv"):
-        ratio_by_name[f"{step}.peak_mib"] = results[step]["peak_mib"]
-        ratio_by_name[f"{step}.parser_mib"] = results[step]["parser_mib"]
-    return ratio_by_name
 
 
 def _write_files(folder: Path, n_rows: int) -> None:

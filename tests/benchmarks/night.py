@@ -37,7 +37,6 @@ from pipelines.runs.ledger import Run
 from pipelines.settings import Settings, use_one_blas_thread
 from pipelines.store import models
 from pipelines.training import train as training
-from tests.benchmarks import ratios
 from tests.benchmarks.dashboard import invented_fleet
 from tests.benchmarks.invented import invented_artefact
 from tests.benchmarks.machine import stamp
@@ -70,7 +69,6 @@ def main() -> None:
     parser.add_argument("--depots", type=int, nargs="+", default=[1_000, 10_000])
     parser.add_argument("--days", type=int, default=3 * 365)
     parser.add_argument("--target", type=int, default=100_000)
-    ratios.add_option(parser)
     args = parser.parse_args()
     print(stamp(), flush=True)
     use_one_blas_thread()  # in the processes to come, as commands do
@@ -80,16 +78,6 @@ def main() -> None:
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             nights[n_depots] = process.submit(measure, n_depots, args.days).result()
     print(table_of(nights, args.target))
-    ratios.write(args.json, "night", ratios_of(nights))
-
-
-def ratios_of(nights: dict[int, dict[str, Cost]]) -> dict[str, float]:
-    """Cost of the largest fleet's night over the smallest's, by processor."""
-    first, last = nights[min(nights)], nights[max(nights)]
-    return {
-        "growth": last[WHOLE].cpu_s / first[WHOLE].cpu_s,
-        "peak_mib": last[WHOLE].peak_bytes / MIB,
-    }
 
 
 def growth(

@@ -1,4 +1,4 @@
-"""Speed of training and serving, and its growth: ratios and counts of one run.
+"""Speed of training and serving, and its growth.
 
     make speed
 
@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks import ratios
 from tests.benchmarks.invented import invented_artefact, invented_panel
 from tests.benchmarks.machine import stamp, timed
 
@@ -34,10 +33,6 @@ IMPORTS = 5
 TRAINED_DEPOTS = (100, 1_000, 10_000)
 TIMED_STEPS = 100
 CONTEXT = 56
-COMPARABLE = (
-    "share_of_matmul_peak", "of_recurrent_steps", "first_night", "second_night",
-    "calendars", "peak_mib", "of_none", "of_week",
-)  # fmt: skip
 ON_ONE_THREAD = ("serving", "own_events", "largest")
 """Parts whose products of NumPy have one thread each, as every command has them."""
 Result = dict[str, Any]
@@ -50,7 +45,6 @@ def main() -> None:
         "parts", nargs="*", help=f"of {', '.join(PARTS)}; all but largest without"
     )
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    ratios.add_option(parser)
     args = parser.parse_args()
     if args.child:
         name, *numbers = args.child.split(":")
@@ -59,7 +53,6 @@ def main() -> None:
         print(json.dumps(result | {"peak_mib": round(peak)}))
         return
     print(stamp())
-    ratio_by_name: dict[str, float] = {}
     for name in args.parts or USUAL:
         costs = []
         for numbers in ARGUMENTS.get(name, ((),)):
@@ -69,19 +62,9 @@ def main() -> None:
                 flush=True,
             )
             costs.append(result.get("ms_per_window"))
-            ratio_by_name |= _ratios(
-                ".".join((name, "x".join(map(str, numbers)))), result
-            )
         if len(costs) > 1 and all(costs):
-            ratio_by_name[f"{name}.dearest_to_cheapest"] = _ratio(costs)
-            print(f"{name}, dearest window against cheapest: {_ratio(costs)}")
-    ratios.write(args.json, "speed", ratio_by_name)
-
-
-def _ratios(name: str, result: Result) -> dict[str, float]:
-    """Ratios that can be compared with those of another machine."""
-    name = name.rstrip(".")
-    return {f"{name}.{key}": result[key] for key in COMPARABLE if key in result}
+            ratio = max(costs) / min(costs)
+            print(f"{name}, dearest window against cheapest: {ratio:.2f}")
 
 
 def reference() -> Result:
@@ -198,28 +181,6 @@ def _import_seconds() -> float:
     return round(min(map(float, taken)), 2)
 
 
-def compilations() -> Result:
-    """Compilations of a night and of the next one, whose history is a day longer."""
-    import jax
-
-    from forecaster.config import TrainConfig
-    from forecaster.model.two_stage_fit import Recipe, train_model
-
-    compiled: list[str] = []
-
-    def count(event: str, _: float, **__: Any) -> None:
-        if event.endswith("backend_compile_duration"):
-            compiled.append(event)
-
-    jax.monitoring.register_event_duration_secs_listener(count)
-    counts = []
-    for n_days in (400, 401):
-        before = len(compiled)
-        train_model(invented_panel(20, n_days), Recipe(train=TrainConfig(epochs=3)))
-        counts.append(len(compiled) - before)
-    return {"first_night": counts[0], "second_night": counts[1]}
-
-
 def _fit(n_depots: int, n_days: int, epochs: int) -> Result:
     """One fit of one network: its time, the first step's, and the steady state's."""
     from forecaster.config import ModelConfig, TaskConfig, TrainConfig
@@ -302,10 +263,6 @@ def _timed_twice(work: Callable[[], Any]) -> tuple[float, float]:
     return timed(work), time.process_time() - before
 
 
-def _ratio(costs: list[float]) -> float:
-    return round(max(costs) / min(costs), 2)
-
-
 def _in_child(child: str) -> Result:
     command = [sys.executable, "-m", "tests.benchmarks.speed", "--child", child]
     threads = {"OPENBLAS_NUM_THREADS": "1"} if child.startswith(ON_ONE_THREAD) else {}
@@ -327,7 +284,6 @@ PARTS: dict[str, Callable[..., Result]] = {
     "own_events": own_events,
     "long_horizon": long_horizon,
     "largest": largest,
-    "compilations": compilations,
 }
 USUAL = tuple(name for name in PARTS if name != "largest")
 ARGUMENTS = {

@@ -70,7 +70,7 @@ def test_the_share_of_totals_in_their_intervals_is_counted():
     cell_data = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
     assert cell_data is not None
     panel, split = cell_data
-    forecasts = naive_forecast("median4")(panel, split).forecasts
+    forecasts = naive_forecast("median4")(panel, split)
     scored = with_actuals(panel, split, forecasts)
     fleet_oh = scored.actual_odh.sum(axis=1)
     inside = np.stack([fleet_oh - 1, fleet_oh, fleet_oh + 1], axis=1)

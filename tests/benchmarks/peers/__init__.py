@@ -1,10 +1,9 @@
 """Peers that people would use instead of Harbor Fleet, each as good as we could make it.
 
 Every peer takes the same panel and the same split, and gives one forecast per origin of
-the split that it forecast from; the others are NaN and are scored by nobody.
+the split.
 """
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,9 +12,6 @@ import numpy as np
 from forecaster import backtest
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
-
-LOCAL_STRIDE = 6
-"""Models of one depot each are refitted at every sixth origin."""
 
 
 class Forecasts(NamedTuple):
@@ -27,16 +23,7 @@ class Forecasts(NamedTuple):
     p90_odh: np.ndarray
 
 
-class PeerRun(NamedTuple):
-    """Forecasts of a peer, its time, and its tuning."""
-
-    forecasts: Forecasts
-    train_seconds: float
-    forecast_seconds: float
-    note: str
-
-
-Peer = Callable[[Panel, HoldoutSplit], PeerRun]
+Peer = Callable[[Panel, HoldoutSplit], Forecasts]
 
 
 def nothing(split: HoldoutSplit, n_depots: int) -> Forecasts:
@@ -48,20 +35,12 @@ def nothing(split: HoldoutSplit, n_depots: int) -> Forecasts:
 def naive_forecast(name: str) -> Peer:
     """The naive forecast of that name, which `harbor backtest` prints as well, as a peer."""
 
-    def run(panel: Panel, split: HoldoutSplit) -> PeerRun:
-        started = time.perf_counter()
+    def run(panel: Panel, split: HoldoutSplit) -> Forecasts:
         forecasters = {name: backtest.naive_forecaster(name, split.horizon)}
         made = backtest.run(panel, split, forecasters)[name]
-        seconds = time.perf_counter() - started
-        forecasts = Forecasts(made.p10_odh, made.point_odh, made.p90_odh)
-        return PeerRun(forecasts, 0.0, seconds, "nothing to tune")
+        return Forecasts(made.p10_odh, made.point_odh, made.p90_odh)
 
     return run
-
-
-def local_origins(split: HoldoutSplit) -> range:
-    """Positions of the origins that models of one depot each are refitted at."""
-    return range(0, len(split.origins), LOCAL_STRIDE)
 
 
 def as_orders(log_counts: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ Leaves and shrinkage are tuned on the last 28 training days, which also choose t
 number of trees; then every model is fitted again on all training days.
 """
 
-import time
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from forecaster.data.features import Features, build_features, choose_kinds
 from forecaster.data.lags import weekday_lag
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.scaling import carry_forward, trailing_mean
-from tests.benchmarks.peers import PeerRun, as_orders, nothing
+from tests.benchmarks.peers import Forecasts, as_orders, nothing
 
 SEEDS = (0, 1, 2)
 VALIDATION_DAYS = 28
@@ -80,14 +79,12 @@ class Rows(NamedTuple):
     reference: np.ndarray
 
 
-def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
+def light_gbm(panel: Panel, split: HoldoutSplit) -> Forecasts:
     """Trained once on what precedes the holdout, then forecasts from every origin."""
-    started = time.perf_counter()
     series = _series(panel, split)
     end = panel.step(split.trained_through) + 1
     series, best = _tuned(series, split.horizon, end)
     models = [_fit(series, step, end, best) for step in range(1, split.horizon + 1)]
-    trained = time.perf_counter()
     forecasts = nothing(split, panel.n_depots)
     for position, origin in enumerate(split.origins):
         steps = np.array([panel.step(origin)])
@@ -95,10 +92,7 @@ def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
             rows = _rows(series, steps, step)
             lift = np.mean([each.predict(rows.table) for each in boosters], axis=0)
             forecasts.p50_odh[position, :, step - 1] = as_orders(lift + rows.reference)
-    done = time.perf_counter()
-    preposition = "with" if series.has_network_columns else "without"
-    note = f"{best}, {preposition} the network's columns, {len(SEEDS)} seeds, early stopping"
-    return PeerRun(forecasts, trained - started, done - trained, note)
+    return forecasts
 
 
 def _series(panel: Panel, split: HoldoutSplit) -> Series:

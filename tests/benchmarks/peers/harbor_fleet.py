@@ -1,6 +1,5 @@
 """Harbor Fleet itself, with its defaults, as `harbor backtest` runs it."""
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,20 +13,10 @@ from forecaster.inference.infer import Forecast
 from forecaster.inference.totals import FLEET
 from pipelines.settings import Settings
 from pipelines.training.train import build_recipe
-from tests.benchmarks.peers import Forecasts, PeerRun, with_actuals
+from tests.benchmarks.peers import Forecasts
 
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import TrainingResult
-
-
-def gru(panel: Panel, split: HoldoutSplit) -> PeerRun:
-    """Trained once on what precedes the holdout, then forecasts from every origin."""
-    learnt = train_by_default(panel, split)
-    started = time.perf_counter()
-    forecasts = forecast_origins(learnt.production, panel, split)
-    seconds = time.perf_counter() - started
-    note = f"defaults; {totals_note(panel, split, forecasts)}"
-    return PeerRun(quantiles_of(forecasts), learnt.seconds, seconds, note)
 
 
 def train_by_default(panel: Panel, split: HoldoutSplit) -> "TrainingResult":
@@ -91,20 +80,3 @@ def within_intervals(
         within = (low_oh <= actual_oh) & (actual_oh <= high_oh)
         inside["fleet" if name == FLEET else "cities"].append(within)
     return {part: float(np.mean(each)) for part, each in inside.items() if each}
-
-
-def totals_note(
-    panel: Panel, split: HoldoutSplit, forecasts: Sequence[Forecast]
-) -> str:
-    """Share of the totals of the fleet and of the cities within their intervals.
-
-    A depot whose count is not known counts as it was forecast.
-    """
-    quantiles = quantiles_of(forecasts)
-    actual_odh = with_actuals(panel, split, quantiles).actual_odh
-    actual_odh = np.where(np.isfinite(actual_odh), actual_odh, quantiles.p50_odh)
-    share = within_intervals(panel.cities, actual_odh, *totals_of(forecasts))
-    return (
-        f"80 % band of the fleet's total held {share['fleet']:.3f}, of cities' "
-        f"{share['cities']:.3f}"
-    )

@@ -6,7 +6,6 @@ log counts, and how freely the trend may change.
 
 import itertools
 import logging
-import time
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from prophet import Prophet
 
 from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
-from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
+from tests.benchmarks.peers import Forecasts, as_orders, nothing
 
 TUNING_DEPOTS = 16
 TUNING_ORIGIN = 28
@@ -45,14 +44,13 @@ class Task(NamedTuple):
     choice: Choice
 
 
-def prophet(panel: Panel, split: HoldoutSplit) -> PeerRun:
-    """Refitted at every sixth origin."""
+def prophet(panel: Panel, split: HoldoutSplit) -> Forecasts:
+    """Refitted at every origin."""
     with ProcessPoolExecutor(WORKERS) as pool:
         choice = _tuned(pool, panel.as_of(split.trained_through), split.horizon)
-        started = time.perf_counter()
         forecasts = nothing(split, panel.n_depots)
-        for position in local_origins(split):
-            seen = panel.as_of(split.origins[position])
+        for position, origin in enumerate(split.origins):
+            seen = panel.as_of(origin)
             origin_forecast = _forecast(
                 pool, seen, split.horizon, choice, range(seen.n_depots)
             )
@@ -60,10 +58,7 @@ def prophet(panel: Panel, split: HoldoutSplit) -> PeerRun:
                 forecasts, np.moveaxis(origin_forecast, 1, 0), strict=True
             ):
                 whole[position] = part
-    seconds = time.perf_counter() - started
-    unit = "log counts" if choice.log else "counts, multiplicative seasons"
-    note = f"{unit}, changepoint_prior_scale {choice.freedom}, range {choice.range}"
-    return PeerRun(forecasts, seconds, 0.0, note)
+    return forecasts
 
 
 def _tuned(pool: ProcessPoolExecutor, panel: Panel, horizon: int) -> Choice:
