@@ -211,7 +211,7 @@ def score(
       forecasts: Forecasts and actuals by model.
       scale_d: From `mase_scale`, on the training days.
     """
-    scored = _common_days(forecasts)
+    scored = common_days(forecasts)
     return {
         name: _scores(forecast, scored, scale_d) for name, forecast in forecasts.items()
     }
@@ -222,7 +222,7 @@ def mase_scale(panel: Panel, through: date) -> Float[np.ndarray, " depot"]:
     return seasonal_naive_scale(panel.as_of(through).demand_dt.astype(float))
 
 
-def _common_days(
+def common_days(
     forecasts: Mapping[str, BacktestForecasts],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
     """Depot-days that were observed and that every model forecast."""

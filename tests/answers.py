@@ -112,6 +112,20 @@ class Scores(TypedDict):
     days: int
 
 
+class SegmentScores(Scores):
+    depot: NotRequired[str]
+    city: NotRequired[str]
+    horizon: NotRequired[int]
+    weekday: NotRequired[str]
+    kind: NotRequired[str]
+    model: str
+
+
+class WrittenFile(TypedDict):
+    path: str
+    rows: int
+
+
 class WarmedUp(TypedDict):
     """The answer of `train --warm-up`, which only compiles."""
 
@@ -134,6 +148,8 @@ class Backtest(TypedDict):
     depots: int
     train_seconds: float
     models: dict[str, Scores]
+    by: NotRequired[dict[str, list[SegmentScores]]]
+    forecasts: NotRequired[WrittenFile]
 
 
 class Night(TypedDict):

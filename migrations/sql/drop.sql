@@ -9,9 +9,13 @@ begin
         revoke select on all tables in schema {schema} from harbor_dashboard;
         revoke usage on schema {schema} from harbor_dashboard;
     end if;
+    if to_regrole('harbor_reader') is not null then
+        revoke usage on schema {schema} from harbor_reader;
+    end if;
 end $$;
 
 drop function add_overrides(jsonb, text, text);
 drop function save_city_settings(
     text, integer, double precision, double precision, double precision, text, bigint);
-drop view events, shown_forecast, live_forecasts;
+drop view latest_forecasts, latest_totals, daily_scores, daily_demand, events, shown_forecast,
+    live_forecasts;

@@ -10,7 +10,7 @@ declare
 begin
     -- One at a time: concurrent grants on a table fail.
     perform pg_advisory_xact_lock(x'48415243'::int);
-    foreach each in array array['harbor_writer', 'harbor_dashboard'] loop
+    foreach each in array array['harbor_writer', 'harbor_dashboard', 'harbor_reader'] loop
         if to_regrole(each) is null then
             continue when not is_superuser
                 and not (select rolcreaterole from pg_roles where rolname = current_user);
@@ -22,8 +22,14 @@ begin
         end if;
         execute format('grant usage on schema %I to %I', ours, each);
         execute format('revoke all on all tables in schema %I from %I', ours, each);
+        -- Others read the views with a promise, and no table.
+        continue when each = 'harbor_reader';
         execute format('grant select on all tables in schema %I to %I', ours, each);
     end loop;
+    if to_regrole('harbor_reader') is not null then
+        grant select on latest_forecasts, latest_totals, daily_scores, daily_demand
+            to harbor_reader;
+    end if;
     if to_regrole('harbor_dashboard') is not null then
         grant execute on function
             add_overrides(jsonb, text, text),

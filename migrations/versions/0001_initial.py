@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from pipelines.schema import metadata
+from pipelines.schema.reader_views import create_statements
 
 revision = "0001_initial"
 down_revision = None
@@ -25,6 +26,8 @@ def upgrade() -> None:
     metadata.create_all(op.get_bind())
     for script in SCRIPTS:
         _run_script(f"{script}.sql")
+    for statement in create_statements():
+        op.get_bind().connection.driver_connection.execute(statement)
 
 
 def downgrade() -> None:

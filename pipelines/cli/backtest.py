@@ -1,16 +1,32 @@
 """`harbor backtest`: scores of forecasts of held-out days."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from forecaster.errors import BadInputError
-from pipelines.cli.console import echo, show_json
+from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, as_date, open_context
-from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
+from pipelines.cli.segments import segment_tables
+from pipelines.cli.train import (
+    SCORE_COLUMNS,
+    Epochs,
+    Seed,
+    fit_progress,
+    score_cells,
+    show_scores,
+)
+
+if TYPE_CHECKING:
+    from pipelines.training.backtesting import Backtest
 
 # As `naive_forecasts.NAIVE_FORECASTS`, whose module would import NumPy for a help text.
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
+# As `backtest_rows.SEGMENTS`, whose module would import pandas.
+SEGMENTS = ("depot", "city", "horizon", "weekday", "kind")
 
 
 def backtest(
@@ -33,6 +49,22 @@ def backtest(
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
+    forecasts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write every forecast to this Parquet file: a row for each depot, origin, "
+            "day and model.",
+            dir_okay=False,
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Show the scores by {', '.join(SEGMENTS)}, or by several of them together, "
+            "separated by commas; repeat it for another table."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Trains on everything before the held-out days, then forecasts them from every origin.
@@ -55,6 +87,11 @@ def backtest(
             f"--against names {', '.join(unknown)}, which is no naive forecast. Choose from "
             f"{', '.join(NAIVE_FORECASTS)}."
         )
+    tables = segment_tables(by or [], SEGMENTS)
+    if forecasts is not None and not forecasts.absolute().parent.is_dir():
+        raise typer.BadParameter(
+            f"--forecasts is {forecasts}, but there is no folder {forecasts.parent}. Create it."
+        )
     with open_context() as context:
         last_day_on = counting.default_origin(context.engine)
         origin = last_day_on if as_of is None else as_date(as_of, "--as-of")
@@ -69,15 +106,45 @@ def backtest(
         settings = context.settings.model_copy(update={"horizon": horizon})
         recipe = train.build_recipe(settings, seed, epochs)
         with recorded(context.engine, "backtest", origin), fit_progress() as report:
-            scores, seconds = backtesting.run_backtest(
+            done = backtesting.run_backtest(
                 panel, panel_at, split, recipe, names, report, settings.point
             )
-    result = backtests.summarise(split, scores, panel.n_depots, seconds)
+    result = backtests.summarise(split, done.scores(), panel.n_depots, done.seconds)
+    if forecasts is not None or tables:
+        result |= _by_segment(done, forecasts, tables)
     if as_json:
         show_json(result)
         return
     echo(
         f"{panel.n_depots} depots, trained through {split.trained_through} in "
-        f"{seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
+        f"{done.seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
     )
     show_scores(result, f"Scores over the last {holdout_days} days, held out")
+    for segments in tables:
+        columns = (*segments, "model", *SCORE_COLUMNS.values())
+        rows = [
+            (*(row[name] for name in (*segments, "model")), *score_cells(row))
+            for row in result["by"][",".join(segments)]
+        ]
+        show_table(f"By {', '.join(segments)}", columns, rows)
+    if forecasts is not None:
+        echo(f"{result['forecasts']['rows']:,} forecasts written to {forecasts}.")
+
+
+def _by_segment(
+    done: Backtest, path: Path | None, tables: list[tuple[str, ...]]
+) -> dict[str, Any]:
+    """Writes the forecasts, if asked, and returns the further keys of the answer."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from pipelines.training.backtest_rows import scores_by
+
+    rows = done.rows()
+    answer: dict[str, Any] = {}
+    if tables:
+        answer["by"] = {",".join(each): scores_by(rows, each) for each in tables}
+    if path is not None:
+        parquet.write_table(pa.Table.from_pandas(rows, preserve_index=False), path)
+        answer["forecasts"] = {"path": str(path), "rows": len(rows)}
+    return answer

@@ -47,7 +47,7 @@ def upgrade(as_json: AsJson = False) -> None:
 
 @app.command("roles")
 def show_roles(as_json: AsJson = False) -> None:
-    """Creates the writer and reader roles where they are missing, and shows their rights.
+    """Creates the roles beside the owner where they are missing, and shows their rights.
 
     A role can log in once HARBOR_WRITER_PASSWORD or HARBOR_READER_PASSWORD is set for it.
 
@@ -65,7 +65,7 @@ def show_roles(as_json: AsJson = False) -> None:
             (role.role, role.is_there, role.has_login, role.reads, role.writes)
             for role in grants
         ]
-        columns = ("role", "exists", "can log in", "tables read", "tables written")
+        columns = ("role", "exists", "can log in", "tables and views read", "written")
         show_table("Roles other than the owner of the tables", columns, rows)
     _warn_of_incomplete_roles(grants)
 

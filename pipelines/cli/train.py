@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
@@ -23,6 +23,14 @@ LINES_PER_FIT = 10
 INTERRUPTION_MESSAGE = (
     "No model was recorded. The same command continues from the last checkpoint."
 )
+SCORE_COLUMNS = {
+    "mape": "MAPE %",
+    "wape": "WAPE %",
+    "bias": "bias %",
+    "mase": "MASE",
+    "coverage80": "80 % band",
+    "days": "days",
+}
 FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (production)"}
 
 Epochs = Annotated[
@@ -151,14 +159,17 @@ def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]
 def show_scores(scores: dict[str, Any], title: str) -> None:
     """Shows a table of `scores["models"]` in percent."""
     own = "baseline" if scores.get("network_share") == 0 else "gru"
-    columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
-    names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")
-    rows = []
-    for name, each in scores["models"].items():
-        shown = each | {"coverage80": coverage_percent(each["coverage80"])}
-        label = own if name == "gru" else name
-        rows.append((label, *(shown[column] for column in columns)))
-    show_table(title, names, rows)
+    rows = [
+        (own if name == "gru" else name, *score_cells(each))
+        for name, each in scores["models"].items()
+    ]
+    show_table(title, ("model", *SCORE_COLUMNS.values()), rows)
+
+
+def score_cells(scores: Mapping[str, Any]) -> tuple[object, ...]:
+    """The cells of one model's scores, in the order of `SCORE_COLUMNS`."""
+    shown = {**scores, "coverage80": coverage_percent(scores["coverage80"])}
+    return tuple(shown[column] for column in SCORE_COLUMNS)
 
 
 def coverage_percent(coverage: float | None) -> int | None:

@@ -1,8 +1,9 @@
-"""Database roles and their privileges: owner, writer, reader.
+"""Database roles and their privileges: owner, writer, the dashboard, other systems.
 
 The owner runs the migrations and owns the tables. The writer may change rows but no table.
 The reader, the dashboard's role, may select, and call `add_overrides` and
-`save_city_settings`; the migrations create them. A pipeline that connects as the owner takes the writer's role, so that a
+`save_city_settings`; the migrations create them. Other systems are given `harbor_reader`, which
+has no login of its own and may select from the views of `schema.reader_views`. A pipeline that connects as the owner takes the writer's role, so that a
 mistake cannot drop a table.
 """
 
@@ -20,10 +21,15 @@ from pydantic import SecretStr
 from forecaster.errors import DatabaseError
 from pipelines.database.engine import parsed_url
 from pipelines.schema import metadata
+from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.settings import CHECKOUT, Settings
 
 WRITER, READER = "harbor_writer", "harbor_dashboard"
 ROLES = (WRITER, READER)
+"""Roles that can log in."""
+VIEWS_READER = "harbor_reader"
+"""Role that users of other systems are members of."""
+RELATIONS = [*metadata.tables, *READER_VIEWS]
 PLANNERS_TABLES = {"overrides", "city_settings"}
 """Tables that only planners write, through functions."""
 GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
@@ -76,8 +82,9 @@ group by name, place, r.oid, r.rolcanlogin order by place
 
 @dataclass(frozen=True)
 class RoleGrants:
-    """The privileges of a role: the numbers of tables it may select from and insert into.
+    """The privileges of a role.
 
+    `reads` and `writes` are numbers of tables and views it may select from and insert into;
     `too_much` are privileges of the reader that only a superuser can revoke.
     """
 
@@ -91,14 +98,17 @@ class RoleGrants:
     @property
     def is_complete(self) -> bool:
         """Whether it has exactly the privileges it needs."""
-        tables = len(metadata.tables)
-        writable = tables - len(PLANNERS_TABLES) if self.role == WRITER else 0
-        return (self.reads, self.writes, self.too_much) == (tables, writable, ())
+        writable = len(metadata.tables) - len(PLANNERS_TABLES)
+        return (self.reads, self.writes, self.too_much) == (
+            len(READER_VIEWS if self.role == VIEWS_READER else RELATIONS),
+            writable if self.role == WRITER else 0,
+            (),
+        )
 
 
 def role_grants(engine: sa.Engine) -> list[RoleGrants]:
-    """Returns the privileges of writer and reader; any user may call it."""
-    parameters = {"roles": list(ROLES), "tables": list(metadata.tables)}
+    """Returns the privileges of every role beside the owner; any user may call it."""
+    parameters = {"roles": [*ROLES, VIEWS_READER], "tables": RELATIONS}
     with engine.connect() as connection:
         rows = connection.execute(sa.text(ROLE_GRANTS), parameters).mappings().all()
     return [RoleGrants(**{**row, "too_much": tuple(row["too_much"])}) for row in rows]
@@ -112,12 +122,12 @@ def are_complete(grants: Sequence[RoleGrants]) -> bool:
 def ensure(
     engine: sa.Engine, passwords: dict[str, SecretStr] | None = None
 ) -> list[RoleGrants]:
-    """Creates both roles if the user may, and grants them exactly their privileges.
+    """Creates the roles if the user may, and grants them exactly their privileges.
 
     Safe to repeat: other privileges are revoked. A role that has a password can connect.
 
     Returns:
-      Both roles afterwards; one that could not be created has `is_there` false.
+      The roles afterwards; one that could not be created has `is_there` false.
 
     Raises:
       DatabaseError: this user does not own the tables.

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from pipelines.schema import forecast_totals, forecasts, scores
+from pipelines.schema import forecast_totals, forecasts, reader_views, scores
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
-from pipelines.schema.planned_orders import PLANNED_FORECASTS, PLANNED_PARTS
 from pipelines.store import score_totals, scores_due
 from pipelines.store.copying import copy_rows, copy_table
 from pipelines.store.scores_due import ScoresDue
@@ -116,7 +115,7 @@ def read_totals(
       numbers), point (its median by the model), p10 and p90 (its interval by the model).
     """
     parameters = {"origin": origin, "model": model_version}
-    rows = connection.execute(sa.text(TOTALS), parameters).mappings()
+    rows = connection.execute(sa.text(READ_TOTALS), parameters).mappings()
     return [dict(row) for row in rows]
 
 
@@ -183,21 +182,13 @@ def has_scores(connection: sa.Connection) -> bool:
 
 
 READ_FORECASTS = f"""
-select f.depot_id, f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point,
-       planned.point as planned, f.model_version
-from forecasts f
-join ({PLANNED_FORECASTS}) planned using (depot_id, origin_on, target_on, model_version)
-order by f.depot_id, f.target_on
+select depot_id, origin_on, target_on, p10, p50, p90, point, planned, model_version
+from ({reader_views.FORECASTS}) f
+order by depot_id, target_on
 """
-TOTALS = f"""
-select t.city, t.target_on, t.p10, sum(f.model_part) as point, t.p90,
-       sum(f.part) as planned
-from forecast_totals t
-join depots d on t.city in ('', d.city)
-join ({PLANNED_PARTS}) f using (depot_id, origin_on, target_on, model_version)
-where t.origin_on = :origin and t.model_version = :model
-group by t.city, t.target_on, t.p10, t.p90
-order by t.city, t.target_on
+READ_TOTALS = f"""
+select city, target_on, p10, p50 as point, p90, planned from ({reader_views.TOTALS}) t
+order by city, target_on
 """
 # Forecast days with an actual that were open as known now: a closure may be announced after
 # the forecast, or withdrawn.

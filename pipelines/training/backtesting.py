@@ -1,23 +1,69 @@
 """Backtests: forecasts past days from the data known then, scored with the naive forecasts."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecaster import backtest
-from forecaster.backtest import Forecaster, HoldoutSplit, ScoredForecast, Scores
+from forecaster.backtest import (
+    BacktestForecasts,
+    Forecaster,
+    HoldoutSplit,
+    ScoredForecast,
+    Scores,
+)
 from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
 from forecaster.inference.artefact import Artefact
+from forecaster.inference.postprocessing import Postprocessing
 from forecaster.naive_forecasts import NAIVE_FORECASTS
 from pipelines.training import jax_runtime
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from forecaster.model.two_stage_fit import Recipe
 
 PanelAsKnown = Callable[[date], Panel]
 """Returns the panel of an origin as known then: `PanelsAsKnown.at`."""
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """The forecasts of a backtest.
+
+    Attributes:
+      panel: Panel with the actuals of the holdout.
+      split: The origins.
+      forecasts: Forecasts of the models that are scored, `gru` first.
+      beside: The baseline under the network, `baseline`, and the seasonal naive, `naive`.
+      seconds: Training time.
+    """
+
+    panel: Panel
+    split: HoldoutSplit
+    forecasts: dict[str, BacktestForecasts]
+    beside: dict[str, BacktestForecasts]
+    seconds: float
+
+    def scores(self) -> dict[str, Scores]:
+        """Returns the scores by model."""
+        return backtest.score(self.forecasts, self._scale_d())
+
+    def rows(self) -> "pd.DataFrame":
+        """Returns the forecasts as rows, see `backtest_rows.forecast_rows`."""
+        from pipelines.training.backtest_rows import forecast_rows
+
+        return forecast_rows(
+            self.panel, self.split, self.forecasts, self.beside, self._scale_d()
+        )
+
+    def _scale_d(self) -> np.ndarray:
+        return backtest.mase_scale(self.panel, self.split.trained_through)
 
 
 def run_backtest(
@@ -28,7 +74,7 @@ def run_backtest(
     against: tuple[str, ...],
     report: Callable[[str], Callable[[int, int], None]],
     point: PointFor = DEFAULT_POINT,
-) -> tuple[dict[str, Scores], float]:
+) -> Backtest:
     """Trains once on the data before the holdout, and forecasts from every origin in it.
 
     Args:
@@ -40,9 +86,6 @@ def run_backtest(
       report: Given the name of a fit, returns the callback for its epochs.
       point: What the points that are scored are made for.
 
-    Returns:
-      Scores by model, `gru` first, and the training time in seconds.
-
     Raises:
       ConfigError: a naive forecast is unknown.
       NoDataError: the history is too short.
@@ -52,8 +95,20 @@ def run_backtest(
     jax_runtime.configure_jax(recipe)
     naive = {name: backtest.naive_forecaster(name, split.horizon) for name in against}
     result = train_model(known(split.trained_through), recipe, report=report)
-    forecasters = {"gru": as_forecaster(result.production, point), **naive}
-    return _scores(panel, split, forecasters, known), result.seconds
+    scored = {"gru": as_forecaster(result.production, point), **naive}
+    without_network = replace(result.production, postprocessing=Postprocessing(0.0))
+    beside = {
+        "baseline": as_forecaster(without_network, point),
+        "naive": backtest.naive_forecaster("seasonal_naive", split.horizon),
+    }
+    forecasts = backtest.run(panel, split, {**scored, **beside}, known)
+    return Backtest(
+        panel,
+        split,
+        {name: forecasts[name] for name in scored},
+        {name: forecasts[name] for name in beside},
+        result.seconds,
+    )
 
 
 def evaluation_scores(

@@ -1,0 +1,218 @@
+"""The four views keep their promise, for a user who is only a member of harbor_reader."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.database import roles
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast, live_accuracy, scoring
+from pipelines.schema import daily_counts, metadata
+from pipelines.schema.reader_views import READER_VIEWS
+from tests.pages import ROOT
+from tests.pipelines.make import START, add_champion, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+PAGE = ROOT / "deploy" / "docs" / "other-systems.md"
+USER = "test_metabase"
+NUMBER, TEXT, DAY = "double precision", "text", "date"
+TYPES = {
+    "latest_forecasts": {
+        "depot_id": TEXT, "city": TEXT, "origin_on": DAY, "target_on": DAY,
+        "horizon": "integer", "p10": NUMBER, "p50": NUMBER, "p90": NUMBER, "point": NUMBER,
+        "planned": NUMBER, "basis": TEXT, "model_version": TEXT, "is_live": "boolean",
+        "made_at": "timestamp with time zone",
+    },
+    "latest_totals": {
+        "city": TEXT, "origin_on": DAY, "target_on": DAY, "horizon": "integer",
+        "p10": NUMBER, "p50": NUMBER, "p90": NUMBER, "planned": NUMBER, "model_version": TEXT,
+    },
+    "daily_scores": {
+        "depot_id": TEXT, "city": TEXT, "origin_on": DAY, "target_on": DAY,
+        "horizon": "integer", "actual": NUMBER, "p10": NUMBER, "p50": NUMBER, "p90": NUMBER,
+        "point": NUMBER, "seasonal_naive": NUMBER, "median4": NUMBER, "model_version": TEXT,
+        "is_live": "boolean", "is_shown": "boolean",
+    },
+    "daily_demand": {
+        "depot_id": TEXT, "city": TEXT, "service_on": DAY, "orders": "bigint",
+        "is_observed": "boolean", "is_closed": "boolean",
+        "known_at": "timestamp with time zone",
+    },
+}  # fmt: skip
+"""The promise, written out: whoever changes it breaks what others have built."""
+
+
+def morning_after(day):
+    return datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
+
+
+@pytest.fixture
+def reader(engine, database_url):
+    """A connection of a user of another system."""
+    roles.ensure(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"create user {USER} in role harbor_reader"))
+    theirs = sa.create_engine(database_url.replace("harbor@", f"{USER}@"))
+    with theirs.connect() as connection:
+        yield connection
+    theirs.dispose()
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"drop user {USER}"))
+
+
+@pytest.fixture
+def fleet(clean_engine, tmp_path):
+    """Two depots that were forecast five days ago, which is scored, and last night."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS - 5)
+    earlier = LAST - timedelta(days=5)
+    counting.rebuild(clean_engine, morning_after(earlier))
+    add_champion(clean_engine, read_panel(clean_engine, earlier), tmp_path)
+    zone = ZoneInfo("UTC")
+    forecast.forecast_from(
+        clean_engine, tmp_path, earlier, morning_after(earlier), zone
+    )
+    with clean_engine.begin() as connection:
+        days = [LAST - timedelta(days=step) for step in range(5)]
+        rows = [
+            {"depot_id": depot, "service_on": day, "orders": 70, "file_id": 1}
+            for depot in ("A0", "A1")
+            for day in days
+        ]
+        connection.execute(sa.insert(daily_counts), rows)
+        connection.execute(
+            sa.text(
+                "insert into event_versions (event_id, version, kind, starts_on, ends_on,"
+                " depot_id, file_id, withdrawn)"
+                " values ('e', 1, 'closed', :on, :on, 'A1', 1, false)"
+            ),
+            {"on": LAST + timedelta(days=2)},
+        )
+    counting.rebuild(clean_engine, morning_after(LAST))
+    forecast.forecast_from(clean_engine, tmp_path, LAST, morning_after(LAST), zone)
+    scoring.score_known_days(clean_engine, zone)
+    with clean_engine.begin() as connection:
+        planned = {"depot": "A0", "target": LAST + timedelta(days=1)}
+        connection.execute(
+            sa.text(
+                "insert into overrides (depot_id, target_on, orders, point, origin_on,"
+                " model_version, reason, made_by) select depot_id, target_on, 123, point,"
+                " origin_on, model_version, 'a fair', 'Anna' from forecasts"
+                " where depot_id = :depot and target_on = :target"
+            ),
+            planned,
+        )
+    return clean_engine
+
+
+def test_the_columns_are_those_that_were_promised(reader):
+    for view, columns in TYPES.items():
+        statement = sa.text(
+            "select attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum)"
+            " from pg_attribute where attrelid = cast(:view as regclass) and attnum > 0"
+            " order by attnum"
+        )
+        found = reader.execute(statement, {"view": view}).all()
+        assert {name: kind for name, kind, _ in found} == columns, view
+        assert [name for name, *_ in found] == list(columns), view
+        described = {name: comment for name, _, comment in found}
+        assert described == READER_VIEWS[view].columns, view
+
+
+def test_the_page_describes_every_column_as_the_database_does():
+    assert PAGE.read_text().count("\n### `") == len(READER_VIEWS)
+    for name, view in READER_VIEWS.items():
+        lines = [f"### `{name}`", "", view.comment, "", "| column | |", "|---|---|"]
+        lines += [f"| `{column}` | {text} |" for column, text in view.columns.items()]
+        assert "\n".join(lines) in PAGE.read_text(), "\n".join(lines)
+
+
+def test_the_tables_stay_private(reader):
+    names = [*metadata.tables, "shown_forecast", "live_forecasts", "events"]
+    for name in names:
+        with (
+            pytest.raises(sa.exc.ProgrammingError, match="permission denied"),
+            reader.begin_nested(),
+        ):
+            reader.execute(sa.text(f"select * from {name} limit 1"))
+    for statement in (
+        "create table mine (a int)",
+        "delete from latest_forecasts",
+        "select add_overrides('[]', 'a', 'b')",
+        "select pg_advisory_lock(1)",
+    ):
+        with (
+            pytest.raises(sa.exc.DBAPIError, match=r"denied|cannot delete"),
+            reader.begin_nested(),
+        ):
+            reader.execute(sa.text(statement))
+
+
+def rows_of(reader, statement):
+    return [dict(row) for row in reader.execute(sa.text(statement)).mappings()]
+
+
+def test_the_latest_forecast_is_the_one_of_the_command(fleet, reader):
+    found = rows_of(
+        reader, "select * from latest_forecasts order by depot_id, target_on"
+    )
+    assert len(found) == 2 * 7
+    assert {row["origin_on"] for row in found} == {LAST}
+    assert [row["horizon"] for row in found] == [*range(1, 8)] * 2
+    assert found[0]["planned"] == 123
+    assert found[0]["point"] != 123
+    closed = found[7 + 1]
+    assert (closed["basis"], closed["p90"], closed["planned"]) == ("closed", 0, 0)
+
+    totals = rows_of(reader, "select * from latest_totals order by city, target_on")
+    assert [row["city"] for row in totals] == [""] * 7 + ["Delft"] * 7
+    day = [row for row in found if row["horizon"] == 3]
+    total = next(row for row in totals if row["horizon"] == 3)
+    assert total["p10"] < total["p50"] < total["p90"]
+    assert total["p50"] == pytest.approx(sum(row["p50"] for row in day), rel=0.1)
+    first = totals[0]
+    level = first["p50"] / sum(row["p50"] for row in found if row["horizon"] == 1)
+    expected = 123 + level * found[7]["p50"]
+    assert first["planned"] == pytest.approx(expected)
+
+
+def test_the_scores_add_up_to_the_live_accuracy(fleet, reader):
+    (live,) = live_accuracy.scores_by(fleet, "model", 28)
+    (added,) = rows_of(
+        reader,
+        "select count(*) as days, 100 * sum(abs(point - actual)) / sum(actual) as wape,"
+        " 100 * sum(point - actual) / sum(actual) as bias from daily_scores where is_shown",
+    )
+    assert added["days"] == live["days"] == 2 * 5
+    assert (added["wape"], added["bias"]) == pytest.approx((live["wape"], live["bias"]))
+
+
+def test_the_demand_tells_closed_and_unknown_days_from_zero(fleet, reader):
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.text(
+                "update demand_versions set orders = null"
+                " where depot_id = 'A0' and service_on = :day"
+            ),
+            {"day": LAST},
+        )
+        connection.execute(
+            sa.text("update event_versions set starts_on = :day"),
+            {"day": LAST},
+        )
+    found = rows_of(
+        reader,
+        f"select * from daily_demand where service_on = '{LAST}' order by depot_id",
+    )
+    assert [(row["orders"], row["is_observed"], row["is_closed"]) for row in found] == [
+        (None, False, False),
+        (70, True, True),
+    ]
+    n_days = rows_of(reader, "select count(*) as n from daily_demand")
+    assert n_days == [{"n": 2 * DAYS}]
