@@ -243,7 +243,7 @@ def total_forecasts(
 
 def total(
     table: TotalsTable, city: str, ahead: DepotsAhead
-) -> Float[np.ndarray, "3 *horizon"]:
+) -> Float[np.ndarray, "3 ..."]:
     """P10, P50 and P90 of the orders per day of a city, or of the fleet.
 
     Args:
