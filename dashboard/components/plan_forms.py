@@ -171,7 +171,9 @@ def _preview(
     """Shows `entered_changes.preview` of the changes, and returns it."""
     settings, bands = city_settings.by_city(freshness), queries.city_bands(freshness)
     numbers = entered_changes.new_orders(changes)
-    preview = entered_changes.preview(week, settings, bands, numbers)
+    preview = entered_changes.preview(
+        week, settings, bands, numbers, replay=van_plan.errors_to_replay(freshness)
+    )
     city = str(week["city"].iloc[0])
     sentence = change_summaries.preview_sentence(preview, changes, city)
     left_out = n_chosen - len(changes)

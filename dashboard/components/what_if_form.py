@@ -100,6 +100,7 @@ def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) 
         queries.city_bands(freshness),
         numbers,
         settings | {city_name: replace(city, vans=left)},
+        van_plan.errors_to_replay(freshness),
     )
     sentence = change_summaries.scenario_sentence(preview, city)
     st.markdown(formatting.escape_markdown(sentence))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
 from forecaster.data.signal_effects import SIGNAL
-from forecaster.inference import artefact, infer, predict
+from forecaster.inference import infer, predict
 from forecaster.inference.artefact import Artefact
 
 QUANTILES = ("p10", "p50", "p90")
@@ -62,11 +61,11 @@ def kinds(freshness: Freshness) -> list[str]:
     """Kinds of scenarios: closed, and every kind of event in the training data.
 
     Raises:
-      ArtefactError: as `load`.
+      ArtefactError: as `queries.load_model`.
     """
     events = [
         kind
-        for kind in load(freshness).kinds
+        for kind in queries.load_model(freshness).kinds
         if kind != HOLIDAY and not kind.startswith(NAMED_HOLIDAY)
     ]
     return [CLOSED, *events]
@@ -81,7 +80,7 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
       scenario_p90 (orders per day), a row per day of the published forecast, in order.
 
     Raises:
-      ArtefactError: as `load`.
+      ArtefactError: as `queries.load_model`.
       NoDataError: no depot of the fleet has demand.
     """
     published = _days_ahead(queries.depot_days(scenario.depot, freshness))
@@ -109,7 +108,7 @@ def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
 
     The point changes as the median does.
     """
-    model = load(freshness)
+    model = queries.load_model(freshness)
     tables = _inputs(model, scenario.depot, freshness)
     event = {
         "kind": scenario.kind,
@@ -141,12 +140,12 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
       each, after `formatting.EVENT`; they add up to events, and the last has what is left.
 
     Raises:
-      ArtefactError: as `load`.
+      ArtefactError: as `queries.load_model`.
       NoDataError: no depot of the fleet has demand.
     """
     days = queries.depot_days(depot, freshness)
     published = _days_ahead(days)
-    model = load(freshness)
+    model = queries.load_model(freshness)
     tables = _inputs(model, depot, freshness)
     without_events = tables | {
         "events": _past_events(tables["events"], freshness.origin)
@@ -188,22 +187,6 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
         ):
             parts[f"{formatting.EVENT}{kind}"] = share * (after - before)
     return parts
-
-
-def load(freshness: Freshness) -> Artefact:
-    """Loads the model that made the published forecast.
-
-    Raises:
-      ArtefactError: its file is missing, unusable, or not the one recorded.
-    """
-    return _load(
-        queries.settings().artefacts / str(freshness.filename), str(freshness.sha256)
-    )
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _load(path: Path, sha256: str) -> Artefact:
-    return artefact.load(path, sha256)
 
 
 def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:

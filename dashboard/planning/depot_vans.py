@@ -12,10 +12,11 @@ from statistics import NormalDist
 
 import numpy as np
 
+from forecaster.inference import paths
+from forecaster.inference.totals import QuantileForecasts
+
 N_CASES = 200
 NORMAL = NormalDist()
-Z90 = NORMAL.inv_cdf(0.9)
-"""Standard deviations from the median to the 10 % and 90 % quantiles."""
 TOLERANCE = 1e-9
 """Orders or vans below which a difference is rounding."""
 
@@ -28,16 +29,8 @@ def quantile_orders(
     Returns:
       Orders per day, not rounded, never negative; `p50_r` at 0.5.
     """
-    return orders_at(p10_r, p50_r, p90_r, np.array(NORMAL.inv_cdf(probability)))
-
-
-def orders_at(
-    p10: np.ndarray, p50: np.ndarray, p90: np.ndarray, z: np.ndarray
-) -> np.ndarray:
-    """Orders `z` standard deviations above the median; the arrays are broadcast."""
-    median = np.log1p(p50)
-    side = np.where(z > 0, np.log1p(p90) - median, median - np.log1p(p10))
-    return np.maximum(np.expm1(median + z / Z90 * side), 0.0)
+    z = np.array(NORMAL.inv_cdf(probability))
+    return paths.orders_at(QuantileForecasts(p10_r, p50_r, p90_r), z)
 
 
 def cases(p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray) -> np.ndarray:
@@ -52,6 +45,12 @@ def cases(p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray) -> np.ndarray
 def vans_for(orders_r: np.ndarray, capacity: float) -> np.ndarray:
     """The fewest vans that carry all orders."""
     return np.ceil(orders_r / capacity - TOLERANCE).astype(int)
+
+
+def vans_that_suffice(vans_s: np.ndarray, level: float) -> int:
+    """The fewest vans that suffice in a share `level` of equally likely cases."""
+    place = int(np.ceil(level * len(vans_s) - TOLERANCE))
+    return int(np.sort(vans_s)[max(place, 1) - 1])
 
 
 def allocation_order(case_rs: np.ndarray, capacity: float) -> np.ndarray:

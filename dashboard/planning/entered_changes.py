@@ -9,6 +9,7 @@ import pandas as pd
 from dashboard.planning import van_plan
 from dashboard.planning.overrides import Cell, Change
 from dashboard.planning.van_plan import Settings
+from forecaster.inference.paths import PathTable
 
 NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 # Two decimals at most: in "10,000 %" the comma may mean thousands.
@@ -152,6 +153,7 @@ def preview(
     bands: pd.DataFrame,
     numbers: Mapping[tuple[str, pd.Timestamp], float],
     settings_after: Settings | None = None,
+    replay: PathTable | None = None,
 ) -> pd.DataFrame:
     """Orders of the changed depots, and their city's need and shortage, before and after.
 
@@ -161,6 +163,7 @@ def preview(
       bands: As `van_plan.make_plan` takes them.
       numbers: From `new_orders`.
       settings_after: Settings of cities after the change; None where they stay.
+      replay: As `van_plan.make_plan` takes it.
 
     Returns:
       A row for each changed day: target_on; of the changed depots: orders_before,
@@ -173,7 +176,7 @@ def preview(
         ("before", week, settings),
         ("after", van_plan.with_changes(week, numbers), settings_after or settings),
     ):
-        plan = van_plan.make_plan(rows, city_settings, bands)
+        plan = van_plan.make_plan(rows, city_settings, bands, replay)
         own = plan.depots[plan.depots["depot_id"].isin(changed)]
         city = plan.cities.set_index("target_on")
         parts |= {

@@ -13,9 +13,13 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import city_settings, depot_vans, scenarios
+from dashboard.planning import city_settings, depot_vans
 from dashboard.planning.city_settings import CitySettings
 from dashboard.queries.freshness import Freshness
+from forecaster.errors import ArtefactError
+from forecaster.inference import paths
+from forecaster.inference.paths import PathTable
+from forecaster.inference.totals import QuantileForecasts, Total
 
 QUANTILES = ["p10", "p50", "p90"]
 POOL = "spare pool"
@@ -57,7 +61,17 @@ class Plan:
 def fleet_plan(freshness: Freshness) -> Plan:
     """The plan of the whole fleet with its saved settings; requires a forecast."""
     week, settings = queries.fleet_week(freshness), city_settings.by_city(freshness)
-    return make_plan(week, settings, queries.city_bands(freshness))
+    return make_plan(
+        week, settings, queries.city_bands(freshness), errors_to_replay(freshness)
+    )
+
+
+def errors_to_replay(freshness: Freshness) -> PathTable | None:
+    """Last year's errors in the artefact that made the forecast; None where it is not at hand."""
+    try:
+        return queries.load_model(freshness).paths
+    except ArtefactError:
+        return None
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -66,19 +80,26 @@ def city_plan(city: str, freshness: Freshness) -> Plan:
     return fleet_plan(freshness).of_city(city)
 
 
-def make_plan(week: pd.DataFrame, settings: Settings, bands: pd.DataFrame) -> Plan:
+def make_plan(
+    week: pd.DataFrame,
+    settings: Settings,
+    bands: pd.DataFrame,
+    replay: PathTable | None = None,
+) -> Plan:
     """Plans whole cities.
 
     Args:
       week: Rows of `queries.fleet_week`.
       settings: Settings of each of their cities.
       bands: `queries.city_bands`; a city without a band is taken to be high and low together.
+      replay: From `errors_to_replay`.
     """
     keys = zip(bands["city"], bands["target_on"], strict=True)
     band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
+    orders_sr = _orders_by_path(week, band_of, replay)
     parts = [
-        _plan_city(own, settings[str(city)], band_of)
-        for city, own in week.groupby("city", sort=False)
+        _plan_city(week.iloc[rows], settings[str(city)], orders_sr[:, rows])
+        for city, rows in week.groupby("city", sort=False).indices.items()
     ]
     cities = pd.concat([days.astype({"vans": float}) for _, days in parts])
     cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
@@ -90,10 +111,40 @@ def make_plan(week: pd.DataFrame, settings: Settings, bands: pd.DataFrame) -> Pl
     )
 
 
+def _orders_by_path(
+    week: pd.DataFrame, band_of: Bands, replay: PathTable | None
+) -> np.ndarray:
+    """Orders of every row of the week on each of `paths.N_PATHS` equally likely paths."""
+    # In one order, so that a change's preview draws what the page will after it.
+    depot_r, depots = pd.factorize(week["depot_id"], sort=True)
+    day_r, days = pd.factorize(week["target_on"], sort=True)
+    quantiles = np.zeros((len(QUANTILES), len(depots), len(days)))
+    quantiles[:, depot_r, day_r] = week[QUANTILES].to_numpy(float).T
+    city_of = dict(zip(week["depot_id"], week["city"], strict=True))
+    totals = []
+    for city, own in week.groupby("city", sort=False):
+        sums = own.groupby("target_on")[["p10", "p90"]].sum().reindex(days)
+        for day, on_day in own.groupby("target_on"):
+            band = _planned_band(
+                on_day, band_of.get((str(city), pd.Timestamp(str(day))))
+            )
+            if band is not None:
+                sums.loc[day, ["p10", "p90"]] = band
+        low_h, high_h = sums.fillna(0.0).to_numpy(float).T
+        totals.append(Total(str(city), low_h, (low_h + high_h) / 2, high_h))
+    drawn_sdh = paths.sample(
+        replay or paths.no_history(len(days)),
+        QuantileForecasts(*quantiles),
+        totals,
+        [str(city_of[depot]) for depot in depots],
+    )
+    return drawn_sdh[:, depot_r, day_r]
+
+
 def _plan_city(
-    week: pd.DataFrame, city: CitySettings, band_of: Bands
+    week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The depots and the days of one city."""
+    """The depots and the days of one city, whose orders take these paths."""
     capacity = city.orders_per_van
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
     case_rs = depot_vans.cases(p10_r, p50_r, p90_r)
@@ -101,16 +152,15 @@ def _plan_city(
     days = []
     for day, rows in week.groupby("target_on").indices.items():
         on_day = week.iloc[rows]
-        band = _planned_band(on_day, band_of.get((city.city, pd.Timestamp(str(day)))))
-        orders_rs = scenarios.sample_orders(p10_r[rows], p50_r[rows], p90_r[rows], band)
-        needed = scenarios.vans_needed(orders_rs, capacity, city.service_level)
+        vans_s = depot_vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
+        needed = depot_vans.vans_that_suffice(vans_s, city.service_level)
         order = depot_vans.allocation_order(case_rs[rows], capacity)
         needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
         allocated = order[: needed if city.vans is None else min(needed, city.vans)]
         allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
         chance = np.nan
         if city.vans is not None:
-            chance = scenarios.delivery_probability(orders_rs, capacity, city.vans)
+            chance = float((vans_s <= city.vans).mean())
         days.append(
             {
                 "city": city.city,

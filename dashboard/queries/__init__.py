@@ -6,6 +6,7 @@ cannot be served after a nightly run.
 database   the connection: read-only, with short timeouts      replica   whether it is behind
 freshness  freshness of data and forecast, the cache key       fleet, depot, scores,
 overrides, pipeline: the queries of a page, by what they are about, each with its SQL
+model_file  the model that made the forecast
 fragments  conditions and sub-queries that several share
 """
 
@@ -26,6 +27,7 @@ from dashboard.queries.fleet import (
     models,
 )
 from dashboard.queries.freshness import freshness, zone
+from dashboard.queries.model_file import load_model
 from dashboard.queries.overrides import (
     busy_day_orders,
     city_settings,

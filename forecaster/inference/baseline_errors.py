@@ -6,6 +6,7 @@ fitted to earlier parts of the history (forward chaining, `forward_chained_calen
 """
 
 from collections.abc import Iterator
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ FACTOR_QUANTILE = 0.85
 to come are other holidays."""
 SPECIAL_SHARE = 0.5
 """A day is special where its effect's standard deviation exceeds this share of the spread."""
-NORMAL_HIGH = 1.2816
+NORMAL_HIGH = NormalDist().inv_cdf(0.9)
 """Quantile of the normal distribution at 0.9."""
 
 

@@ -7,6 +7,7 @@ each depot's day its own noise is added, in the proportion that gives the city's
 and the whole goes through the depot's P10, P50 and P90.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -108,25 +109,44 @@ def sample(
         common_sch = _with_fleet_band(
             common_sch, sigma_ch, band_of[FLEET] / BAND_SIGMAS, rng
         )
-    constant_sd1, daily_sdh = (
-        rng.standard_normal((n_paths, n_depots, days), np.float32)
-        for days in (1, horizon)
-    )
-    own_sdh = np.sqrt(table.persistence) * constant_sd1
-    own_sdh = own_sdh + np.sqrt(1 - table.persistence) * daily_sdh
+    own_sdh = np.zeros((n_paths, n_depots, horizon), np.float32)
+    for row, name in enumerate(names):
+        here_d = city_d == row
+        own_sdh[:, here_d] = _own_noise(
+            table, name, (n_paths, int(here_d.sum()), horizon)
+        )
     share_dh = share_ch[city_d].astype(np.float32)
     z_sdh = np.sqrt(share_dh) * common_sch[:, city_d] + np.sqrt(1 - share_dh) * own_sdh
     return orders_at(forecasts, z_sdh)
 
 
+def _own_noise(
+    table: PathTable, city: str, shape: tuple[int, int, int]
+) -> Float32[np.ndarray, "path depot horizon"]:
+    """Noise of a city's depots, the same whichever other cities are drawn."""
+    rng = np.random.default_rng((SEED, zlib.crc32(city.encode())))
+    daily_sdh = rng.standard_normal(shape, np.float32)
+    constant_sd1 = rng.standard_normal((*shape[:2], 1), np.float32)
+    share = np.float32(table.persistence)
+    noise_sdh: np.ndarray = (
+        np.sqrt(share) * constant_sd1 + np.sqrt(1 - share) * daily_sdh
+    )
+    return noise_sdh
+
+
 def orders_at(
-    forecasts: QuantileForecasts, z: Float[np.ndarray, "*path depot horizon"]
-) -> Float[np.ndarray, "*path depot horizon"]:
-    """Orders `z` standard deviations from the median, on the logarithm of one plus the count."""
-    median = np.log1p(forecasts.p50).astype(np.float32)
+    forecasts: QuantileForecasts, z: Float[np.ndarray, "..."]
+) -> Float[np.ndarray, "..."]:
+    """Orders `z` standard deviations above the median, on the logarithm of one plus the count.
+
+    Normal, with its own width on either side, so that the three quantiles hold. The arrays are
+    broadcast.
+    """
+    median = np.log1p(forecasts.p50).astype(z.dtype)
     above, below = np.log1p(forecasts.p90) - median, median - np.log1p(forecasts.p10)
-    side = np.where(z > 0, above.astype(np.float32), below.astype(np.float32))
-    return np.maximum(np.expm1(median + z * side / np.float32(NORMAL_HIGH)), 0.0)
+    side = np.where(z > 0, above, below).astype(z.dtype)
+    log = median + z * side / z.dtype.type(NORMAL_HIGH)
+    return np.asarray(np.maximum(np.expm1(log), 0.0))
 
 
 def _common_share(
@@ -153,8 +173,8 @@ def _replayed(
 ) -> Float32[np.ndarray, "path city horizon"]:
     """Common errors of each city's depots: those of the year's origins, round and round."""
     if not len(table.error_och):
-        common_s1h = rng.standard_normal((n_paths, 1, horizon), np.float32)
-        return np.repeat(common_s1h, len(names), axis=1)
+        common_sh = rng.permuted(_deviates(n_paths)[:, None].repeat(horizon, 1), axis=0)
+        return common_sh[:, None].repeat(len(names), axis=1)
     n_origins = len(table.error_och)
     # Origins in a row are alike: a few paths take them from all over the year.
     origin_s = np.arange(n_paths) * max(1, n_origins // n_paths) % n_origins
@@ -193,12 +213,14 @@ def _normal_scores(
     value_och: Float[np.ndarray, "origin city horizon"],
 ) -> Float32[np.ndarray, "origin city horizon"]:
     """Standard normal deviates in the order of the values, over origins."""
-    n_origins = len(value_och)
-    deviates = [
-        NormalDist().inv_cdf((rank + 0.5) / n_origins) for rank in range(n_origins)
-    ]
     rank_och = value_och.argsort(axis=0).argsort(axis=0)
-    return np.array(deviates, np.float32)[rank_och]
+    return _deviates(len(value_och))[rank_och]
+
+
+def _deviates(number: int) -> Float32[np.ndarray, " rank"]:
+    """So many quantiles of the standard normal distribution, smallest first."""
+    shares = ((rank + 0.5) / number for rank in range(number))
+    return np.array([NormalDist().inv_cdf(share) for share in shares], np.float32)
 
 
 def _persistence(errors: BaselineErrors) -> float:

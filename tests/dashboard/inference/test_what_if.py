@@ -152,7 +152,7 @@ def test_the_inputs_cover_the_models_receptive_field(
     what_if.simulate(one_day("LON-01", "closed", ordinary_day(seeded)), freshness)
     [(_, first, through)] = reads
     days = (through - first).days + 1
-    assert days >= predict.receptive_field_days(what_if.load(freshness))
+    assert days >= predict.receptive_field_days(queries.load_model(freshness))
 
 
 def test_kinds_of_scenarios_are_those_of_the_training_data(freshness):
@@ -172,7 +172,7 @@ def test_an_artefact_that_is_not_the_recorded_one_is_not_used(
     [path] = dashboard.glob("*.npz")
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(ArtefactError, match=message):
-        what_if.load(freshness)
+        queries.load_model(freshness)
 
 
 def test_the_contributions_add_up_to_the_forecast_shown(dashboard, freshness):
@@ -212,8 +212,8 @@ def test_several_events_ahead_have_a_contribution_each(seeded, write, monkeypatc
                 kind=kind, starts_on=first, ends_on=last, depot_id="RTM-02", file_id=1
             )
         )
-    model = with_effects(what_if.load(queries.freshness()), fair=0.3, promotion=0.2)
-    monkeypatch.setattr(what_if, "load", lambda _: model)
+    model = with_effects(queries.load_model(queries.freshness()), fair=0.3, promotion=0.2)
+    monkeypatch.setattr(queries, "load_model", lambda _: model)
     what_if.contributions.clear()
     parts = what_if.contributions("RTM-02", queries.freshness())
     fair, promotion = (
@@ -262,8 +262,8 @@ def test_a_holiday_ahead_is_in_its_contribution(seeded, write):
 def test_a_signal_ahead_is_in_its_contribution_and_not_in_the_weekdays(
     freshness, seeded, write, monkeypatch
 ):
-    model = with_signal(what_if.load(freshness))
-    monkeypatch.setattr(what_if, "load", lambda _: model)
+    model = with_signal(queries.load_model(freshness))
+    monkeypatch.setattr(queries, "load_model", lambda _: model)
     usual = what_if.contributions("LON-01", freshness)
     assert (usual["signals"] == 0).all()
     day = seeded.through + timedelta(days=3)

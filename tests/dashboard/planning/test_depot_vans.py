@@ -111,3 +111,9 @@ def test_the_delivery_probability_is_that_of_enough_vans():
     some = depot_vans.delivery_probability(drawn, 105.0, np.array([1]))
     assert some[0] == pytest.approx(expected, abs=0.01)
     assert depot_vans.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]
+
+
+def test_the_vans_that_suffice_are_the_fewest_that_reach_the_level():
+    vans_s = np.array([2, 3, 4, 5])
+    for level, expected in ((0.25, 2), (0.5, 3), (0.51, 4), (0.75, 4), (0.99, 5)):
+        assert depot_vans.vans_that_suffice(vans_s, level) == expected

@@ -154,3 +154,13 @@ def test_the_sum_over_a_path_agrees_with_the_band_of_the_total(rng):
     np.testing.assert_allclose(
         high_h - low_h, bands[0].p90_h - bands[0].p10_h, rtol=0.2
     )
+
+
+def test_a_city_draws_the_same_paths_alone_as_beside_others(rng):
+    replay = table(rng)
+    bands = [band(city, DEPOTS // 2, 3 * SIGMA) for city in ("Aden", "Bonn")]
+    in_bonn = np.array(CITIES) == "Bonn"
+    whole = paths.sample(replay, forecasts(), bands, CITIES)[:, in_bonn]
+    some = forecasts(DEPOTS // 2)
+    alone = paths.sample(replay, some, bands, ("Bonn",) * len(some.p50))
+    np.testing.assert_array_equal(alone, whole)
