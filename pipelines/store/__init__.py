@@ -4,8 +4,8 @@ Conditions and sums that the dashboard shares are in `schema`. Statements about 
 not about its tables are where they are used: locks in `runs.locks`, sessions and roles in
 `database`, dumps in `backup`, the lag of a replica in `cli.replica_finding`.
 
-Files and rows     ingest, files, quarantine, withdrawal, depots, events, signals,
-                   signal_summaries, holidays
+Files and rows     ingest, files, quarantine, withdrawal, depots, events, signals, versions
+                   (of both), signal_summaries, holidays
 Daily demand       demand, order_counts, observed_zeros, order_retention, late_depots, panel
 Models, forecasts  models, artefacts, forecasts, score_totals, accuracy, forecast_retention
 Runs               runs, run_lines, monitoring, backfill, demo

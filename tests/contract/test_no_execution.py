@@ -25,6 +25,7 @@ SQL = re.compile(rf"\s*(?:{VERBS}|{VERBS.upper()})\s")
 OWN_NAMES = {
     "pipelines/store/ingest.py": {"table"},  # of the schema, by the kind of a file
     "pipelines/store/withdrawal.py": {"names"},  # of tables, by their kinds
+    "pipelines/store/versions.py": {"names"},  # of two tables, and of their columns
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
     "pipelines/cli/db.py": {"role"},  # a sentence for people
 }

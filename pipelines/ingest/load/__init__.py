@@ -5,5 +5,5 @@ loading       one file through its group's staging table; rejected rows to quara
 plausibility  refuses order ids that are not ids or another partner's
 report        what was loaded, rejected and assumed, by file
 replay        loads rows from quarantine
-withdrawal    removes a loaded file
+withdrawal    takes back a loaded file, or an event
 """

@@ -14,6 +14,7 @@ from pipelines.ingest.sources import workbook
 from tests.pipelines.ingest.ingesting import (
     load_one,
     rows,
+    write,
     write_parquet,
 )
 
@@ -105,6 +106,13 @@ def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
         assert told.value == mark
     else:
         assert mark == "." or all(cell.lstrip("-").isdigit() for cell in cells)
+
+
+@pytest.mark.db
+def test_a_count_is_read_by_the_mark_that_its_file_proves(clean_engine, tmp_path):
+    text = DAILY + "A;2024-01-01;1.000\nB;2024-01-01;1.234.567\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text))
+    assert [row[2] for row in rows(clean_engine, "daily_counts")] == [1000, 1_234_567]
 
 
 @pytest.mark.db

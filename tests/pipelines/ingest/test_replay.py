@@ -4,8 +4,11 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 
 from pipelines.ingest import FileOptions, ReplayResult, replay
+from pipelines.store import load_timestamps
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -134,3 +137,19 @@ def test_the_command_tells_machines_and_counts_demand(clean_engine, harbor, tmp_
     assert query(clean_engine, found) == [("2024-04-03",)]
     (left,) = json.loads(harbor("quarantine", "list", "--json").stdout)
     assert left["line"] == 4
+
+
+def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
+    """A run that is about to begin sees it, or finds it newer."""
+    text = "kind,starts_on,ends_on\nclosed,2026-08-02,2026-08-01\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text))
+    mended = """update quarantine set raw = raw || '{"ends_on": "2026-08-02"}'"""
+    query(clean_engine, mended)
+    options = {"options": "-c lock_timeout=1s"}
+    impatient = sa.create_engine(clean_engine.url, connect_args=options)
+    with clean_engine.begin() as held:
+        load_timestamps.await_committing_loads(held)
+        with pytest.raises(OperationalError, match="lock timeout"):
+            let_out(impatient)
+    impatient.dispose()
+    assert let_out(clean_engine) == ReplayResult(accepted=1)

@@ -71,13 +71,13 @@ def only(report):
 
 
 def test_a_file_of_a_web_server_goes_in_and_its_password_is_not_told(clean_engine, web):
-    web.files["/export/a.csv?token=s3cret"] = ("text/csv", ONE.encode())
-    url = f"http://me:s3cret@{web.url}/export/a.csv?token=s3cret"
+    web.files["/K%C3%B6ln/a.csv?token=s3cret"] = ("text/csv", ONE.encode())
+    url = f"http://me:s3cret@{web.url}/Köln/a.csv?token=s3cret"
     file = only(load(clean_engine, url))
     assert (file.state, file.counts.accepted) == ("loaded", 1)
     assert web.seen[0][1] == f"Basic {b64encode(b'me:s3cret').decode()}"
     (entry,) = rows(clean_engine, "files")
-    assert entry[0] == file.path == f"http://{web.url}/export/a.csv"
+    assert entry[0] == file.path == f"http://{web.url}/Köln/a.csv"
     assert "s3cret" not in str(entry)
     assert only(load(clean_engine, url)).state == "unchanged"
 
