@@ -46,6 +46,9 @@ def rebuild_in(
     """Recounts demand as a step of a run, records the changes, and logs the corrections."""
     change = rebuild(run.engine, now, look_back_days)
     run.metrics |= {"new": change.new, "corrected": change.corrected}
+    if change.partial:
+        run.metrics["partial_days"] = change.partial
+        log.warning("partial_days", depot_days=change.partial)
     for day in change.days:
         log.info("demand_corrected", **vars(day))
     return change

@@ -17,14 +17,16 @@ MAX_DAYS_LISTED = 20
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
 # outranks the counted orders, unless it came before its day was over: it is partial then.
-# The table `zeros` is made by `observed_zeros`.
+# The tables `zeros` and `partial_days` are made by `observed_zeros`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
     select depot_id, least(:today, (:now at time zone timezone)::date) as today
     from depots
 ), from_orders as (
-    select depot_id, service_on, orders from order_counts where service_on >= :frozen
+    select depot_id, service_on, orders
+    from order_counts left join partial_days p using (depot_id, service_on)
+    where service_on >= :frozen and p.depot_id is null
     union all
     select depot_id, day_on, 0 from zeros
 ), loaded as (
@@ -113,6 +115,13 @@ select count(*) filter (where before is null), count(before), min(service_on),
 from demand_changes
 """
 
+COUNT_PARTIAL = """
+select count(*) from partial_days p
+where not exists (
+    select from demand_now n
+    where n.depot_id = p.depot_id and n.service_on = p.service_on)
+"""
+
 # Orders on days on which the depot was known to be closed.
 ON_CLOSED_DAYS = f"""
 with closures as ({CLOSURES})
@@ -153,6 +162,7 @@ class DemandChange:
       first_on: The oldest day of both.
       last_on: The newest.
       left_old: Depot-days that differ now, and lie too far back to be corrected.
+      partial: Depot-days that are over, and were not when their orders were loaded.
       days: The newest of the corrected days.
     """
 
@@ -161,6 +171,7 @@ class DemandChange:
     first_on: date | None
     last_on: date | None
     left_old: int = 0
+    partial: int = 0
     days: tuple[CorrectedDay, ...] = ()
 
 
@@ -192,14 +203,17 @@ def recount(
         left_old = left.rowcount
     by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MAX_DAYS_LISTED})
     corrected_days = tuple(CorrectedDay(*row) for row in by_day)
+    partial = connection.scalar(sa.text(COUNT_PARTIAL)) or 0
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
-    connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
-    return DemandChange(new, corrected, first, last, left_old, corrected_days)
+    connection.execute(
+        sa.text("drop table zeros, partial_days, demand_now, demand_changes")
+    )
+    return DemandChange(new, corrected, first, last, left_old, partial, corrected_days)
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:
