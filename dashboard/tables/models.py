@@ -28,6 +28,7 @@ ROLES = {
     "challenger": "not evaluated yet",
     "retired": "former champion",
     "rejected": "not promoted",
+    "hindcast": "for hindcasts only",
 }
 NETWORK_SHARES = {
     None: "not recorded",
