@@ -283,7 +283,8 @@ def models(freshness: Freshness) -> pd.DataFrame:
     """The champion first, then the others, newest first; 100 at most.
 
     Returns:
-      version, role ('champion', 'challenger', 'retired', 'rejected'), trained_through,
+      version, role ('champion', 'challenger', 'retired', 'rejected', 'hindcast'),
+      trained_through,
       created_at, promoted_at and pruned_at (with a zone; NaT while the artefact exists),
       decision_reason (None before the evaluation), scores (a dict, perhaps empty),
       rollback_target (version, the same in every row; None without a former champion).

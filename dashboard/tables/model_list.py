@@ -14,6 +14,7 @@ ROLES = {
     "challenger": "not evaluated yet",
     "retired": "former champion",
     "rejected": "not promoted",
+    "hindcast": "for hindcasts only",
 }
 
 

@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 from forecaster.errors import DatabaseError
 from pipelines.database.embedded.binaries import Account, programs
 from pipelines.settings import child_environment
+from pipelines.training.cleanup import RESTORE_PREFIX
 
 # A migration that runs at the same time is not waited for longer.
 LOCK_TIMEOUT_MS = 30_000
@@ -50,7 +51,7 @@ def load(
     Raises:
       DatabaseError: a program or statement failed; the database is unchanged.
     """
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+    with tempfile.TemporaryDirectory(prefix=RESTORE_PREFIX, dir=scratch) as folder:
         scripts = [Path(folder, name) for name in ("before", "dump", "after")]
         scripts[0].write_text(before)
         options = ["--no-owner", "--no-privileges", f"--schema={schema}"]

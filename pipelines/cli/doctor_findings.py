@@ -14,6 +14,7 @@ from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
 from pipelines.monitoring import ports
+from pipelines.runs.error_messages import describe_error
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
@@ -142,8 +143,8 @@ def _database(settings: Settings) -> list[Finding]:
                 *check_nights(context.engine, settings),
                 *_data(context.engine, settings),
             ]
-    except HarborError as error:
-        return [Finding("database", False, str(error))]
+    except (HarborError, OSError) as error:
+        return [Finding("database", False, describe_error(error))]
 
 
 def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:

@@ -79,8 +79,9 @@ def _problem(night: dict[str, Any]) -> str | None:
             f"{night['run_id']}' says why. Correct the refused files, or remove them"
         )
     if late := metrics.get("late_depots"):
+        depots = "1 depot" if late == 1 else f"{late} depots"
         return (
-            f"without the day's orders of {late} depots: load them, and run 'harbor "
+            f"without the day's orders of {depots}: load them, and run 'harbor "
             "nightly' again"
         )
     if left := metrics.get("left_old"):

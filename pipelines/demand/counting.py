@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
+import structlog
 
 from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
@@ -10,6 +11,8 @@ from pipelines.runs.ledger import Run
 from pipelines.settings.days import newest_complete_day
 from pipelines.store import demand
 from pipelines.store.demand import DemandChange
+
+log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
 """Days from the newest demand to an origin; a feed that is later is taken for ended."""
@@ -43,6 +46,9 @@ def rebuild_in(
     """Recounts demand as a step of a run, and records the number of changes."""
     change = rebuild(run.engine, now, look_back_days)
     run.metrics |= {"new": change.new, "corrected": change.corrected}
+    if change.partial:
+        run.metrics["partial_days"] = change.partial
+        log.warning("partial_days", depot_days=change.partial)
     return change
 
 

@@ -83,7 +83,7 @@ def _run_steps(
                 failures[name] = error
             if name == "demand":
                 try:
-                    _set_origin(context, parent)
+                    _set_origin(context, parent, metrics)
                 except (NothingToDoError, NoDataError) as error:
                     if not failures:
                         raise
@@ -136,8 +136,12 @@ def _failure_message(
     return " ".join(sentences)
 
 
-def _set_origin(context: NightlyContext, parent: Run) -> None:
+def _set_origin(
+    context: NightlyContext, parent: Run, metrics: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Sets the origin once, whatever data arrives later in the run.
+
+    What this run itself has loaded or counted is news, even if the clock was set back.
 
     Raises:
       NothingToDoError: the origin's nightly run is done, and no data has arrived since.
@@ -147,7 +151,15 @@ def _set_origin(context: NightlyContext, parent: Run) -> None:
     with parent.engine.begin() as connection:
         runs.set_origin(connection, parent.run_id, context.origin)
         done_run_id = runs.night_without_new_data(connection, context.origin)
-    if done_run_id is not None:
+    has_news = any(
+        metrics.get(step, {}).get(name)
+        for step, name in (
+            ("ingest", "accepted"),
+            ("demand", "new"),
+            ("demand", "corrected"),
+        )
+    )
+    if done_run_id is not None and not has_news:
         raise NothingToDoError(
             f"The night of {context.origin} is done (run {done_run_id}), and nothing has come "
             f"in since; changed settings count from the next night. See 'harbor runs show "

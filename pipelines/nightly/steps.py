@@ -68,7 +68,11 @@ def ingest_inbox(context: NightlyContext, run: Run) -> None:
     report = ingest(
         run.engine, [str(context.settings.inbox)], FileOptions(), context.settings
     )
-    run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
+    run.metrics |= {
+        "files": len(report.files),
+        "refused": len(report.refused),
+        "accepted": sum(file.counts.accepted for file in report.files),
+    }
 
 
 def count_demand(context: NightlyContext, run: Run) -> None:

@@ -46,6 +46,9 @@ order_counts = sa.Table(
     sa.Column("orders", sa.BigInteger, nullable=False),
     # The first file with any of them; later files may correct them.
     sa.Column("file_id", sa.BigInteger, nullable=False),
+    # The last file with any of them, and the local time of the day's last order.
+    sa.Column("last_file_id", sa.BigInteger, nullable=False),
+    sa.Column("last_time", sa.Time, nullable=False),
 )
 
 # Days whose orders must be counted again, with duplicates; -infinity: every day.

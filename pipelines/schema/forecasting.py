@@ -15,7 +15,8 @@ models = sa.Table(
     sa.Column("filename", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     sa.Column("seed", sa.BigInteger, nullable=False),
-    # evaluation: the fit that ended before the holdout; it serves hindcasts only.
+    # evaluation: the fit that ended before the holdout. hindcast: trained through an earlier
+    # day than the model that forecasts. Both serve hindcasts only.
     sa.Column("role", sa.Text, nullable=False),
     # Scores of the evaluation fit over the holdout window, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
@@ -25,7 +26,7 @@ models = sa.Table(
     # When its artefact was deleted; null while it exists.
     sa.Column("pruned_at", Timestamp),
     sa.CheckConstraint(
-        "role in ('challenger','champion','retired','rejected','evaluation')",
+        "role in ('challenger','champion','retired','rejected','evaluation','hindcast')",
         name="role",
     ),
 )

@@ -6,7 +6,8 @@ not about its tables are where they are used: locks in `runs.locks`, sessions an
 
 Files and rows     ingest, files, quarantine, withdrawal, depots, events, signals, versions
                    (of both), signal_summaries, holidays
-Daily demand       demand, order_counts, observed_zeros, order_retention, late_depots, panel
+Daily demand       demand, order_counts, observed_zeros, partial_days, order_retention,
+                   late_depots, panel
 Models, forecasts  models, artefacts, forecasts, score_totals, accuracy, forecast_retention
 Runs               runs, run_lines, monitoring, backfill, demo
 Shared             copying (COPY into any table), table_csv (its format), load_timestamps

@@ -25,7 +25,7 @@ where version in (select model_version from shown_forecast)
 PRUNE = f"""
 with needed as ({NEEDED})
 update models m set pruned_at = clock_timestamp()
-where m.pruned_at is null and m.role in ('retired', 'rejected', 'evaluation')
+where m.pruned_at is null and m.role in ('retired', 'rejected', 'evaluation', 'hindcast')
   and not exists (
       select from needed n where n.version = m.version or n.run_id = m.run_id)
 returning m.version

@@ -15,14 +15,16 @@ DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
 # outranks the counted orders, unless it came before its day was over: it is partial then.
-# The table `zero_days` is made by `observed_zeros`.
+# The tables `zero_days` and `partial_days` are made by `observed_zeros`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
     select depot_id, least(:today, (:now at time zone timezone)::date) as today
     from depots
 ), from_orders as (
-    select depot_id, service_on, orders from order_counts where service_on >= :frozen
+    select depot_id, service_on, orders
+    from order_counts left join partial_days p using (depot_id, service_on)
+    where service_on >= :frozen and p.depot_id is null
     union all
     select depot_id, day_on, 0 from zero_days
 ), loaded as (
@@ -96,6 +98,13 @@ COUNT_CHANGES = """
 select count(*) filter (where before is null), count(before) from demand_changes
 """
 
+COUNT_PARTIAL = """
+select count(*) from partial_days p
+where not exists (
+    select from demand_now n
+    where n.depot_id = p.depot_id and n.service_on = p.service_on)
+"""
+
 # Orders on days on which the depot was known to be closed.
 ON_CLOSED_DAYS = f"""
 with closures as ({CLOSURES})
@@ -124,11 +133,13 @@ class DemandChange:
       new: Depot-days counted first.
       corrected: Depot-days whose earlier count differed.
       left_old: Depot-days that differ now, and lie too far back to be corrected.
+      partial: Depot-days that are over, and were not when their orders were loaded.
     """
 
     new: int
     corrected: int
     left_old: int = 0
+    partial: int = 0
 
 
 def recount(
@@ -157,14 +168,17 @@ def recount(
             sa.text(DROP_OLD_CHANGES), {"look_back": look_back_days}
         )
         left_old = left.rowcount
+    partial = connection.scalar(sa.text(COUNT_PARTIAL)) or 0
     new, corrected = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
-    connection.execute(sa.text("drop table zero_days, demand_now, demand_changes"))
-    return DemandChange(new, corrected, left_old)
+    connection.execute(
+        sa.text("drop table zero_days, partial_days, demand_now, demand_changes")
+    )
+    return DemandChange(new, corrected, left_old, partial)
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:

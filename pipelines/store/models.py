@@ -136,10 +136,13 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     return True
 
 
-def reject(connection: sa.Connection, version: str, reason: str) -> None:
-    """Rejects a challenger and records the reason."""
+def reject(
+    connection: sa.Connection, version: str, reason: str, *, serves_hindcasts: bool
+) -> None:
+    """Decides against a challenger and records the reason; it may still serve hindcasts."""
+    role = "hindcast" if serves_hindcasts else "rejected"
     statement = sa.update(models).where(models.c.version == version)
-    connection.execute(statement.values(role="rejected", decision_reason=reason))
+    connection.execute(statement.values(role=role, decision_reason=reason))
 
 
 def set_canary(connection: sa.Connection, version: str, canary: dict[str, Any]) -> None:

@@ -11,13 +11,16 @@ is a 0 if
 - the feed has this depot only, and days without orders are usual for it: it has few orders
   and its next ones are loaded, or it had none on the same weekday of the two weeks before.
 
-Every other day without orders is not observed. The rules look at earlier days, so that
+Every other day without orders is not observed; nor does a partial day of another depot
+(`partial_days`) say anything of it. The rules look at earlier days, so that
 later files seldom change a result.
 """
 
 from datetime import date, datetime
 
 import sqlalchemy as sa
+
+from pipelines.store import partial_days
 
 MIN_STEADY_ORDERS = 5
 """Orders a day; with five expected, a day without any comes twice a year (Poisson)."""
@@ -79,17 +82,21 @@ cross join lateral generate_series(greatest(g.from_on, :frozen), g.until_on,
 """
 ZERO_DAYS = f"""
 create temporary table zero_days on commit drop as
+with whole_counts as not materialized (
+    select c.* from order_counts c left join partial_days p using (depot_id, service_on)
+    where p.depot_id is null
+)
 select s.depot_id, s.day_on
 from days_without_orders s
 join (select distinct file_id, service_on
-      from order_counts join loaded_files using (file_id)) f
+      from whole_counts join loaded_files using (file_id)) f
   on f.file_id = s.file_id and f.service_on = s.day_on
 union
 select s.depot_id, s.day_on
 from days_without_orders s
 join loaded_files own using (file_id)
 cross join lateral unnest(own.busiest) as busy_depot
-join order_counts w on w.depot_id = busy_depot and w.service_on = s.day_on
+join whole_counts w on w.depot_id = busy_depot and w.service_on = s.day_on
 left join loaded_files theirs on theirs.file_id = w.file_id
 left join loaded_files later on later.file_id = s.next_file_id
 left join order_counts before
@@ -113,14 +120,17 @@ where own.file_id is null
 
 
 def find(connection: sa.Connection, today: date, now: datetime, frozen: date) -> None:
-    """Fills a temporary table `zero_days` (depot_id, day_on) from `order_counts`.
+    """Fills two temporary tables from `order_counts`: `zero_days` and `partial_days`.
 
-    No day from `today` on, or not over at its depot at `now`, or before `frozen` is in it.
+    `zero_days` has depot_id and day_on; for the other see `partial_days`. No day from `today`
+    on, or not over at its depot at `now`, or before `frozen` is in them.
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
+    connection.execute(sa.text(LOADED_FILES))
+    connection.execute(sa.text("analyze loaded_files"))
+    partial_days.find(connection, now, frozen)
     for table, statement in (
         ("spans_without_orders", SPANS_WITHOUT_ORDERS),
-        ("loaded_files", LOADED_FILES),
         ("days_without_orders", DAYS_WITHOUT_ORDERS),
         ("zero_days", ZERO_DAYS),
     ):

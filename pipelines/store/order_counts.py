@@ -5,13 +5,14 @@ from datetime import date, timedelta
 
 import sqlalchemy as sa
 
-# The local service day. Where a file gave an offset, the instant decides; where it gave
-# none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
-SERVICE_DAY = """
-    case when o.utc_offset_minutes is null then o.ordered_local::date
-    else (((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
-           at time zone 'UTC') at time zone d.timezone)::date end
+# Where a file gave an offset, the instant decides; where it gave none, its wall-clock time
+# is the depot's own. PostgreSQL knows days of 23 and 25 hours.
+LOCAL_TIME = """
+    (case when o.utc_offset_minutes is null then o.ordered_local
+     else ((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
+           at time zone 'UTC') at time zone d.timezone end)
 """
+SERVICE_DAY = f"{LOCAL_TIME}::date"
 SHIFT_DAYS = 2
 SHIFT = timedelta(days=SHIFT_DAYS)
 """A service day lies no further from the wall-clock time, whatever the zones."""
@@ -24,8 +25,9 @@ delete from changed_days returning case when isfinite(day_on) then day_on end
 """
 DELETE = "delete from order_counts where service_on between :first and :last"
 COUNT = f"""
-insert into order_counts (depot_id, service_on, orders, file_id)
-select o.depot_id, {SERVICE_DAY}, count(*), min(o.file_id)
+insert into order_counts (depot_id, service_on, orders, file_id, last_file_id, last_time)
+select o.depot_id, {SERVICE_DAY}, count(*), min(o.file_id), max(o.file_id),
+       max({LOCAL_TIME})::time
 from orders o join depots d using (depot_id)
 where o.ordered_local >= :from_local and o.ordered_local < :to_local
   and {SERVICE_DAY} between :first and :last

@@ -35,6 +35,8 @@ class PromotionDecision:
     reason: str
     # None if no canary was run.
     canary: CanaryResult | None = None
+    # Of a model that is too old to be promoted, and was not turned down.
+    serves_hindcasts: bool = False
 
     def metrics(self) -> dict[str, Any]:
         """The decision as run metrics; a failed canary is also an alarm."""
@@ -108,7 +110,9 @@ def _store(connection: sa.Connection, decision: PromotionDecision) -> PromotionD
             return decision
         reason = "Its file was deleted before it could be promoted."
         decision = replace(decision, promoted=False, reason=reason)
-    models.reject(connection, version, reason)
+    models.reject(
+        connection, version, reason, serves_hindcasts=decision.serves_hindcasts
+    )
     return decision
 
 
@@ -124,6 +128,7 @@ def _decide(challenger: Model, serving: Model | None) -> PromotionDecision:
             False,
             f"It was trained through {through}, and {serving['version']}, which forecasts "
             f"now, through {serving['trained_through']}: it serves hindcasts.",
+            serves_hindcasts=True,
         )
     return decide(version, challenger["scores"], is_only=serving is None)
 

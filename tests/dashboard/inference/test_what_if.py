@@ -212,7 +212,9 @@ def test_several_events_ahead_have_a_contribution_each(seeded, write, monkeypatc
                 kind=kind, starts_on=first, ends_on=last, depot_id="RTM-02", file_id=1
             )
         )
-    model = with_effects(queries.load_model(queries.freshness()), fair=0.3, promotion=0.2)
+    model = with_effects(
+        queries.load_model(queries.freshness()), fair=0.3, promotion=0.2
+    )
     monkeypatch.setattr(queries, "load_model", lambda _: model)
     what_if.contributions.clear()
     parts = what_if.contributions("RTM-02", queries.freshness())

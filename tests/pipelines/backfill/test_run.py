@@ -16,6 +16,7 @@ from pipelines.demand import counting
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.locks import LostRunError, is_held
 from pipelines.schema import daily_counts, forecast_totals, forecasts, runs, scores
+from pipelines.store import models
 from pipelines.store.backfill import BACKFILL_LOCK
 from tests.pipelines.backfill.conftest import (
     NOW,
@@ -241,18 +242,22 @@ def test_a_training_comes_first_and_its_model_serves_every_later_origin(
     fleet, settings, add_model, monkeypatch
 ):
     add_model(days_before(6))
+    add_model(days_before(1), role="champion")
     trained = []
 
     def train(_engine, _settings, through, *_):
         trained.append(through)
-        version = add_model(through, seed=7)
+        version = add_model(through, seed=7, role="challenger")
         return type("Trained", (), {"version": version})
 
-    decision = type("Decision", (), {"metrics": staticmethod(dict)})
     monkeypatch.setattr(run.train, "train", train)
-    monkeypatch.setattr(run.promotion, "promote_if_better", lambda *_: decision)
     done = backfill(fleet, settings, 8, 5, train=True)
     assert trained == [days_before(8)]
+    with fleet.connect() as connection:
+        model = models.model(connection, done.trained)
+    # The champion has seen later days, so the model cannot take its place.
+    assert model["role"] == "hindcast"
+    assert "serves hindcasts" in model["decision_reason"]
     versions = [each.model_version for each in done.origins]
     assert versions[:2] == [done.trained] * 2
     assert done.trained not in versions[2:]

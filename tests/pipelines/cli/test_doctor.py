@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from pipelines.cli import doctor_findings
+from pipelines.settings import Settings
 from pipelines.store.depots import far_from_their_city
 from pipelines.store.signal_summaries import SignalSummary
 from tests.pipelines.make import add_depot
@@ -49,6 +50,18 @@ def test_values_that_signals_lack_are_said(signals, message):
     (finding,) = doctor_findings.signal_findings(signals)
     assert finding.ok
     assert message in finding.message
+
+
+def test_a_home_that_cannot_be_used_is_a_finding(tmp_path):
+    """The others are told all the same."""
+    users = tmp_path / "postgres.users"
+    users.mkdir()
+    settings = Settings(home=tmp_path)
+    findings = {each.check: each for each in doctor_findings.find_all(settings)}
+    assert not findings["database"].ok
+    assert str(users) in findings["database"].message
+    assert "cannot be used" in findings["database"].message
+    assert findings["jax"].ok
 
 
 def test_nothing_is_said_of_signals_where_there_are_none():

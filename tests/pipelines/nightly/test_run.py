@@ -104,6 +104,30 @@ def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, 
     assert light == ["train", "forecast"] * 2
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("late.csv", f"depot_id,date,orders\nA0,{LAST},7\n", id="counts"),
+        pytest.param(
+            "events.csv", f"kind,starts_on,ends_on\ngame,{LAST},{LAST}\n", id="events"
+        ),
+    ],
+)
+def test_what_comes_after_the_clock_was_set_back_is_news(
+    fleet, night, light, name, text
+):
+    run_nightly(night())
+    with fleet.begin() as connection:
+        hour = timedelta(hours=1)
+        times = {"started_at": runs.c.started_at + hour, "finished_at": runs.c.finished_at + hour}  # fmt: skip
+        connection.execute(sa.update(runs).values(**times))
+    with pytest.raises(NothingToDoError, match="nothing has come in"):
+        run_nightly(night())
+    (night().settings.inbox / name).write_text(text)
+    run_nightly(night())
+    assert light.count("forecast") == 2
+
+
 def test_a_night_that_broke_off_after_training_does_not_train_again(
     fleet, night, light, monkeypatch
 ):

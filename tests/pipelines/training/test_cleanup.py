@@ -1,11 +1,13 @@
-"""Remains of killed trainings are taken away, and nothing else."""
+"""Remains of killed trainings and restores are taken away, and nothing else."""
 
 import os
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pipelines.backup import postgres
 from pipelines.runs.ledger import recorded
 from pipelines.runs.run_log import Line
 from pipelines.settings import Settings
@@ -13,6 +15,7 @@ from pipelines.store import run_lines, runs
 from pipelines.training.cleanup import (
     CHECKPOINT_AGE,
     LOG_LINE_AGE,
+    RESTORE_PREFIX,
     STAGED_FILE_AGE,
     clean_up,
 )
@@ -47,6 +50,24 @@ def test_only_what_is_old_is_swept(clean_engine, settings, seconds, gone):
     assert clean_up(clean_engine, settings) == gone
     assert [staged.exists(), cut_off.exists()] == [not gone, not gone]
     assert (settings.artefacts / "whole.npz").exists()
+
+
+def test_the_dump_of_a_killed_restore_is_swept(clean_engine, settings, monkeypatch):
+    def killed(*_):
+        shutil.copytree(*settings.home.glob(".restore-*"), settings.home / "left")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(postgres, "_run", killed)
+    places = {"dump": settings.home / "none", "scratch": settings.home}
+    with pytest.raises(KeyboardInterrupt):
+        postgres.load(clean_engine.url, "public", before="", after="", **places)
+    left = (settings.home / "left").rename(settings.home / f"{RESTORE_PREFIX}x")
+    assert [path.name for path in left.iterdir()] == ["before"]
+    grow_old(left, STAGED_FILE_AGE, -60)
+    assert clean_up(clean_engine, settings) == 0
+    grow_old(left, STAGED_FILE_AGE, 60)
+    assert clean_up(clean_engine, settings) == 1
+    assert not left.exists()
 
 
 def test_folders_that_are_not_there_yet_are_no_failure(clean_engine, tmp_path):

@@ -1,0 +1,210 @@
+"""The first hours of a day, loaded before it was over, do not count as the whole day."""
+
+from datetime import UTC, date, datetime, time, timedelta
+from secrets import token_hex
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.schema import files, orders
+from pipelines.store import order_counts
+from pipelines.store.demand import recount
+from tests.pipelines.ingest.ingesting import load_one, write
+from tests.pipelines.ingest.test_partial_counts import EAST, age_files, demand, load_now
+from tests.pipelines.make import add_depot
+
+pytestmark = pytest.mark.db
+
+ZONE = ZoneInfo("Europe/Amsterdam")
+LAST = date(2024, 3, 20)
+"""The day of which only the first hours have come."""
+NIGHT = time(4, 30)
+HOURS = (1, 9, 12, 18, 23)
+"""Hours of a depot's orders; the first comes before the night's file."""
+
+
+def at(day, hour):
+    return datetime.combine(day, hour, ZONE)
+
+
+def add_file(connection, loaded_at, *parts):
+    """A file that came at a time; its parts are (depot, day, hours of orders)."""
+    row = {
+        "path": str(loaded_at), "sha256": token_hex(), "options_sha256": "",
+        "kind": "orders", "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
+        "ignored_columns": [], "loaded_at": loaded_at,
+    }  # fmt: skip
+    insert = sa.insert(files).values(row).returning(files.c.file_id)
+    file_id = connection.scalar(insert)
+    rows = [
+        {
+            "order_id": f"{depot}-{day}-{hour}-{file_id}",
+            "depot_id": depot,
+            "ordered_local": datetime.combine(day, time(hour, 5)),
+            "file_id": file_id,
+        }
+        for depot, day, hours in parts
+        for hour in hours
+    ]
+    connection.execute(sa.insert(orders), rows)
+    order_counts.mark_all(connection)
+
+
+def add_nights(connection, depots, last=LAST, days=30, hours=HOURS, night=NIGHT):
+    """A file each night of `last` and before, with the hours since the one before."""
+    for back in range(days, -1, -1):
+        day = last - timedelta(days=back)
+        eve = day - timedelta(days=1)
+        parts = [(depot, eve, hours[1:]) for depot in depots]
+        add_file(
+            connection, at(day, night), *parts, *((d, day, hours[:1]) for d in depots)
+        )
+
+
+def counts_of(connection, depot="A", now=None):
+    now = now or at(LAST + timedelta(days=1), time(5))
+    recount(connection, now.astimezone(ZONE).date(), now)
+    found = connection.execute(
+        sa.text(
+            "select service_on, orders from demand_versions "
+            "where superseded_at is null and depot_id = :depot"
+        ),
+        {"depot": depot},
+    )
+    return dict(found.all())
+
+
+def test_the_first_hours_of_a_day_are_no_count_of_it(connection):
+    for depot in "AB":
+        add_depot(connection, depot)
+    add_nights(connection, "AB")
+    for later in (1, 2, 9):
+        now = at(LAST + timedelta(days=later), time(5))
+        counts = counts_of(connection, now=now)
+        assert counts[LAST - timedelta(days=1)] == len(HOURS)
+        assert LAST not in counts
+    assert recount(connection, now.date(), now).partial == 2
+
+
+def test_the_next_file_makes_it_whole(connection):
+    for depot in "AB":
+        add_depot(connection, depot)
+    add_nights(connection, "AB")
+    assert LAST not in counts_of(connection)
+    morning = LAST + timedelta(days=1)
+    add_file(connection, at(morning, NIGHT), ("A", LAST, HOURS[1:]))
+    assert counts_of(connection)[LAST] == len(HOURS)
+    # The file of two depots had no order of one of them: they speak for each other.
+    assert LAST not in counts_of(connection, "B")
+    add_file(connection, at(morning, time(6)), ("B", morning, (5,)))
+    assert counts_of(connection, "B")[LAST] == 1
+
+
+def test_history_that_is_loaded_late_is_whole_and_its_last_morning_is_not(connection):
+    add_depot(connection)
+    days = [LAST - timedelta(days=back) for back in range(40)]
+    parts = [("A", day, HOURS) for day in days[1:]]
+    add_file(connection, at(LAST, time(14)), *parts, ("A", LAST, (1, 9, 12)))
+    counts = counts_of(connection)
+    assert counts == dict.fromkeys(days[1:], len(HOURS))
+
+
+def test_a_day_exported_in_its_evening_is_whole(connection):
+    add_depot(connection)
+    for back in range(20, -1, -1):
+        day = LAST - timedelta(days=back)
+        add_file(connection, at(day, time(22, 30)), ("A", day, (9, 12, 18, 21)))
+    assert counts_of(connection)[LAST] == 4
+
+
+def test_a_stream_that_ends_at_noon_leaves_a_partial_day(connection):
+    add_depot(connection)
+    for back in range(20, -1, -1):
+        day = LAST - timedelta(days=back)
+        for hour in HOURS if back else HOURS[:3]:
+            add_file(connection, at(day, time(hour, 10)), ("A", day, (hour,)))
+    counts = counts_of(connection)
+    assert counts[LAST - timedelta(days=1)] == len(HOURS)
+    assert LAST not in counts
+
+
+def test_a_quiet_depot_is_whole_once_its_feed_has_spoken_and_not_by_another(connection):
+    for depot in "ABCDE":
+        add_depot(connection, depot)
+    add_nights(connection, "ABC")
+    add_nights(connection, "DE", last=LAST + timedelta(days=1))
+    assert LAST not in counts_of(connection)
+    night = at(LAST + timedelta(days=1), NIGHT)
+    add_file(connection, night, ("B", LAST, (9, 23)), ("C", LAST, (9, 23)),
+             ("B", night.date(), (1,)), ("C", night.date(), (1,)))  # fmt: skip
+    assert counts_of(connection)[LAST] == 1
+
+
+def test_the_first_hours_of_others_are_no_zero(connection):
+    for depot in "ABC":
+        add_depot(connection, depot)
+    add_nights(connection, "BC", days=30)
+    add_nights(connection, "A", hours=(4, 9), days=29)
+    add_file(connection, at(LAST, time(4, 31)), ("A", LAST - timedelta(days=1), (10,)),
+             ("B", LAST, (2,)), ("C", LAST, (2,)))  # fmt: skip
+    connection.execute(
+        sa.text(
+            "delete from orders where depot_id = 'A' and ordered_local::date = :day"
+        ),
+        {"day": LAST},
+    )
+    for later in (1, 2, 3):
+        now = at(LAST + timedelta(days=later), time(5))
+        assert LAST not in counts_of(connection, now=now)
+
+
+def test_a_day_ends_where_its_depot_is(connection):
+    """At 03:00 in Amsterdam New York has two hours of its day before it."""
+    add_depot(connection, "A")
+    add_depot(connection, "N", timezone="America/New_York")
+    before = LAST - timedelta(days=1)
+    add_nights(connection, "AN", night=time(3))
+    connection.execute(
+        sa.text("delete from orders where ordered_local::date > :day"), {"day": before}
+    )
+    order_counts.mark_all(connection)
+    now = at(LAST, time(8))
+    assert counts_of(connection, now=now)[before] == len(HOURS)
+    assert before not in counts_of(connection, "N", now)
+
+
+def test_a_clock_that_was_behind_does_not_make_a_day_partial(connection):
+    """The file has orders of the day after: it knows of the whole day, whatever the clock."""
+    add_depot(connection)
+    day = LAST - timedelta(days=1)
+    add_file(connection, at(day, NIGHT), ("A", day, HOURS), ("A", LAST, (1,)))
+    counts = counts_of(connection)
+    assert counts == {day: len(HOURS)}
+
+
+def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
+    clean_engine, tmp_path
+):
+    """Loaded on the real clock, as commands load."""
+    header = "depot_id,name,city,timezone,country,subdivision\n"
+    depots = write(tmp_path / "depots.csv", f"{header}E,E,X,{EAST},KI,\n")
+    load_one(clean_engine, depots)
+    today = datetime.now(ZoneInfo(EAST)).date()
+    before = today - timedelta(days=1)
+    header = "order_id,depot_id,ordered_at\n"
+    rows = f"1,E,{before}T10:00\n2,E,{before}T23:00\n3,E,{today}T00:00\n"
+    load_now(clean_engine, write(tmp_path / "1.csv", header + rows))
+    later = datetime.now(UTC) + timedelta(days=2)
+    assert demand(clean_engine, later) == {"E": 2}
+    age_files(clean_engine, days=2)
+    with clean_engine.begin() as connection:
+        two_days = "update orders set ordered_local = ordered_local - interval '2 days'"
+        connection.execute(sa.text(two_days))
+        connection.execute(sa.text("delete from demand_versions"))
+        order_counts.mark_all(connection)
+    assert demand(clean_engine) == {"E": 2}
+    over = today - timedelta(days=2)
+    load_now(clean_engine, write(tmp_path / "2.csv", f"{header}4,E,{over}T23:00\n"))
+    with clean_engine.connect() as connection:
+        assert counts_of(connection, "E", later)[over] == 2
