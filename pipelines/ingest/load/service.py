@@ -5,8 +5,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -33,6 +31,7 @@ from pipelines.ingest.sources.files import Skipped, Source
 from pipelines.ingest.sources.inbox import move_to_done, wait_until_stable
 from pipelines.ingest.sources.refusals import refusal
 from pipelines.ingest.sources.spool import SourceOrError, Spool
+from pipelines.ingest.sources.temporary import temporary_folder
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
@@ -101,8 +100,8 @@ def ingest(
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    with TemporaryDirectory(prefix="harbor-ingest-") as folder:
-        spool = Spool(Path(folder), settings.max_file_mib << 20)
+    with temporary_folder() as folder:
+        spool = Spool(folder, settings.max_file_mib << 20)
         sources = spool.find(paths, settings.inbox / DONE)
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:

@@ -120,20 +120,31 @@ class Spool:
 
     def _unpacked(self, archive: Source) -> list[SourceOrError]:
         with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
+            outside = [name for name in packed.namelist() if _leads_out(name)]
             entries = [
                 entry
                 for entry in packed.infolist()
                 if is_loadable(entry.filename)
                 and not entry.filename.lower().endswith(ARCHIVE_SUFFIX)
+                and entry.filename not in outside
             ]
-            if not entries:
+            if not entries and not outside:
                 raise RefusedFileError(
                     f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
                 )
             # No more than the size that it states is read of an entry.
             if sum(entry.file_size for entry in entries) > self._max_bytes:
                 raise self._too_large(f"{archive.display_path}, once unpacked,")
-            return [self._unpack(packed, entry, archive) for entry in entries]
+            skipped = [
+                Skipped(
+                    f"{archive.display_path}/{name}",
+                    f"{archive.name} has the entry {name}, whose path leads out of the "
+                    "archive, so it was skipped. Pack the file again, without '..'.",
+                )
+                for name in outside
+            ]
+            copies = [self._unpack(packed, entry, archive) for entry in entries]
+            return [*skipped, *copies]
 
     def _unpack(
         self, packed: zipfile.ZipFile, entry: zipfile.ZipInfo, archive: Source
@@ -174,6 +185,10 @@ class Spool:
 
 def _is_remote(location: str) -> bool:
     return location == STDIN or location.lower().startswith(("http://", "https://"))
+
+
+def _leads_out(name: str) -> bool:
+    return ".." in name.split("/") or name.startswith("/")
 
 
 def _fetch_failure(error: Exception) -> str:

@@ -4,6 +4,7 @@ import errno
 import gzip
 import io
 import os
+import tempfile
 import threading
 import zipfile
 from base64 import b64encode
@@ -12,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.sources import spool
+from pipelines.ingest.sources import spool, temporary
 from pipelines.ingest.sources.files import without_credentials
 from pipelines.ingest.sources.spool import Spool
 from pipelines.settings import Settings
@@ -170,6 +171,40 @@ def test_formulas_of_another_sheet_are_not_taken_for_this_ones(clean_engine, tmp
     }
     (file,) = load(clean_engine, workbook(tmp_path / "a.xlsx", sheets)).files
     assert "has rows in 2 sheets (A, B)" in file.error
+
+
+def test_an_entry_that_leads_out_of_its_archive_is_skipped_by_name(
+    clean_engine, tmp_path
+):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("../b.csv", DAILY + "B,2024-01-01,1\n")
+        packed.writestr("/c.csv", DAILY + "C,2024-01-01,1\n")
+        packed.writestr("a.csv", ONE)
+    report = load(clean_engine, path)
+    states = {file.path.removeprefix(f"{path}/"): file for file in report.files}
+    assert states.pop("a.csv").state == "loaded"
+    assert sorted(states) == ["../b.csv", "/c.csv"]
+    for name, file in states.items():
+        assert f"has the entry {name}, whose path leads out" in file.error
+    assert [row[0] for row in rows(clean_engine, "daily_counts")] == ["A"]
+
+
+def test_what_a_killed_load_left_is_swept_by_the_next(
+    clean_engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, used, new = (tmp_path / f"{temporary.PREFIX}{name}" for name in "abc")
+    for folder in (left, used, new):
+        folder.mkdir()
+        write(folder / "copy.csv", ONE)
+    for folder in (left, used):
+        os.utime(folder, (0, 0))
+    path = tmp_path / "own" / "a.csv"
+    path.parent.mkdir()
+    with temporary.locked(used):
+        load(clean_engine, write(path, ONE))
+    assert sorted(tmp_path.glob(f"{temporary.PREFIX}*")) == [used, new]
 
 
 def test_a_disk_that_is_full_is_no_fault_of_the_file(tmp_path, monkeypatch):
