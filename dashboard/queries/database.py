@@ -212,17 +212,17 @@ def call(statement: str, **parameters: Any) -> Any:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
             result = connection.scalar(sa.text(statement), parameters)
-        show_changes()
+        _show_changes()
         return result
     except DBAPIError as error:
         if _sqlstate(error) == REFUSED:
-            show_changes()
+            _show_changes()
             message = getattr(error.orig, "diag").message_primary  # noqa: B009 - untyped
             raise BadInputError(str(message)) from error
         raise database_error(error) or error from error
 
 
-def show_changes() -> None:
+def _show_changes() -> None:
     """From now on no page reads a replica that lacks what the main database has by now."""
     if replica() is not None:
         with engine().connect() as connection:
