@@ -30,14 +30,8 @@ if not has_scores:
         "`harbor backfill --from DAY --to DAY` makes and scores hindcasts of past days."
     )
 
-kind = st.segmented_control(
-    "Forecasts",
-    [LIVE, HINDCAST],
-    default=LIVE if kinds.has_live else HINDCAST,
-    required=True,
-    key="scores",
-    bind="query-params",
-)
+newest = LIVE if kinds.has_live else HINDCAST
+kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
 live = kind == LIVE
 if not (kinds.has_live if live else kinds.has_hindcasts):
     widgets.stop_page(NO_SCORES[kind])

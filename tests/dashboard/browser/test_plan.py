@@ -144,9 +144,9 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=London&depot=LON-02")
     page = window.page
-    fill_in(page, "7777", "Harbour road works until noon", "Ann")
+    fill_in(page, "7777", "Harbour road: Straßenbahnhaltestellenbauarbeiten", "Ann")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.locator("table").get_by_text("Harbour road works").wait_for()
+    page.locator("table").get_by_text("Harbour road: Stra").wait_for()
     window.settled()
     assert window.too_wide() <= 0
     actions = page.locator(".st-key-plan-form [data-testid=stButtonGroup] button")
