@@ -64,14 +64,10 @@ def city_of(depot: str, freshness: Freshness) -> str | None:
 
 
 def settings_note(settings: CitySettings) -> None:
-    """What a city plans with; leads to its form where nobody has set it."""
+    """What a city plans with, and who set it; leads to its form."""
     text = plan_summaries.settings_text(settings, queries.zone())
-    html = escape(text)
-    if settings.made_at is None:
-        stem = escape(text.removesuffix(f"{plan_summaries.ESTIMATED}."))
-        link = escape(formatting.settings_link(settings.city))
-        html = f'{stem}<a href="{link}" target="_self">{plan_summaries.ESTIMATED}</a>.'
-    st.html(f'<p class="hf-note">{html}</p>')
+    label = "estimated, please set" if settings.is_estimated else "Change"
+    widgets.note(label, formatting.settings_link(settings.city), f"{text} ")
 
 
 def print_heading(days: pd.DataFrame) -> None:

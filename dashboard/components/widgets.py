@@ -1,6 +1,7 @@
 """Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from html import escape
 from typing import NoReturn
 
 import pandas as pd
@@ -74,6 +75,12 @@ def small_table(
 ) -> None:
     """A small HTML table; arguments as `html_tables.table`."""
     st.html(html_tables.table(table, name, hidden_on_phones, links))
+
+
+def note(text: str, address: str, before: str = "") -> None:
+    """A small line that leads to another part of the pages; `before` stands in front of it."""
+    link = f'<a href="{escape(address)}" target="_self">{escape(text)}</a>'
+    st.html(f'<p class="hf-note">{escape(before)}{link}</p>')
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:

@@ -22,14 +22,6 @@ MAX_DAYS, MAX_REASONS = 15, 10
 
 
 @dataclass(frozen=True)
-class ScoreKinds:
-    """Whether there are scores of live forecasts and of hindcasts."""
-
-    has_live: bool
-    has_hindcasts: bool
-
-
-@dataclass(frozen=True)
 class ScoreFilter:
     """The scores that are shown.
 
@@ -57,9 +49,10 @@ select exists (select from score_totals where is_live and target_on is not null)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def score_kinds(freshness: Freshness) -> ScoreKinds:
-    """Whether there are scores of live forecasts and of hindcasts."""
-    return ScoreKinds(**read_row(SCORE_KINDS))
+def score_kinds(freshness: Freshness) -> tuple[bool, bool]:
+    """Whether there are scores of live forecasts, and of hindcasts."""
+    row = read_row(SCORE_KINDS)
+    return row["has_live"], row["has_hindcasts"]
 
 
 PUBLISHED = f"""

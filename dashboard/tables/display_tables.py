@@ -152,15 +152,6 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def change_preview(preview: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `changes.preview`."""
-    return display(
-        preview, "target_on", "orders_before", "orders_after", "need_before", "need_after",
-        orders_before="Orders now", orders_after="New orders", need_before="Need now",
-        need_after="New need",
-    )  # fmt: skip
-
-
 def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.override_history`; times in `zone`."""
     return display(

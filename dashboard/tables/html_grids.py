@@ -33,18 +33,15 @@ DAY_STATES = {
 def fleet_grid(
     depots: pd.DataFrame,
     names: Mapping[pd.Timestamp, str] | None = None,
-    max_depots: int | None = None,
 ) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by day; their days are marked in the head.
-      max_depots: Depots in the grid, the first ones of each city; totals are of all.
     """
     n_cities = depots["city"].nunique()
-    if max_depots is None:
-        max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
+    max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = [
         *(html_tables.day_head(day, (names or {}).get(day, "")) for day in days),

@@ -10,7 +10,6 @@ from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
 MAX_LISTED = 3
-ESTIMATED = "estimated, please set"
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -25,7 +24,7 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
         f"{100 * settings.service_level:.0f} %, {drivers} per van"
     )
     if settings.made_at is None:
-        return f"{assumed}: {ESTIMATED}."
+        return f"{assumed}:"
     made_at = formatting.timestamp(settings.made_at, zone)
     return f"{assumed}. Set by {settings.made_by}, {made_at}."
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from dashboard.queries.depot import DepotStatus
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
@@ -90,6 +91,45 @@ def depot_figures(days: pd.DataFrame) -> Figures:
     }
 
 
+def feed_warning(status: DepotStatus) -> str | None:
+    """The warning for a depot with missing data; None if none is missing."""
+    if not status.is_late or status.due_on is None:
+        return None
+    due = formatting.day(status.due_on)
+    if status.last_on is None:
+        return (
+            f"This depot has no data, although it was open on {due}. Its forecast is "
+            "based on similar depots. Load its orders with "
+            "`harbor ingest PATH`, then run `harbor nightly`."
+        )
+    return (
+        f"Missing data: this depot's newest orders are from "
+        f"{formatting.day(status.last_on)}, but those of {due} are due. The forecast was "
+        "made without them. Load them with `harbor ingest PATH`, then run "
+        "`harbor nightly`."
+    )
+
+
+def forecast_change(days: pd.DataFrame) -> str:
+    """How the model's forecast of a depot changed, from `queries.depot_days`.
+
+    'The model's forecast rose by 11 to 440 overnight, over the 6 days that both forecasts
+    cover.'; '' where it did not, or the two forecasts have no day in common.
+    """
+    both = days.dropna(subset=["model_point", "point_before"])
+    before, after = both["point_before"].sum(), both["model_point"].sum()
+    difference = round(after) - round(before)
+    if not difference:
+        return ""
+    verb = "rose" if difference > 0 else "fell"
+    origin = days.loc[days["model_point"].notna(), "day_on"].min() - formatting.A_DAY
+    return (
+        f"The model's forecast {verb} by {abs(difference):,} to {formatting.orders(after)} "
+        f"{formatting.since(both['before_on'].iloc[0], origin)}, over the "
+        f"{formatting.count(len(both), 'day')} that both forecasts cover."
+    )
+
+
 def past_sentence(past: pd.DataFrame) -> str:
     """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
     error = past["point"] - past["actual"]
@@ -146,18 +186,6 @@ def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
     rows = scores[scores["grain"] == "all"].to_dict("records")
     known = {str(row["forecaster"]): row for row in rows}
     return defaultdict(lambda: dict.fromkeys(scores.columns, math.nan), known)
-
-
-def override_sentence(result: pd.DataFrame) -> str:
-    """Whether overrides were better than the forecast, from `queries.override_accuracy`."""
-    overall = result.to_dict("records")[0]
-    gain = overall["forecast_mape"] - overall["override_mape"]
-    verdict = "better" if gain > 0 else "worse" if gain < 0 else "as good"
-    return (
-        f"Over {formatting.count(int(overall['counted']), 'day')} with overrides, the "
-        f"overrides' MAPE was {formatting.percent(overall['override_mape'])} and the "
-        f"forecast's {formatting.percent(overall['forecast_mape'])}: {verdict}."
-    )
 
 
 def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:

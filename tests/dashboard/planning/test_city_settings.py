@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from dashboard import queries
 from dashboard.planning import city_settings, van_plan
 from dashboard.planning.city_settings import DEFAULT_CAPACITY, CitySettings
-from dashboard.planning.depot_vans import quantile_orders
+from dashboard.planning.vans import quantile_orders
 from forecaster.errors import BadInputError
 from pipelines import schema
 from tests.dashboard.planning.test_van_plan import DAYS, fleet

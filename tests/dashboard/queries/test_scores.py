@@ -179,8 +179,7 @@ def test_score_kinds_state_whether_live_forecasts_and_hindcasts_are_scored(
     dashboard, clean_engine, yesterday, live, hindcasts
 ):
     seed(clean_engine, yesterday, live=live, hindcasts=hindcasts)
-    kinds = queries.score_kinds(queries.freshness())
-    assert (kinds.has_live, kinds.has_hindcasts) == (live, hindcasts)
+    assert queries.score_kinds(queries.freshness()) == (live, hindcasts)
 
 
 CITIES = {depot[0]: depot[2] for depot in DEPOTS}

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.queries.depot import DepotStatus
 from dashboard.text import summaries
 
 DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
@@ -186,12 +187,6 @@ def test_yesterday_is_compared_with_its_forecast(depots, expected):
     assert sentence == f"Yesterday: {expected}"
 
 
-def test_the_forecast_of_all_orders_is_the_total_and_not_the_sum_of_the_points():
-    rows = scored_day(("B", "Barking", "London", 100.0, 100.0)).assign(part=104.0)
-    sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
-    assert sentence == "Yesterday: 100 orders, forecast 104 (+4 %)."
-
-
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
     rows = scored_day(
         ("B", "Barking", "London", 110.0, 100.0),
@@ -218,3 +213,58 @@ def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     assert summaries.last_day_sentence(rows, day, TODAY) == (
         "Thu 19 Nov: 138 orders. The forecast is not scored yet."
     )
+
+
+THREE_DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
+A_FRIDAY, A_SATURDAY = date(2025, 11, 21), date(2025, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "before_on", "expected"),
+    [
+        (
+            110.0,
+            100.0,
+            "2025-11-19",
+            "rose by 10 to 110 overnight, over the 1 day that",
+        ),
+        (110.0, 120.4, "2025-11-17", "fell by 10 to 110 since Mon 17 Nov, over"),
+        (110.0, 110.4, "2025-11-19", ""),
+        (110.0, np.nan, None, ""),
+    ],
+)
+def test_the_change_is_over_the_days_that_both_forecasts_cover(
+    after, before, before_on, expected
+):
+    days = pd.DataFrame(
+        {
+            "day_on": THREE_DAYS,
+            "point": [np.nan, 999.0, 120.0],
+            "model_point": [np.nan, after, 120.0],
+            "point_before": [193.0, before, np.nan],
+            "before_on": pd.Timestamp(before_on),
+        }
+    )
+    change = summaries.forecast_change(days)
+    assert (expected in change, bool(change)) == (True, bool(expected))
+
+
+@pytest.mark.parametrize(
+    ("last_on", "due_on", "is_late", "expected"),
+    [
+        (A_FRIDAY, A_SATURDAY, True,
+         "newest orders are from Fri 21 Nov, but those of Sat 22 Nov are due"),
+        (None, A_SATURDAY, True,
+         "This depot has no data, although it was open on Sat 22 Nov"),
+        (A_SATURDAY, A_SATURDAY, False, None),
+        (A_FRIDAY, None, False, None),
+    ],
+)  # fmt: skip
+def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expected):
+    status = DepotStatus(last_on, due_on, is_late)
+    warning = summaries.feed_warning(status)
+    if expected is None:
+        assert warning is None
+    else:
+        assert expected in warning
+        assert "`harbor ingest PATH`" in warning

@@ -193,15 +193,6 @@ def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
     assert page_text(open_page("plan")).count("(estimated)") == 1
 
 
-def test_settings_without_a_name_are_refused_and_kept_in_the_form(seeded, open_page):
-    app = city_page(open_page, "London")
-    setting(app, "Vans").set_value(20)
-    app = press(app, "Save settings")
-    assert "Your name is missing" in told(app.error)
-    assert setting(app, "Vans").value == 20
-    assert queries.city_settings(queries.freshness()).empty
-
-
 def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_replaced(
     seeded, open_page
 ):
