@@ -167,7 +167,7 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
     reached = day["level"]
     effects = {name.title(): day[name] for name in ("weekday", "signals", "holiday")}
-    effects |= _events(day) or {"Events": day["events"]}
+    effects[day["event_names"] or "Events"] = day["events"]
     for name, value in effects.items():
         if pd.isna(value) or not round(value):
             continue
@@ -182,15 +182,6 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     )
     ends = table[["low", "high"]]
     return table.assign(low=ends.min(axis=1), high=ends.max(axis=1))
-
-
-def _events(day: dict[Hashable, Any]) -> dict[str, float]:
-    """Contributions of the kinds of events of a day, by name."""
-    kinds = [str(name) for name in day if str(name).startswith(formatting.EVENT)]
-    return {
-        formatting.event_name(name.removeprefix(formatting.EVENT)): day[name]
-        for name in kinds
-    }
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:

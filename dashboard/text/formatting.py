@@ -17,8 +17,6 @@ MONTHS = (
 A_DAY = pd.Timedelta(days=1)
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
-EVENT = "event: "
-"""Prefix of the columns of `what_if.contributions` with the contribution of one kind of event."""
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"

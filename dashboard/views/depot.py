@@ -93,7 +93,7 @@ if why.open:
             contributions[contributions["target_on"] == day_to_explain],
             f"A usual day of the last four weeks, plus or minus the effects of {signals}"
             "holidays and events in the model that made the forecast, and of the weekday (the "
-            "remainder). Effects multiply, so each event is upon those to its left.",
+            "remainder).",
         )
 
 st.header("What if")
