@@ -8,11 +8,10 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.planning import van_plan
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.van_plan import Plan
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import plan_grids, workbook
+from dashboard.tables import workbook
 from dashboard.text import formatting, plan_summaries
 
 MAX_DEPOTS = 50
@@ -46,14 +45,6 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
         which = f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first."
     st.caption(f"{formatting.escape_markdown(which)} Totals are of all depots.")
     return Plan(depots[is_shown | (depots["depot_id"] == depot)], plan.cities)
-
-
-def transfers(plan: Plan) -> None:
-    """The vans that move between the depots of a city."""
-    html = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
-    if html:
-        st.subheader("Vans to move")
-        st.html(html)
 
 
 def city_of(depot: str, freshness: Freshness) -> str | None:

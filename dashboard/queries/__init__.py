@@ -33,7 +33,6 @@ from dashboard.queries.overrides import (
     override_history,
 )
 from dashboard.queries.pipeline import (
-    CALENDAR_DAYS,
     calendar,
     files,
     rejected_rows,

@@ -4,6 +4,7 @@ Everything from the database is escaped here, and nothing else becomes HTML.
 """
 
 from collections.abc import Hashable, Mapping
+from datetime import date
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -78,8 +79,11 @@ def depot_days(days: pd.DataFrame) -> str:
     return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
 
 
-def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
-    """`queries.calendar` as depots × days, a sign for each state; Mondays are labelled."""
+def calendar(result: pd.DataFrame, last_on: date) -> str:
+    """`queries.calendar` as depots × days up to one, a sign for each state; Mondays are labelled."""
+    days = pd.date_range(
+        end=pd.Timestamp(last_on), periods=len(result["states"].iloc[0])
+    )
     mondays = [
         f"<span>{day.day} {formatting.MONTHS[day.month - 1]}</span>"
         if day.day_of_week == 0

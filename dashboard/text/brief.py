@@ -255,7 +255,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
         "difference", key=lambda values: -values.abs(), kind="stable"
     )
     origin = week["target_on"].min() - formatting.A_DAY
-    found = [
+    return [
         Decision(
             CHANGE,
             f"{row['name']} ({row['city']}): forecast "
@@ -266,12 +266,6 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
         )
         for depot_id, row in large.head(MAX_CHANGES).iterrows()
     ]
-    more = len(large) - len(found)
-    if more > 0:
-        noun = formatting.count(more, "more depot")
-        text = f"{noun} changed by {formatting.percent(MIN_CHANGE)} or more"
-        found.append(Decision(CHANGE, text, "#by-depot"))
-    return found
 
 
 def _versus_last_week(rows: pd.DataFrame) -> str:

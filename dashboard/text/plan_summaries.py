@@ -18,7 +18,8 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
     capacity = formatting.count(round(settings.orders_per_van), "order")
-    drivers = formatting.quantity(settings.drivers_per_van, "driver")
+    number = settings.drivers_per_van
+    drivers = "1 driver" if number == 1 else f"{number:g} drivers"
     assumed = (
         f"{settings.city}: {vans}, {capacity} per van, service level "
         f"{100 * settings.service_level:.0f} %, {drivers} per van"

@@ -14,7 +14,6 @@ from dashboard.text import formatting
 Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
-MIN_BIAS = 0.0005
 
 
 def change(days: pd.DataFrame) -> float:
@@ -137,27 +136,10 @@ def past_sentence(past: pd.DataFrame) -> str:
     volume = past["actual"].sum()
     bias = error.sum() / volume if volume > 0 else math.nan
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
-    if math.isnan(bias):
-        bias_text = "bias unknown"
-    elif abs(bias) < MIN_BIAS:
-        bias_text = "no bias"
-    else:
-        direction = "high" if bias > 0 else "low"
-        bias_text = f"{formatting.percent(abs(bias))} too {direction} overall"
     return (
         f"Last {formatting.count(len(past), 'scored day')}: MAPE {formatting.percent(mape)}, "
-        f"{bias_text}, {inside} of {len(past)} days within the 80 % band."
-    )
-
-
-def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE beside the seasonal naive's, from `queries.accuracy`."""
-    overall = _overall(scores)
-    model, naive = overall["forecast"], overall["seasonal naive"]
-    return (
-        f"Off by {formatting.percent(model['mape'])} on average (MAPE) over "
-        f"{formatting.count(int(model['counted']), 'day')}; {formatting.NAIVE} "
-        f"{formatting.percent(naive['mape'])}."
+        f"bias {formatting.signed_percent(bias)}, {inside} of {len(past)} days within the "
+        "80 % band."
     )
 
 
@@ -165,11 +147,6 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     """The forecast's scores over all days, from `queries.accuracy`."""
     overall = _overall(scores)
     model, naive = overall["forecast"], overall["seasonal naive"]
-    n_unscored = int(model["all_counted"] - model["counted"])
-    note = "per depot and origin"
-    if n_unscored:
-        mape = formatting.percent(model["all_mape"])
-        note = f"{n_unscored:,} more have no naive forecast; with them MAPE {mape}"
     return {
         "Off by, on average (MAPE)": (
             formatting.percent(model["mape"]),
@@ -177,7 +154,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
         ),
         "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
         "In the 80 % band": (formatting.percent(model["coverage"]), "80 % is right"),
-        "Days scored": (f"{int(model['counted']):,}", note),
+        "Days scored": (f"{int(model['counted']):,}", "per depot and origin"),
     }
 
 

@@ -49,8 +49,7 @@ st.header("By day")
 widgets.chart(
     forecast_charts.accuracy_by_day,
     scores[scores["grain"] == "day"],
-    f"{summaries.accuracy_sentence(scores)} Lines: mean of seven days. Dots: single days of "
-    "the forecast.",
+    "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
 )
 with st.expander("All measures"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")

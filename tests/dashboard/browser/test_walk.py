@@ -71,17 +71,6 @@ def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit,
         assert "Orders up to" in text
 
 
-def test_a_name_links_to_its_depot_and_back(fleet, visit):
-    window = visit(fleet[0])
-    window.to("/")
-    window.page.click("table.hf a:has-text('Greenwich')")
-    window.page.wait_for_url("**/depot?depot=LON-01")
-    chosen = window.page.get_by_role("combobox", name="Depot", exact=True)
-    assert chosen.input_value() == "Greenwich · London · LON-01"
-    window.page.go_back()
-    window.page.wait_for_selector("table.hf a:has-text('Greenwich')")
-
-
 def test_back_and_forward_find_what_was_chosen(fleet, visit):
     window = visit(fleet[0])
     page = window.page

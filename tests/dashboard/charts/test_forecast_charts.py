@@ -74,17 +74,14 @@ def test_totals_are_bars_of_actuals_then_forecasts_with_their_events(totals):
     ]
 
 
-def test_a_total_names_the_number_of_missing_depots(totals):
+def test_a_total_names_the_number_of_missing_depots_and_mondays_are_labelled(totals):
     (_, rows), *_ = marks(forecast_charts.daily_totals(totals))
-    assert [row["actual_text"] for row in rows] == ["10", "– without 3 depots"]
-
-
-def test_bars_keep_the_order_of_days_and_label_mondays(totals):
     x = forecast_charts.daily_totals(totals).to_dict()["layer"][0]["encoding"]["x"]
     assert [day[:10] for day in x["sort"]] == [
         "Mon 17 Nov", "Tue 18 Nov", "Wed 19 Nov", "Thu 20 Nov",
     ]  # fmt: skip
     assert x["axis"]["values"] == ["Mon 17 Nov"]
+    assert [row["actual_text"] for row in rows] == ["10", "– without 3 depots"]
 
 
 def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):

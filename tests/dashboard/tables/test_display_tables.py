@@ -113,6 +113,7 @@ def test_files_are_listed_without_their_folder():
     assert loaded["File"].tolist() == ["orders.csv", "bucket"]
     assert loaded["Loaded"].tolist() == ["Fri 21 Nov, 04:30"] * 2
     assert loaded["Rejected rows"].tolist() == [2, 0]
+    assert "Unchanged rows" not in loaded, "all are 0"
     assert loaded["Ignored columns"].tolist() == ["colour, size", ""]
     assert display_tables.refused_files(result, zone).to_numpy().tolist() == [
         ["counts.csv", "Fri 21 Nov, 04:30", "It is empty. Send it again."]
