@@ -12,7 +12,7 @@ from dashboard.charts.forecast_charts import Chart
 from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting
 
-ALL_CITIES = "All cities"
+ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
 """Noun of an option whose URL parameter is none."""
 SESSION_PREFIX = "last chosen "
@@ -152,12 +152,11 @@ def choose_city(cities: Sequence[str]) -> str:
     Where the URL of another page names none, the session's last city is taken.
     """
     last = st.session_state.get(f"{SESSION_PREFIX}city", "")
-    is_new_page = st.session_state.get(f"{SESSION_PREFIX}city page") != st.context.url
+    is_new_page = st.session_state[IS_NEW_PAGE]
     if is_new_page and last in cities and "city" not in st.query_params:
         st.query_params["city"] = last
     city = choose_pill("City", "city", [ALL_CITIES, *cities])
     st.session_state[f"{SESSION_PREFIX}city"] = city
-    st.session_state[f"{SESSION_PREFIX}city page"] = st.context.url
     return "" if city == ALL_CITIES else city
 
 
