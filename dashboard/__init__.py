@@ -1,12 +1,11 @@
 """The pages: they read through `queries`.
 
-They save planners' overrides and city settings (`planning`), and, where allowed, the champion
-(`auth.promotion`); nothing else.
+They save planners' overrides and city settings (`planning`), and nothing else.
 
 app         navigation              views       one file a page, named as in `app`
 components  widgets and forms       queries     cached tables from the database
 text        sentences               tables      display tables, HTML and files
 charts      Altair charts           inference   what-if on the CPU
-planning    vans and overrides      auth        the logged-in user, and who may promote
+planning    vans and overrides      auth        the logged-in user
 server      serves all this
 """

@@ -54,6 +54,9 @@ page = st.navigation(
     ],
     position="top",
 )
+# What was chosen on another page is carried over to this one, once.
+st.session_state[widgets.IS_NEW_PAGE] = st.session_state.get("page") != page.title
+st.session_state["page"] = page.title
 st.set_page_config(
     page_title=f"{page.title} · Harbor Fleet", page_icon=MARK, layout="wide"
 )

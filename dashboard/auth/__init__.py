@@ -1,1 +1,1 @@
-"""The logged-in user (`session`), and who may promote models, and how (`promotion`)."""
+"""The logged-in user of a session; `pipelines.settings.login` says who may see the pages."""

@@ -4,6 +4,8 @@ Colours belong to series and take their values from the theme, so that all chart
 in both the light and the dark theme.
 """
 
+from collections.abc import Sequence
+
 import altair as alt
 import pandas as pd
 
@@ -135,15 +137,12 @@ def percent_axis(column: str) -> alt.Y:
     )
 
 
-def colour(column: str, series: list[str], symbol: str = "stroke") -> alt.Color:
-    """Colours by series; the legend lists those drawn."""
-    scale = alt.Scale(domain=SERIES)
-    return alt.Color(f"{column}:N", scale=scale, legend=_legend(series, symbol))
-
-
-def colour_only(column: str) -> alt.Color:
-    """Colours by series, without a legend."""
-    return alt.Color(f"{column}:N", scale=alt.Scale(domain=SERIES), legend=None)
+def colour(
+    column: str, series: Sequence[str] = (), symbol: str = "stroke"
+) -> alt.Color:
+    """Colours by series; the legend lists those drawn, and there is none without any."""
+    legend = _legend(list(series), symbol) if series else None
+    return alt.Color(f"{column}:N", scale=alt.Scale(domain=SERIES), legend=legend)
 
 
 def dashes(column: str) -> alt.StrokeDash:

@@ -17,7 +17,6 @@ from dashboard.charts.encodings import (
     SCENARIO,
     WORDS,
     colour,
-    colour_only,
     dashes,
     days_in_order,
     orders_axis,
@@ -61,7 +60,9 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
     table["actual_text"] = (table["actual_text"] + " " + without).str.strip()
     x = days_in_order(table, "day_on", every_day=False)
     bars = [
-        _rounded_bars(alt.Chart(table[rows])).encode(
+        alt.Chart(table[rows])
+        .mark_bar()
+        .encode(
             x=x,
             y=orders_axis("orders"),
             color=colour("series", PAST_AND_AHEAD, "square"),
@@ -144,7 +145,7 @@ def contributions(day: pd.DataFrame) -> Chart:
             x=x,
             y=orders_axis("low"),
             y2="high:Q",
-            color=colour_only("series"),
+            color=colour("series"),
             tooltip=tooltips("contribution", "effect"),
         )
     )
@@ -156,7 +157,7 @@ def contributions(day: pd.DataFrame) -> Chart:
             x=x,
             y=orders_axis("high"),
             text="effect:N",
-            color=colour_only("series"),
+            color=colour("series"),
         )
     )
     return (bars + labels).properties(height=HEIGHT)
@@ -167,7 +168,7 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
     reached = day["level"]
     effects = {name.title(): day[name] for name in ("weekday", "signals", "holiday")}
-    effects |= _events(day) or {"Events": day["events"]}
+    effects[day["event_names"] or "Events"] = day["events"]
     for name, value in effects.items():
         if pd.isna(value) or not round(value):
             continue
@@ -182,15 +183,6 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     )
     ends = table[["low", "high"]]
     return table.assign(low=ends.min(axis=1), high=ends.max(axis=1))
-
-
-def _events(day: dict[Hashable, Any]) -> dict[str, float]:
-    """Contributions of the kinds of events of a day, by name."""
-    kinds = [str(name) for name in day if str(name).startswith(formatting.EVENT)]
-    return {
-        formatting.event_name(name.removeprefix(formatting.EVENT)): day[name]
-        for name in kinds
-    }
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
@@ -255,7 +247,7 @@ def what_if(outcome: pd.DataFrame) -> Chart:
         tooltip=tooltips("day", "series", "orders_text"),
     )
     labels = base.mark_text(dy=-7, fontSize=11).encode(text="orders_text")
-    return (_rounded_bars(base) + labels).properties(height=HEIGHT)
+    return (base.mark_bar() + labels).properties(height=HEIGHT)
 
 
 def _event_markers(table: pd.DataFrame, x: alt.X, column: str) -> list[alt.Chart]:
@@ -274,10 +266,6 @@ def _event_markers(table: pd.DataFrame, x: alt.X, column: str) -> list[alt.Chart
         )
     )
     return [triangles]
-
-
-def _rounded_bars(base: alt.Chart) -> alt.Chart:
-    return base.mark_bar(cornerRadiusTopLeft=2, cornerRadiusTopRight=2)
 
 
 def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:

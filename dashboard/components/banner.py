@@ -31,17 +31,13 @@ def banner(freshness: Freshness, today: date, due_on: date, zone: ZoneInfo) -> B
     facts = f"Orders up to **{formatting.day(freshness.last_on, today)}**"
     if freshness.made_at is not None:
         made_at = formatting.timestamp(freshness.made_at, zone)
-        facts += f" · forecast made {made_at} (times in {_zone_name(zone)})"
+        # Underscores would be Markdown.
+        facts += f" · forecast made {made_at} (times in {zone.key.replace('_', ' ')})"
     notices = [formatting.format_dates(alarm, zone) for alarm in freshness.alarms]
     if freshness.late_cities:
         notices.insert(0, _late_cities(freshness, today))
     warning = _delay(freshness, freshness.last_on, today, due_on)
     return Banner(facts, warning or _not_champion(freshness), tuple(notices))
-
-
-def _zone_name(zone: ZoneInfo) -> str:
-    """'Europe/Amsterdam'; underscores are no Markdown."""
-    return zone.key.replace("_", " ")
 
 
 def _late_cities(freshness: Freshness, today: date) -> str:

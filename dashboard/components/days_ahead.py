@@ -13,7 +13,7 @@ from dashboard import queries
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
-from dashboard.text import brief, formatting, occasions, summaries
+from dashboard.text import brief, formatting, summaries
 from dashboard.text.summaries import Figures
 
 URGENT, WEEK, NAME = "Missing data first", "Change vs last week", "Name"
@@ -67,14 +67,14 @@ def day_names(
     """Holidays and events by day of a city, or of all (''), in words."""
     events = queries.fleet_events(freshness)
     n_cities = len(cities(freshness))
-    return occasions.day_names(events, n_cities, city, with_cities=with_cities)
+    return brief.day_names(events, n_cities, city, with_cities=with_cities)
 
 
 def events_sentence(city: str, freshness: Freshness) -> str:
     """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
     names = day_names(city, freshness)
     ahead = {day: names[day] for day in names if day.date() > freshness.origin}
-    listed = "; ".join(occasions.day_ranges(ahead))
+    listed = "; ".join(brief.day_ranges(ahead))
     return f"▲ {listed}." if listed else ""
 
 

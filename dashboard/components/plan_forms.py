@@ -1,4 +1,4 @@
-"""The form for changes of planned orders, on the pages Plan and Depot."""
+"""The form for changes of planned orders, on the page Plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from dashboard.planning import city_settings, entered_changes, overrides, van_pl
 from dashboard.planning.entered_changes import SET, WITHDRAW
 from dashboard.planning.overrides import Cell, Change
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import display_tables, html_tables
 from dashboard.text import change_summaries, formatting
 
 ACTIONS = {SET: "Set orders", WITHDRAW: "Back to the model"}
@@ -54,8 +53,6 @@ def change_form(
     freshness: Freshness,
     depot: str = "",
     day: date | None = None,
-    *,
-    is_depot_fixed: bool = False,
 ) -> None:
     """The form for a change of a city's planned orders, with a preview; saves it once.
 
@@ -64,14 +61,12 @@ def change_form(
       freshness: Of the plan that is changed.
       depot: The depot chosen at first; '' for none.
       day: The day chosen at first.
-      is_depot_fixed: Whether no other depot can be chosen.
     """
     week = van_plan.city_plan(city, freshness).depots
     names = dict(zip(week["depot_id"], week["name"], strict=True))
     form = f"{saved_change.of_session().n_saved} {depot or city} {day}"
     is_new_form = f"action {form}" not in st.session_state
-    fixed = depot if is_depot_fixed else ""
-    entry = _fields(week, names, depot, day, form, fixed)
+    entry = _fields(week, names, depot, day, form)
     cells = entered_changes.cells(entry.chosen)
     when_opened = saved_change.cells_when_opened(cells, is_new_form)
     changes = entry.changes(cells)
@@ -109,7 +104,6 @@ def _fields(
     depot: str,
     day: date | None,
     form: str,
-    fixed_depot: str,
 ) -> _Entry:
     action = st.segmented_control(
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
@@ -118,11 +112,10 @@ def _fields(
     options = [*names, ALL_DEPOTS]
     labels = {**names, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if not fixed_depot:
-            depot = st.selectbox(
-                "Depot", options, format_func=labels.__getitem__, key=f"depot {form}",
-                index=options.index(depot) if depot in names else 0, width=280,
-            )  # fmt: skip
+        depot = st.selectbox(
+            "Depot", options, format_func=labels.__getitem__, key=f"depot {form}",
+            index=options.index(depot) if depot in names else 0, width=280,
+        )  # fmt: skip
         days = sorted(week["target_on"].dt.date.unique())
         first = st.selectbox(
             "From", days, format_func=formatting.day, key=f"first day {form}", width=150,
@@ -183,7 +176,6 @@ def _preview(
     elif changes[0].cell.is_closed and changes[0].orders:
         sentence += " The calendar says closed; your number is planned all the same."
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
-    st.html(html_tables.table(display_tables.change_preview(preview), "Preview"))
     return preview
 
 

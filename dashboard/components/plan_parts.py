@@ -8,11 +8,10 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.planning import van_plan
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.van_plan import Plan
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import plan_grids, workbook
+from dashboard.tables import workbook
 from dashboard.text import formatting, plan_summaries
 
 MAX_DEPOTS = 50
@@ -48,14 +47,6 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     return Plan(depots[is_shown | (depots["depot_id"] == depot)], plan.cities)
 
 
-def transfers(plan: Plan) -> None:
-    """The vans that move between the depots of a city."""
-    html = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
-    if html:
-        st.subheader("Vans to move")
-        st.html(html)
-
-
 def city_of(depot: str, freshness: Freshness) -> str | None:
     """City of a depot that is planned; None for one that is closed for good."""
     week = queries.fleet_week(freshness)
@@ -64,14 +55,10 @@ def city_of(depot: str, freshness: Freshness) -> str | None:
 
 
 def settings_note(settings: CitySettings) -> None:
-    """What a city plans with; leads to its form where nobody has set it."""
+    """What a city plans with, and who set it; leads to its form."""
     text = plan_summaries.settings_text(settings, queries.zone())
-    html = escape(text)
-    if settings.made_at is None:
-        stem = escape(text.removesuffix(f"{plan_summaries.ESTIMATED}."))
-        link = escape(formatting.settings_link(settings.city))
-        html = f'{stem}<a href="{link}" target="_self">{plan_summaries.ESTIMATED}</a>.'
-    st.html(f'<p class="hf-note">{html}</p>')
+    label = "estimated, please set" if settings.is_estimated else "Change"
+    widgets.note(label, formatting.settings_link(settings.city), f"{text} ")
 
 
 def print_heading(days: pd.DataFrame) -> None:

@@ -9,8 +9,6 @@ from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting
 
 ALL = "all"
-LONGEST_HORIZON = 7
-"""Days ahead that can be chosen where there is no forecast to tell."""
 PERIODS = {
     "7": "last 7 days",
     "28": "last 4 weeks",
@@ -29,8 +27,7 @@ def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
         depots = depots[depots["city"] == city]
     labels = {ALL: "All depots"}
     labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
-    is_known = freshness.origin_on is not None
-    longest = freshness.horizon if is_known else LONGEST_HORIZON
+    longest = freshness.horizon if freshness.origin_on else 7
     horizons = {ALL: "All"}
     horizons |= {str(n): formatting.count(n, "day") for n in range(1, longest + 1)}
     periods = {days: words.capitalize() for days, words in PERIODS.items()}

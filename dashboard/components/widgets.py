@@ -1,6 +1,7 @@
 """Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from html import escape
 from typing import NoReturn
 
 import pandas as pd
@@ -11,7 +12,7 @@ from dashboard.charts.forecast_charts import Chart
 from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting
 
-ALL_CITIES, UNKNOWN_CITY = "All cities", "unknown city"
+ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
 """Noun of an option whose URL parameter is none."""
 SESSION_PREFIX = "last chosen "
@@ -74,6 +75,12 @@ def small_table(
 ) -> None:
     """A small HTML table; arguments as `html_tables.table`."""
     st.html(html_tables.table(table, name, hidden_on_phones, links))
+
+
+def note(text: str, address: str, before: str = "") -> None:
+    """A small line that leads to another part of the pages; `before` stands in front of it."""
+    link = f'<a href="{escape(address)}" target="_self">{escape(text)}</a>'
+    st.html(f'<p class="hf-note">{escape(before)}{link}</p>')
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:
@@ -142,51 +149,51 @@ def choose_from_url(
 def choose_city(cities: Sequence[str]) -> str:
     """Pills bound to the URL parameter `city`; returns '' for all cities, the default.
 
-    Where the URL names none, the session's last city is taken. An unknown city in the URL
-    is explained until another one is chosen.
+    Where the URL of another page names none, the session's last city is taken.
     """
-    requested = st.query_params.get("city")
-    if requested is None:
-        _carry_city_over(cities)
-    if requested == ALL_CITIES or requested in cities:
-        st.session_state.pop(UNKNOWN_CITY, None)
-    elif requested:
-        # Streamlit takes it out of the URL at once.
-        st.session_state[UNKNOWN_CITY] = requested
-    city = st.pills(
-        "City",
-        [ALL_CITIES, *cities],
-        default=ALL_CITIES,
-        required=True,
-        format_func=formatting.escape_markdown,
-        key="city",
-        bind="query-params",
-        wrap=True,
-        on_change=_keep_city,
-    )
-    if UNKNOWN_CITY in st.session_state:
-        unknown = formatting.escape_markdown(st.session_state[UNKNOWN_CITY])
-        empty_state(
-            f"There is no city “{unknown}”. Shown instead: {formatting.escape_markdown(city)}."
-        )
+    last = st.session_state.get(f"{SESSION_PREFIX}city", "")
+    is_new_page = st.session_state[IS_NEW_PAGE]
+    if is_new_page and last in cities and "city" not in st.query_params:
+        st.query_params["city"] = last
+    city = choose_pill("City", "city", [ALL_CITIES, *cities])
     st.session_state[f"{SESSION_PREFIX}city"] = city
-    st.session_state[f"{SESSION_PREFIX}city page"] = st.context.url
     return "" if city == ALL_CITIES else city
 
 
-def _carry_city_over(cities: Sequence[str]) -> None:
-    """Chooses the last city of another page, once on coming from there."""
-    last = st.session_state.get(f"{SESSION_PREFIX}city", "")
-    is_new_page = st.session_state.get(f"{SESSION_PREFIX}city page") != st.context.url
-    if is_new_page and last in cities:
-        # The pills write their parameter only when they are clicked.
-        st.session_state["city"] = last
-        st.query_params["city"] = last
+def choose_pill(
+    label: str, name: str, options: Sequence[str], default: str = ""
+) -> str:
+    """Pills bound to a URL parameter, in whatever capitals; an unknown option is explained.
 
+    The URL is written by a choice, as a new entry of the browser's history, and read in every
+    run, so that Back and Forward find what was chosen. The default is the first option.
+    """
+    default = default or options[0]
+    requested = st.query_params.get(name, default)
+    known = {option.casefold(): option for option in options}
+    chosen = known.get(requested.casefold(), default)
+    st.session_state[name] = chosen
 
-def _keep_city() -> None:
-    st.session_state.pop(UNKNOWN_CITY, None)
-    st.session_state[f"{SESSION_PREFIX}city"] = st.session_state["city"]
+    def write_url() -> None:
+        if st.session_state[name] == default:
+            st.query_params.pop(name, None)
+        else:
+            st.query_params[name] = st.session_state[name]
+
+    st.pills(
+        label,
+        options,
+        required=True,
+        format_func=formatting.escape_markdown,
+        key=name,
+        wrap=True,
+        on_change=write_url,
+    )
+    if requested.casefold() not in known:
+        unknown = formatting.escape_markdown(requested)
+        shown = formatting.escape_markdown(chosen)
+        empty_state(f"There is no {name} “{unknown}”. Shown instead: {shown}.")
+    return chosen
 
 
 def score_kind_notice(live: bool) -> None:

@@ -7,7 +7,6 @@ applied to the published forecast, so that data corrected since is not mistaken 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -25,8 +24,6 @@ from forecaster.inference.artefact import Artefact
 
 QUANTILES = ("p10", "p50", "p90")
 LEVEL_DAYS = 28
-MAX_EVENTS = 4
-"""Kinds of events with a contribution of their own; each takes another run of the model."""
 Tables = dict[str, pd.DataFrame]
 """depots, demand, events, holidays and signals, as `build_panel` takes them."""
 
@@ -129,15 +126,12 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
     """Splits each day's forecast into contributions that add up to it.
 
     The model is rerun without events, then also without holidays, then also without the
-    signals of the days ahead; the differences are their effects. Of the events, one kind is
-    added after the other, in alphabetical order: effects multiply, so each is upon those
-    before it.
+    signals of the days ahead; the differences are their effects.
 
     Returns:
       target_on, level (orders of a usual day of the last four weeks), weekday (the
-      remainder), signals (NaN where the model uses none), holiday, events, forecast
-      (the model's); orders per day. Where several kinds of events are ahead, a column of
-      each, after `formatting.EVENT`; they add up to events, and the last has what is left.
+      remainder), signals (NaN where the model uses none), holiday, events, forecast (the
+      model's): orders per day; event_names (of the day, '' without any).
 
     Raises:
       ArtefactError: as `queries.load_model`.
@@ -147,24 +141,16 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
     published = _days_ahead(days)
     model = queries.load_model(freshness)
     tables = _inputs(model, depot, freshness)
-    without_events = tables | {
-        "events": _past_events(tables["events"], freshness.origin)
-    }
-    past_holidays = _until(tables["holidays"], freshness.origin)
-    without_both = without_events | {"holidays": past_holidays}
-    kinds = _kinds_ahead(published)
-    with_some = [
-        tables | {"events": _past_events(tables["events"], freshness.origin, kinds[:n])}
-        for n in range(1, len(kinds))
-    ]
-    inputs = [without_both, without_events, *with_some, tables]
+    events = _past_events(tables["events"], freshness.origin)
+    holidays = _until(tables["holidays"], freshness.origin)
+    signals = _until(tables["signals"], freshness.origin)
+    inputs = [tables]
+    for fewer in ({"events": events}, {"holidays": holidays}, {"signals": signals}):
+        inputs.append(inputs[-1] | fewer)
+    full, holiday, ordinary, usual = (
+        each["p50"] for each in _predict(model, inputs, depot, freshness)
+    )
     has_signals = any(each.startswith(SIGNAL) for each in model.effects.signals.names)
-    if has_signals:
-        past_signals = _until(tables["signals"], freshness.origin)
-        inputs.insert(0, without_both | {"signals": past_signals})
-    medians = [each["p50"] for each in _predict(model, inputs, depot, freshness)]
-    ordinary, holiday, *some, full = medians[-2 - max(len(kinds), 1) :]
-    signals = ordinary - medians[0] if has_signals else np.nan
     # A closed day has no forecast to split.
     is_open = full > 0
     share = (published["model_point"] / full.where(is_open)).fillna(0.0)
@@ -173,20 +159,19 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
             "target_on": published["day_on"],
             "level": np.where(is_open, _level(days), 0.0),
             "weekday": 0.0,
-            "signals": share * signals,
+            "signals": share * (ordinary - usual) if has_signals else np.nan,
             "holiday": share * (holiday - ordinary),
             "events": share * (full - holiday),
             "forecast": published["model_point"],
+            "event_names": [_names(kinds) for kinds in published["events"]],
         }
     )
     others = parts[["level", "signals", "holiday", "events"]].sum(axis=1)
-    parts["weekday"] = parts["forecast"] - others
-    if some:
-        for kind, (before, after) in zip(
-            kinds, pairwise([holiday, *some, full]), strict=True
-        ):
-            parts[f"{formatting.EVENT}{kind}"] = share * (after - before)
-    return parts
+    return parts.assign(weekday=parts["forecast"] - others)
+
+
+def _names(kinds: Sequence[str]) -> str:
+    return ", ".join(formatting.event_name(kind) for kind in kinds if kind != CLOSED)
 
 
 def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:
@@ -224,19 +209,11 @@ def _until(table: pd.DataFrame, origin: date) -> pd.DataFrame:
     return table[pd.to_datetime(table["day_on"]) <= pd.Timestamp(origin)]
 
 
-def _kinds_ahead(published: pd.DataFrame) -> list[str]:
-    """Kinds of events on a depot's days ahead that get a contribution of their own."""
-    kinds = {kind for day in published["events"] for kind in day if kind != CLOSED}
-    return sorted(kinds)[:MAX_EVENTS]
-
-
-def _past_events(
-    events: pd.DataFrame, origin: date, kept: Sequence[str] = ()
-) -> pd.DataFrame:
-    """The events without their days ahead; closures stay, and the kinds that are kept."""
-    is_kept = events["kind"].isin([CLOSED, *kept])
+def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:
+    """The events without their days ahead; closures stay."""
+    is_closure = events["kind"] == CLOSED
     is_past = pd.to_datetime(events["starts_on"]) <= pd.Timestamp(origin)
-    past = events[is_past | is_kept].copy()
+    past = events[is_past | is_closure].copy()
     is_open_ended = pd.to_datetime(past["ends_on"]) > pd.Timestamp(origin)
-    past.loc[is_open_ended & ~past["kind"].isin([CLOSED, *kept]), "ends_on"] = origin
+    past.loc[is_open_ended & (past["kind"] != CLOSED), "ends_on"] = origin
     return past

@@ -1,7 +1,7 @@
 """Vans and drivers per depot and day, and planners' overrides.
 
 van_plan         forecasts and settings → vans of depots, need of cities, vans that move
-depot_vans       the orders of one depot as cases, and which depot a city's next van goes to
+vans             vans of depots and cities from quantiles, and the chance that they suffice
 city_settings    vans, capacity and service level of each city; saves them
 entered_changes  a number or a change in percent, as typed → changes, and their preview
 overrides        saves changes, and takes back the newest, whole or not at all

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import depot_vans
+from dashboard.planning.vans import TOLERANCE, quantile_orders
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import BadInputError
@@ -96,7 +96,7 @@ def _orders_per_van(week: pd.DataFrame, busy_orders: float | None) -> float:
         return DEFAULT_CAPACITY
     quantiles = (week[name].to_numpy(float) for name in ("p10", "p50", "p90"))
     p10_r, p50_r, p90_r = quantiles
-    margin_r = depot_vans.quantile_orders(p10_r, p50_r, p90_r, DEFAULT_LEVEL)
+    margin_r = quantile_orders(p10_r, p50_r, p90_r, DEFAULT_LEVEL)
     is_open_r = p50_r > 0
     margin = (
         float(np.median(margin_r[is_open_r] / p50_r[is_open_r]))
@@ -105,9 +105,7 @@ def _orders_per_van(week: pd.DataFrame, busy_orders: float | None) -> float:
     )
     # The last van of each depot is half full on average.
     full_vans = max(vans - week["depot_id"].nunique() / 2, vans / 2)
-    return float(
-        max(np.ceil(busy_orders * margin / full_vans - depot_vans.TOLERANCE), 1.0)
-    )
+    return float(max(np.ceil(busy_orders * margin / full_vans - TOLERANCE), 1.0))
 
 
 def save(settings: CitySettings, planner: str) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import city_settings, depot_vans
+from dashboard.planning import city_settings, vans
 from dashboard.planning.city_settings import CitySettings
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import ArtefactError
@@ -147,14 +147,14 @@ def _plan_city(
     """The depots and the days of one city, whose orders take these paths."""
     capacity = city.orders_per_van
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
-    case_rs = depot_vans.cases(p10_r, p50_r, p90_r)
+    case_rs = vans.cases(p10_r, p50_r, p90_r)
     needed_r, allocated_r = np.zeros((2, len(week)), int)
     days = []
     for day, rows in week.groupby("target_on").indices.items():
         on_day = week.iloc[rows]
-        vans_s = depot_vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
-        needed = depot_vans.vans_that_suffice(vans_s, city.service_level)
-        order = depot_vans.allocation_order(case_rs[rows], capacity)
+        vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
+        needed = vans.vans_that_suffice(vans_s, city.service_level)
+        order = vans.allocation_order(case_rs[rows], capacity)
         needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
         allocated = order[: needed if city.vans is None else min(needed, city.vans)]
         allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
@@ -172,16 +172,14 @@ def _plan_city(
                 "delivery_probability": chance,
             }
         )
-    level_r = depot_vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
+    level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     depots = week.assign(
         needed=needed_r,
         allocated=allocated_r,
-        needed_alone=depot_vans.vans_for(level_r, capacity),
-        drivers=depot_vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
-        undelivered=depot_vans.undelivered(case_rs, capacity, allocated_r),
-        delivery_probability=depot_vans.delivery_probability(
-            case_rs, capacity, allocated_r
-        ),
+        needed_alone=vans.vans_for(level_r, capacity),
+        drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
+        undelivered=vans.undelivered(case_rs, capacity, allocated_r),
+        delivery_probability=vans.delivery_probability(case_rs, capacity, allocated_r),
     )
     sums = depots.groupby("target_on")[["drivers", "undelivered"]].sum()
     return depots, pd.DataFrame(days).join(sums, on="target_on")

@@ -3,7 +3,7 @@
 Results are cached for all sessions and keyed by `Freshness`, so that a stale result
 cannot be served after a nightly run.
 
-database   the connection: read-only, with short timeouts      replica   whether it is behind
+database   the connection: read-only, with short timeouts, to a replica if there is one
 freshness  freshness of data and forecast, the cache key       fleet, depot, scores,
 overrides, pipeline: the queries of a page, by what they are about, each with its SQL
 model_file  the model that made the forecast
@@ -35,7 +35,6 @@ from dashboard.queries.overrides import (
     override_history,
 )
 from dashboard.queries.pipeline import (
-    CALENDAR_DAYS,
     calendar,
     files,
     rejected_rows,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,6 @@ from sqlalchemy.exc import (
     ProgrammingError,
 )
 
-from dashboard.queries.replica import Changes
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.settings import Settings
 
@@ -58,6 +58,32 @@ NO_ANSWER = (
     "The database does not answer. Check that it runs with `harbor doctor`, then load "
     "this page again."
 )
+
+
+# Bytes of the write-ahead log. Not of what has reached the disk: a commit may be ahead of it.
+WRITTEN = sa.text("select (pg_current_wal_insert_lsn() - '0/0')::bigint")
+REPLAYED = sa.text("select coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::bigint")
+
+
+class Changes:
+    """Whether the replica has what planners have saved here, shared by all sessions."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._written = self._replayed = 0
+
+    def record(self, main: sa.Connection) -> None:
+        """Takes the position of the main database, after a change has been committed."""
+        position = main.scalar(WRITTEN)
+        with self._lock:
+            self._written = max(self._written, position)
+
+    def are_replayed(self, replica: sa.Engine) -> bool:
+        """Whether the replica has all changes; asks it only while one may be missing."""
+        if self._written > self._replayed:
+            with replica.connect() as connection:
+                self._replayed = connection.scalar(REPLAYED)
+        return self._replayed >= self._written
 
 
 @st.cache_resource(ttl=60, max_entries=1, show_spinner=False)
@@ -212,17 +238,17 @@ def call(statement: str, **parameters: Any) -> Any:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
             result = connection.scalar(sa.text(statement), parameters)
-        show_changes()
+        _show_changes()
         return result
     except DBAPIError as error:
         if _sqlstate(error) == REFUSED:
-            show_changes()
+            _show_changes()
             message = getattr(error.orig, "diag").message_primary  # noqa: B009 - untyped
             raise BadInputError(str(message)) from error
         raise database_error(error) or error from error
 
 
-def show_changes() -> None:
+def _show_changes() -> None:
     """From now on no page reads a replica that lacks what the main database has by now."""
     if replica() is not None:
         with engine().connect() as connection:

@@ -18,10 +18,7 @@ from dashboard.queries.fragments import (
 from dashboard.queries.freshness import FORTNIGHT, Freshness
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.planned_orders import (
-    PLANNED_PARTS,
-    TOTAL_LEVELS,
-)
+from pipelines.schema.planned_orders import PLANNED_PARTS, TOTAL_LEVELS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 FLEET_DAYS = 21

@@ -6,9 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read
-from dashboard.queries.fragments import (
-    DEPOT_NAMES,
-)
+from dashboard.queries.fragments import DEPOT_NAMES
 from dashboard.queries.freshness import Freshness
 
 MAX_OVERRIDES = 50

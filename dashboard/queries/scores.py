@@ -22,14 +22,6 @@ MAX_DAYS, MAX_REASONS = 15, 10
 
 
 @dataclass(frozen=True)
-class ScoreKinds:
-    """Whether there are scores of live forecasts and of hindcasts."""
-
-    has_live: bool
-    has_hindcasts: bool
-
-
-@dataclass(frozen=True)
 class ScoreFilter:
     """The scores that are shown.
 
@@ -57,9 +49,10 @@ select exists (select from score_totals where is_live and target_on is not null)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def score_kinds(freshness: Freshness) -> ScoreKinds:
-    """Whether there are scores of live forecasts and of hindcasts."""
-    return ScoreKinds(**read_row(SCORE_KINDS))
+def score_kinds(freshness: Freshness) -> tuple[bool, bool]:
+    """Whether there are scores of live forecasts, and of hindcasts."""
+    row = read_row(SCORE_KINDS)
+    return row["has_live"], row["has_hindcasts"]
 
 
 PUBLISHED = f"""
@@ -85,8 +78,7 @@ PUBLISHED_OF_DEPOT = f"""
 def _accuracy(measures: str) -> str:
     """Scores by every grain.
 
-    The forecast is compared with the naive forecasts over the rows that all three have; `all_`
-    figures are of every row.
+    The forecast is compared with the naive forecasts over the rows that all three have.
     """
     return f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
@@ -115,10 +107,7 @@ select case grouping(target_on, city, model_version, horizon)
        sum(n_in_interval) filter (where is_own and has_baselines)::float8
          / nullif(sum(n) filter (where has_baselines), 0) as coverage,
        coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
-         as counted,
-       sum(ape_sum) filter (where is_own)
-         / nullif(sum(n) filter (where is_nonzero), 0)::float8 as all_mape,
-       coalesce(sum(n) filter (where is_nonzero), 0)::bigint as all_counted
+         as counted
 from published_scores
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
                         (forecaster, model_version), (forecaster, horizon))
@@ -140,12 +129,11 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       model_version or horizon (days ahead), and forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
       wape, bias (forecast - actual, of volume), coverage (of the forecast only) as
       fractions, NaN where undefined; counted (days that MAPE counts): all of them over
-      the days that both naive forecasts cover as well. all_mape and all_counted are the
-      forecast's over every scored day.
+      the days that both naive forecasts cover as well.
     """
     return read(
         ACCURACY_OF_DEPOT if scope.depot else ACCURACY,
-        numbers=["mape", "wape", "bias", "coverage", "all_mape"],
+        numbers=["mape", "wape", "bias", "coverage"],
         days=["day_on"],
         **vars(scope),
     )

@@ -152,15 +152,6 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def change_preview(preview: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `changes.preview`."""
-    return display(
-        preview, "target_on", "orders_before", "orders_after", "need_before", "need_after",
-        orders_before="Orders now", orders_after="New orders", need_before="Need now",
-        need_after="New need",
-    )  # fmt: skip
-
-
 def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.override_history`; times in `zone`."""
     return display(
@@ -176,11 +167,13 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the files of `queries.files` that were loaded."""
     files = _named_files(result[result["refused_because"].isna()], zone)
-    return display(
+    table = display(
         files.assign(ignored=files["ignored_columns"].map(", ".join)),
         "File", "kind", "came", "accepted", "unchanged", "rejected", "ignored",
         came="Loaded", ignored="Ignored columns",
     )  # fmt: skip
+    # A column of zeros says nothing.
+    return table.loc[:, table.empty | table.ne(0).any()]
 
 
 def refused_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -55,14 +55,11 @@ def _caution(estimated: Sequence[str]) -> str:
     """Leads to the settings of the cities whose vans are estimated."""
     if not estimated:
         return ""
-    links = [
-        _link(formatting.settings_link(city), city) for city in estimated[:MAX_CITIES]
-    ]
-    more = len(estimated) - MAX_CITIES
-    rest = f" and {formatting.count(more, 'city', 'cities')} more" if more > 0 else ""
+    links = [_link(formatting.settings_link(city), city) for city in estimated]
     return (
-        f'<p class="set"><small>Vans are estimated in {", ".join(links)}{rest}: click a city '
-        "to set its vans and orders per van.</small></p>"
+        f'<p class="set"><small>Vans are estimated in '
+        f"{formatting.listed(links, MAX_CITIES, 'cities')}: click a city to set its vans and "
+        "orders per van.</small></p>"
     )
 
 

@@ -4,6 +4,7 @@ Everything from the database is escaped here, and nothing else becomes HTML.
 """
 
 from collections.abc import Hashable, Mapping
+from datetime import date
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -33,18 +34,15 @@ DAY_STATES = {
 def fleet_grid(
     depots: pd.DataFrame,
     names: Mapping[pd.Timestamp, str] | None = None,
-    max_depots: int | None = None,
 ) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by day; their days are marked in the head.
-      max_depots: Depots in the grid, the first ones of each city; totals are of all.
     """
     n_cities = depots["city"].nunique()
-    if max_depots is None:
-        max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
+    max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = [
         *(html_tables.day_head(day, (names or {}).get(day, "")) for day in days),
@@ -81,8 +79,11 @@ def depot_days(days: pd.DataFrame) -> str:
     return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
 
 
-def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
-    """`queries.calendar` as depots × days, a sign for each state; Mondays are labelled."""
+def calendar(result: pd.DataFrame, last_on: date) -> str:
+    """`queries.calendar` as depots × days up to one, a sign for each state; Mondays are labelled."""
+    days = pd.date_range(
+        end=pd.Timestamp(last_on), periods=len(result["states"].iloc[0])
+    )
     mondays = [
         f"<span>{day.day} {formatting.MONTHS[day.month - 1]}</span>"
         if day.day_of_week == 0

@@ -14,7 +14,7 @@ from dashboard.text import formatting
 DIFFERENCES = {"Forecast − actual"}
 """Columns whose whole numbers have a sign."""
 SIGNED_PERCENTAGES = {"Bias", "Value added"}
-MANY_COLUMNS, LONG_TEXT, SHORT_TEXT = 4, 24, 10
+LONG_TEXT, SHORT_TEXT = 24, 10
 
 
 def grid(
@@ -86,11 +86,8 @@ def table(
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
     classes = {name: _css_class(result[name], texts[name]) for name in texts}
     first, *rest = texts
-    is_narrow = len(rest) < MANY_COLUMNS and all(
-        classes[name] in ("fill word", "fill short") for name in rest
-    )
     has_long_text = any(classes[name] == "fill" for name in rest)
-    width = "narrow" if is_narrow else "" if has_long_text else "numbers"
+    width = "" if has_long_text else "numbers"
     for name in hidden_on_phones:
         if name in classes:
             classes[name] += " desk"

@@ -38,21 +38,6 @@ def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
     return f"{first} · {latest} {ROLES[newest['role']]}"
 
 
-def candidates(models: pd.DataFrame) -> dict[str, str]:
-    """Labels of the models that may become champion, by version; the one before is named."""
-    others = models[(models["role"] != "champion") & models["pruned_at"].isna()]
-    before = rollback_target(models)
-    labels = {
-        row["version"]: f"{formatting.day(row['trained_through'])} · "
-        f"{formatting.short_version(row['version'])} · {ROLES[row['role']]}"
-        for row in others.to_dict("records")
-    }
-    return {
-        version: f"{label}, the one before" if version == before else label
-        for version, label in labels.items()
-    }
-
-
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.models`; times in `zone`."""
     holdouts = [each.get("models") or {} for each in models["scores"]]
@@ -94,7 +79,9 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     return f"{reason} Artefact pruned on {day}; it can no longer forecast."
 
 
-def rollback_target(models: pd.DataFrame) -> str | None:
-    """The version that a rollback would make champion; None where there is none."""
+def rollback(models: pd.DataFrame) -> str:
+    """' `harbor models rollback` makes VERSION champion again.'; '' where there is none."""
     version = models["rollback_target"].iloc[0]
-    return None if pd.isna(version) else str(version)
+    if pd.isna(version):
+        return ""
+    return f" `harbor models rollback` makes {version} champion again."

@@ -2,6 +2,6 @@
 
 formatting        numbers, days and names        summaries         query results
 plan_summaries    a plan                         change_summaries  its changes
-brief             what to look at today          occasions         holidays and events
-run_descriptions  runs as tables                 depot_notices     what is unusual at a depot
+brief             what to look at today, and holidays and events
+run_descriptions  runs as tables
 """

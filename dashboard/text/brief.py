@@ -5,7 +5,7 @@ and events, then forecasts that changed much.
 """
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.planning.van_plan import Settings
-from dashboard.text import formatting, occasions, summaries
+from dashboard.text import formatting, summaries
 from dashboard.text.formatting import link
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
@@ -90,10 +90,10 @@ def _shortages(
     found = []
     for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
         own = short[short["target_on"] == day]
-        names = occasions.names(
+        occasion = names_of_day(
             events[events["day_on"] == day], list(own["city"]), n_cities
         )
-        event = f", {names}" if names else ""
+        event = f", {occasion}" if occasion else ""
         text = (
             f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short"
             f"{_still_likely(own)}"
@@ -255,7 +255,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
         "difference", key=lambda values: -values.abs(), kind="stable"
     )
     origin = week["target_on"].min() - formatting.A_DAY
-    found = [
+    return [
         Decision(
             CHANGE,
             f"{row['name']} ({row['city']}): forecast "
@@ -266,12 +266,6 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
         )
         for depot_id, row in large.head(MAX_CHANGES).iterrows()
     ]
-    more = len(large) - len(found)
-    if more > 0:
-        noun = formatting.count(more, "more depot")
-        text = f"{noun} changed by {formatting.percent(MIN_CHANGE)} or more"
-        found.append(Decision(CHANGE, text, "#by-depot"))
-    return found
 
 
 def _versus_last_week(rows: pd.DataFrame) -> str:
@@ -280,3 +274,56 @@ def _versus_last_week(rows: pd.DataFrame) -> str:
     if math.isnan(ratio):
         return ""
     return f", {formatting.signed_percent(ratio, 0)} vs last week"
+
+
+def day_names(
+    events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
+) -> dict[pd.Timestamp, str]:
+    """The holidays and events of each day in words: 'Black Friday · Promotion in London'.
+
+    Args:
+      events: `queries.fleet_events`.
+      n_cities: Cities of the fleet; an event of fewer is followed by their names.
+      city: The only city that matters; '' for all.
+      with_cities: Whether the names of cities are wanted.
+    """
+    if city:
+        events = events[events["city"] == city]
+    # No event is of fewer than 0 cities, so that none are named.
+    n_all = n_cities if with_cities and not city else 0
+    return {
+        cast(pd.Timestamp, day): names_of_day(own, set(own["city"]), n_all)
+        for day, own in events.groupby("day_on")
+    }
+
+
+def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
+    """The days with their names, days in a row of the same name together.
+
+    'Tue 24 Nov – Thu 26 Nov: Promotion in Rotterdam'. `name_of` is from `day_names`.
+    """
+    ranges: list[tuple[pd.Timestamp, pd.Timestamp, str]] = []
+    for day in sorted(name_of):
+        first, last, name = ranges[-1] if ranges else (day, day, "")
+        if name == name_of[day] and day - last == formatting.A_DAY:
+            ranges[-1] = (first, day, name)
+        else:
+            ranges.append((day, day, name_of[day]))
+    return [
+        f"{formatting.day_range(first, last)}: {name}" for first, last, name in ranges
+    ]
+
+
+def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
+    """The holidays and events of a day in some cities: 'Black Friday · Promotion in London'.
+
+    Those of the whole fleet are not followed by cities.
+    """
+    described = []
+    for key, own in events.groupby(["what", "is_holiday"]):
+        here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
+        if here:
+            name = formatting.occasion_name(*cast(tuple[str, bool], key))
+            where = f" in {formatting.listed(here)}" if len(own) < n_cities else ""
+            described.append(name + where)
+    return " · ".join(described)

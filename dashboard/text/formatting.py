@@ -17,8 +17,6 @@ MONTHS = (
 A_DAY = pd.Timedelta(days=1)
 UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
-EVENT = "event: "
-"""Prefix of the columns of `what_if.contributions` with the contribution of one kind of event."""
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"
@@ -37,14 +35,8 @@ def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
 
 
 def abbreviate(value: float) -> str:
-    """Abbreviated orders: '371k', '3.74M', '1.23B'; below 1,000 not abbreviated."""
-    if value < 999.5:
-        return orders(value)
-    if value < 999_500:
-        return f"{value / 1000:.0f}k"
-    if value < 999_500_000:
-        return f"{value / 1_000_000:.3g}M"
-    return f"{value / 1_000_000_000:.3g}B"
+    """Abbreviated orders: '371k', '3.74M'."""
+    return f"{value / 1000:.0f}k" if value < 999_500 else f"{value / 1_000_000:.3g}M"
 
 
 def since(previous_origin: date, origin: date) -> str:
@@ -81,11 +73,6 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
         return format_iso_day(match[1])
     local = parsed.astimezone(zone) if parsed.tzinfo else parsed
     return f"{day(local)} {local.year}, {local:%H:%M}"
-
-
-def days_until(last: date, number: int) -> list[pd.Timestamp]:
-    """The `number` days up to `last`, oldest first."""
-    return list(pd.date_range(end=pd.Timestamp(last), periods=number))
 
 
 def short_version(version: str) -> str:
@@ -147,11 +134,6 @@ def change(before: float, after: float) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """'1 day', '2 days'; `plural` for nouns that take no plain s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def quantity(number: float, noun: str) -> str:
-    """'1 driver', '1.5 drivers'."""
-    return f"{number:g} {noun}" + ("" if number == 1 else "s")
 
 
 def display_name(name: str) -> str:

@@ -10,7 +10,6 @@ from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
 MAX_LISTED = 3
-ESTIMATED = "estimated, please set"
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -19,13 +18,14 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
     capacity = formatting.count(round(settings.orders_per_van), "order")
-    drivers = formatting.quantity(settings.drivers_per_van, "driver")
+    number = settings.drivers_per_van
+    drivers = "1 driver" if number == 1 else f"{number:g} drivers"
     assumed = (
         f"{settings.city}: {vans}, {capacity} per van, service level "
         f"{100 * settings.service_level:.0f} %, {drivers} per van"
     )
     if settings.made_at is None:
-        return f"{assumed}: {ESTIMATED}."
+        return f"{assumed}:"
     made_at = formatting.timestamp(settings.made_at, zone)
     return f"{assumed}. Set by {settings.made_by}, {made_at}."
 

@@ -16,6 +16,7 @@ STATES = {
     "failed": "✕ failed",
     "skipped": "– skipped",
 }
+REPAIRED = "Repaired: another run of this night made its forecast."
 
 
 def status_line(runs: pd.DataFrame, zone: ZoneInfo) -> str:
@@ -57,16 +58,17 @@ def _forecast_status(
     return f"No new forecast from the night of {_origin(night)}"
 
 
-def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the nightly runs of `queries.runs`."""
+def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataFrame:
+    """Display table of the nightly runs, or of the others, of `queries.runs`."""
     parents = parent_runs(runs)
-    return _table(parents[parents["step"] == "nightly"], zone, "Night of", _origin)
-
-
-def other_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the other runs of `queries.runs`."""
-    parents = parent_runs(runs)
-    return _table(parents[parents["step"] != "nightly"], zone, "Run", _step)
+    is_nightly = parents["step"] == "nightly"
+    if not nightly:
+        return _table(parents[~is_nightly], zone, "Run", _step)
+    nights = parents[is_nightly]
+    is_done = nights["state"] == "done"
+    is_made = nights["origin_on"].isin(nights.loc[is_done, "origin_on"])
+    errors = nights["error"].mask(is_made & ~is_done, REPAIRED)
+    return _table(nights.assign(error=errors), zone, "Night of", _origin)
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:

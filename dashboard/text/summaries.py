@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
+from dashboard.queries.depot import DepotStatus
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
-MIN_BIAS = 0.0005
 
 
 def change(days: pd.DataFrame) -> float:
@@ -90,6 +90,45 @@ def depot_figures(days: pd.DataFrame) -> Figures:
     }
 
 
+def feed_warning(status: DepotStatus) -> str | None:
+    """The warning for a depot with missing data; None if none is missing."""
+    if not status.is_late or status.due_on is None:
+        return None
+    due = formatting.day(status.due_on)
+    if status.last_on is None:
+        return (
+            f"This depot has no data, although it was open on {due}. Its forecast is "
+            "based on similar depots. Load its orders with "
+            "`harbor ingest PATH`, then run `harbor nightly`."
+        )
+    return (
+        f"Missing data: this depot's newest orders are from "
+        f"{formatting.day(status.last_on)}, but those of {due} are due. The forecast was "
+        "made without them. Load them with `harbor ingest PATH`, then run "
+        "`harbor nightly`."
+    )
+
+
+def forecast_change(days: pd.DataFrame) -> str:
+    """How the model's forecast of a depot changed, from `queries.depot_days`.
+
+    'The model's forecast rose by 11 to 440 overnight, over the 6 days that both forecasts
+    cover.'; '' where it did not, or the two forecasts have no day in common.
+    """
+    both = days.dropna(subset=["model_point", "point_before"])
+    before, after = both["point_before"].sum(), both["model_point"].sum()
+    difference = round(after) - round(before)
+    if not difference:
+        return ""
+    verb = "rose" if difference > 0 else "fell"
+    origin = days.loc[days["model_point"].notna(), "day_on"].min() - formatting.A_DAY
+    return (
+        f"The model's forecast {verb} by {abs(difference):,} to {formatting.orders(after)} "
+        f"{formatting.since(both['before_on'].iloc[0], origin)}, over the "
+        f"{formatting.count(len(both), 'day')} that both forecasts cover."
+    )
+
+
 def past_sentence(past: pd.DataFrame) -> str:
     """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
     error = past["point"] - past["actual"]
@@ -97,27 +136,10 @@ def past_sentence(past: pd.DataFrame) -> str:
     volume = past["actual"].sum()
     bias = error.sum() / volume if volume > 0 else math.nan
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
-    if math.isnan(bias):
-        bias_text = "bias unknown"
-    elif abs(bias) < MIN_BIAS:
-        bias_text = "no bias"
-    else:
-        direction = "high" if bias > 0 else "low"
-        bias_text = f"{formatting.percent(abs(bias))} too {direction} overall"
     return (
         f"Last {formatting.count(len(past), 'scored day')}: MAPE {formatting.percent(mape)}, "
-        f"{bias_text}, {inside} of {len(past)} days within the 80 % band."
-    )
-
-
-def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE beside the seasonal naive's, from `queries.accuracy`."""
-    overall = _overall(scores)
-    model, naive = overall["forecast"], overall["seasonal naive"]
-    return (
-        f"Off by {formatting.percent(model['mape'])} on average (MAPE) over "
-        f"{formatting.count(int(model['counted']), 'day')}; {formatting.NAIVE} "
-        f"{formatting.percent(naive['mape'])}."
+        f"bias {formatting.signed_percent(bias)}, {inside} of {len(past)} days within the "
+        "80 % band."
     )
 
 
@@ -125,11 +147,6 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     """The forecast's scores over all days, from `queries.accuracy`."""
     overall = _overall(scores)
     model, naive = overall["forecast"], overall["seasonal naive"]
-    n_unscored = int(model["all_counted"] - model["counted"])
-    note = "per depot and origin"
-    if n_unscored:
-        mape = formatting.percent(model["all_mape"])
-        note = f"{n_unscored:,} more have no naive forecast; with them MAPE {mape}"
     return {
         "Off by, on average (MAPE)": (
             formatting.percent(model["mape"]),
@@ -137,7 +154,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
         ),
         "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
         "In the 80 % band": (formatting.percent(model["coverage"]), "80 % is right"),
-        "Days scored": (f"{int(model['counted']):,}", note),
+        "Days scored": (f"{int(model['counted']):,}", "per depot and origin"),
     }
 
 
@@ -146,18 +163,6 @@ def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
     rows = scores[scores["grain"] == "all"].to_dict("records")
     known = {str(row["forecaster"]): row for row in rows}
     return defaultdict(lambda: dict.fromkeys(scores.columns, math.nan), known)
-
-
-def override_sentence(result: pd.DataFrame) -> str:
-    """Whether overrides were better than the forecast, from `queries.override_accuracy`."""
-    overall = result.to_dict("records")[0]
-    gain = overall["forecast_mape"] - overall["override_mape"]
-    verdict = "better" if gain > 0 else "worse" if gain < 0 else "as good"
-    return (
-        f"Over {formatting.count(int(overall['counted']), 'day')} with overrides, the "
-        f"overrides' MAPE was {formatting.percent(overall['override_mape'])} and the "
-        f"forecast's {formatting.percent(overall['forecast_mape'])}: {verdict}."
-    )
 
 
 def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:

@@ -19,8 +19,8 @@ NO_SCORES = {
 }
 
 freshness = queries.freshness()
-kinds = queries.score_kinds(freshness)
-has_scores = kinds.has_live or kinds.has_hindcasts
+has_live, has_hindcasts = queries.score_kinds(freshness)
+has_scores = has_live or has_hindcasts
 if not has_scores and freshness.champion is None and freshness.origin_on is None:
     advice = summaries.first_forecast_advice(None)
     widgets.stop_page(f"There is no forecast to score yet. {advice}")
@@ -30,16 +30,10 @@ if not has_scores:
         "`harbor backfill --from DAY --to DAY` makes and scores hindcasts of past days."
     )
 
-kind = st.segmented_control(
-    "Forecasts",
-    [LIVE, HINDCAST],
-    default=LIVE if kinds.has_live else HINDCAST,
-    required=True,
-    key="scores",
-    bind="query-params",
-)
+newest = LIVE if has_live else HINDCAST
+kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
 live = kind == LIVE
-if not (kinds.has_live if live else kinds.has_hindcasts):
+if not (has_live if live else has_hindcasts):
     widgets.stop_page(NO_SCORES[kind])
 widgets.score_kind_notice(live)
 
@@ -55,8 +49,7 @@ st.header("By day")
 widgets.chart(
     forecast_charts.accuracy_by_day,
     scores[scores["grain"] == "day"],
-    f"{summaries.accuracy_sentence(scores)} Lines: mean of seven days. Dots: single days of "
-    "the forecast.",
+    "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
 )
 with st.expander("All measures"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
@@ -115,7 +108,6 @@ if live:
     if overridden.empty:
         st.caption("No overrides to score here. Planners make them on the page “Plan”.")
     else:
-        st.caption(summaries.override_sentence(overridden))
         widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
 
 period = score_filter.PERIODS[str(scope.days_back)]

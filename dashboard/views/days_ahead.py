@@ -29,15 +29,7 @@ city_column, order_column = st.columns([2, 3], gap="medium")
 with city_column:
     city = widgets.choose_city(cities)
 with order_column:
-    order = st.pills(
-        "Sort by",
-        days_ahead.SORT_ORDERS,
-        default=days_ahead.URGENT,
-        required=True,
-        key="first",
-        bind="query-params",
-        wrap=True,
-    )
+    order = widgets.choose_pill("Sort by", "first", days_ahead.SORT_ORDERS)
 figures, grid, totals_note = days_ahead.figures_and_grid(city, order, freshness)
 widgets.key_figures(figures)
 st.html(grid)

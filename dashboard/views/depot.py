@@ -4,10 +4,10 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import plan_forms, plan_parts, what_if_form, widgets
+from dashboard.components import plan_parts, what_if_form, widgets
 from dashboard.inference import what_if
 from dashboard.tables import html_grids
-from dashboard.text import depot_notices, formatting, summaries
+from dashboard.text import formatting, summaries
 
 freshness = queries.freshness()
 depots = queries.depots(freshness)
@@ -20,7 +20,7 @@ if not depot:
 
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 status = queries.depot_status(depot, freshness)
-feed_warning = depot_notices.feed_warning(status)
+feed_warning = summaries.feed_warning(status)
 if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
@@ -36,19 +36,13 @@ with week:
     else:
         widgets.key_figures(summaries.depot_figures(days))
         st.html(html_grids.depot_days(ahead))
-        form = st.expander(
-            "Change orders",
-            icon=":material/edit:",
-            key=f"change {depot}",
-            on_change="rerun",
-        )
-        city = plan_parts.city_of(depot, freshness) if form.open else None
+        city = plan_parts.city_of(depot, freshness)
         if city:
-            with form:
-                plan_forms.change_form(city, freshness, depot, is_depot_fixed=True)
-        elif form.open:
-            form.markdown("This depot is closed for good, so there is nothing to plan.")
-        change = depot_notices.forecast_change(days)
+            widgets.note(
+                "Change its orders", formatting.link("plan", city=city, depot=depot)
+            )
+        widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
+        change = summaries.forecast_change(days)
         if change:
             st.caption(change)
 with history:
@@ -99,7 +93,7 @@ if why.open:
             contributions[contributions["target_on"] == day_to_explain],
             f"A usual day of the last four weeks, plus or minus the effects of {signals}"
             "holidays and events in the model that made the forecast, and of the weekday (the "
-            "remainder). Effects multiply, so each event is upon those to its left.",
+            "remainder).",
         )
 
 st.header("What if")

@@ -4,7 +4,6 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.components.champion_form import champion_form
 from dashboard.tables import model_list
 from dashboard.text import formatting
 
@@ -14,8 +13,7 @@ if models.empty:
 
 if (models["role"] != "champion").all():
     widgets.empty_state(
-        "No model is champion, so no forecasts will be made. Choose one below, and make it "
-        "champion at the foot of this page."
+        "No model is champion, so no forecasts will be made. Choose one below, and promote it."
     )
 
 zone = queries.zone()
@@ -34,5 +32,6 @@ widgets.small_table(
     hidden_on_phones=("Trained through", "Bias", "In the 80 % band"),
 )
 
-st.header("Change the champion")
-champion_form(models)
+st.caption(
+    f"`harbor models promote VERSION` makes a model champion.{model_list.rollback(models)}"
+)

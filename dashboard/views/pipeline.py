@@ -18,7 +18,7 @@ if status:
     st.markdown(f"**{formatting.escape_markdown(status)}**")
 
 st.header("Nightly runs")
-nights = run_descriptions.nightly_runs(runs, zone)
+nights = run_descriptions.runs_table(runs, zone, nightly=True)
 if nights.empty:
     widgets.empty_state(
         "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every "
@@ -41,17 +41,16 @@ if labels:
 if freshness.last_on is not None:
     st.header("Data by depot and day")
     calendar = queries.calendar(freshness)
-    days = formatting.days_until(freshness.newest, queries.CALENDAR_DAYS)
     signs = html_grids.DAY_STATES.values()
     legend = ", ".join(f"{sign} {meaning}" for sign, meaning in signs)
     gaps = calendar[calendar["missing"] > 0]
     st.caption(f"{summaries.missing_days_sentence(calendar)} {legend}.")
     if not gaps.empty:
-        st.html(html_grids.calendar(gaps, days))
+        st.html(html_grids.calendar(gaps, freshness.newest))
     label = formatting.count(len(calendar), "depot")
     every = st.expander(f"Show {label}", key="all depots", on_change="rerun")
     if every.open:
-        every.html(html_grids.calendar(calendar, days))
+        every.html(html_grids.calendar(calendar, freshness.newest))
 
 st.header("Loaded files")
 files = queries.files(freshness)
@@ -84,7 +83,7 @@ if not rejected.empty:
         hidden_on_phones=("First line",),
     )
 
-others = run_descriptions.other_runs(runs, zone)
+others = run_descriptions.runs_table(runs, zone, nightly=False)
 if not others.empty:
     st.header("Other runs")
     widgets.small_table(others, "Other runs")

@@ -62,7 +62,10 @@ st.caption(
 )
 with st.container(key="screen-only"):
     st.caption("Click a cell to change its orders.")
-plan_parts.transfers(plan)
+moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
+if moves:
+    st.subheader("Vans to move")
+    st.html(moves)
 plan_parts.workbook_button(f"plan-{city}", plan)
 
 # What was clicked is changed at the top of the page.

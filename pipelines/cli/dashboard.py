@@ -70,14 +70,10 @@ def serve(
     Raises:
       HarborError: it ended with an error.
     """
-    from pipelines.settings import login
-
     echo(f"Dashboard: {ports.url(address, port)}  (Ctrl-C stops everything)")
     home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
-    may_promote = login.is_private(address, home, insecure=insecure)
-    may_promote = may_promote or login.read_promotion_rule(home) is not None
-    environment = _environment(context, may_promote=may_promote)
+    environment = _environment(context)
     # What Streamlit prints is for people: stdout is kept for --json.
     child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
     try:
@@ -124,43 +120,31 @@ def _require_success(status: int) -> None:
         )
 
 
-def _environment(context: CommandContext, *, may_promote: bool) -> dict[str, str]:
-    """This process's environment, with the databases as the pages connect to them.
-
-    Without `may_promote` it has no connection that could promote a model.
-    """
-    urls = _database_urls(context)
-    if not may_promote:
-        urls.pop("HARBOR_PROMOTION_URL", None)
-    prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_", "HARBOR_PROMOTION_")
+def _environment(context: CommandContext) -> dict[str, str]:
+    """This process's environment, with the databases as the pages connect to them."""
+    prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_")
     inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(prefixes)
     }
     texts = {
-        name: url.render_as_string(hide_password=False) for name, url in urls.items()
+        name: url.render_as_string(hide_password=False)
+        for name, url in _database_urls(context).items()
     }
     return {**inherited, **texts, "HARBOR_HOME": str(context.settings.home)}
 
 
 def _database_urls(context: CommandContext) -> dict[str, sa.URL]:
     from pipelines.database.engine import parsed_url
-    from pipelines.database.roles import READER, WRITER
+    from pipelines.database.roles import READER
 
     settings, url = context.settings, context.engine.url
     if settings.database_url is None:
         # The pages read with no right that they do not need.
-        return {
-            "HARBOR_DATABASE_URL": url.set(username=READER),
-            "HARBOR_PROMOTION_URL": url.set(username=WRITER),
-        }
-    others = {
-        "HARBOR_REPLICA_URL": settings.replica_url,
-        "HARBOR_PROMOTION_URL": settings.promotion_url,
-    }
-    return {"HARBOR_DATABASE_URL": url} | {
-        name: parsed_url(other.get_secret_value(), name)
-        for name, other in others.items()
-        if other is not None
-    }
+        return {"HARBOR_DATABASE_URL": url.set(username=READER)}
+    urls = {"HARBOR_DATABASE_URL": url}
+    if settings.replica_url is not None:
+        name, replica = "HARBOR_REPLICA_URL", settings.replica_url
+        urls[name] = parsed_url(replica.get_secret_value(), name)
+    return urls

@@ -99,11 +99,6 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         default=None,
         description="A streaming replica of that Postgres, for the reads of the dashboard.",
     )
-    promotion_url: SecretStr | None = Field(
-        default=None,
-        description="That Postgres as a user who may write models, for the dashboard: with "
-        "it, those in [promote] of login.toml promote from the page Models.",
-    )
     writer_password: SecretStr | None = Field(
         default=None,
         description="Lets the role harbor_writer connect, from 'harbor db roles' on.",

@@ -1,8 +1,7 @@
 """Who may see the pages: the access rule of login.toml, and addresses that need none.
 
-`login.toml` in HARBOR_HOME has three parts: `[auth]` as Streamlit's `st.login` takes it,
-`[allow]`, which lists the users that may see the pages, and perhaps `[promote]`, which
-lists those of them that may promote models.
+`login.toml` in HARBOR_HOME has two parts: `[auth]` as Streamlit's `st.login` takes it, and
+`[allow]`, which lists the users that may see the pages.
 """
 
 import tomllib
@@ -77,17 +76,7 @@ def read_rule(home: Path) -> Rule | None:
         return None
     auth, allow = settings.get("auth"), settings.get("allow")
     _require_complete(auth if isinstance(auth, dict) else {})
-    _promotion_rule(settings)
-    return _parse_rule("allow", allow)
-
-
-def read_promotion_rule(home: Path) -> Rule | None:
-    """Reads who may promote models from login.toml; None where nobody may.
-
-    They must be among those who may see the pages, too. Raises as `read_rule`.
-    """
-    settings = _read(home / FILE)
-    return None if settings is None else _promotion_rule(settings)
+    return _parse_rule(allow)
 
 
 def require_guard(address: str, home: Path, *, insecure: bool) -> None:
@@ -110,11 +99,6 @@ def require_guard(address: str, home: Path, *, insecure: bool) -> None:
 def is_private(address: str, home: Path, *, insecure: bool) -> bool:
     """Whether only this machine reaches the pages, directly and without a login."""
     return address in LOOPBACK and not insecure and read_rule(home) is None
-
-
-def _promotion_rule(settings: Mapping[str, Any]) -> Rule | None:
-    promote = settings.get("promote")
-    return None if promote is None else _parse_rule("promote", promote)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -154,14 +138,14 @@ def _require_complete(auth: Mapping[str, Any]) -> None:
         )
 
 
-def _parse_rule(table: str, entries: object) -> Rule:
+def _parse_rule(entries: object) -> Rule:
     allow = entries if isinstance(entries, dict) else {}
     lists = {name: allow.get(name, []) for name in ALLOW_LISTS}
     invalid = [name for name, words in lists.items() if not _is_text_list(words)]
     if invalid or not any(lists.values()):
         names = " and ".join(invalid) or "emails, domains or values"
         raise ConfigError(
-            f"{FILE} has no list of words under [{table}] for {names}, so nobody is let "
+            f"{FILE} has no list of words under [allow] for {names}, so nobody is let "
             'in. Write for example domains = ["example.com"].'
         )
     claim = allow.get("claim") if isinstance(allow.get("claim"), str) else None

@@ -128,23 +128,6 @@ def test_an_incomplete_login_file_admits_nobody(tmp_path, text, message):
     assert "nobody guesses" not in str(error.value)
 
 
-def test_only_those_listed_under_promote_may_promote(tmp_path):
-    write(tmp_path, AUTH + ALLOW)
-    assert login.read_promotion_rule(tmp_path) is None
-    write(tmp_path, f"{AUTH}{ALLOW}[promote]\nemails = ['Anna@example.com']")
-    rule = login.read_promotion_rule(tmp_path)
-    assert rule.admits({"email": "anna@example.com"} | VERIFIED)
-    assert not rule.admits({"email": "anna@example.com"})
-    assert not rule.admits({"email": "ben@elsewhere.org"} | VERIFIED)
-    assert not rule.admits({"groups": ["planners"]})
-
-
-def test_an_incomplete_list_of_promoters_admits_nobody(tmp_path):
-    write(tmp_path, f"{AUTH}{ALLOW}[promote]\nemails = []")
-    with pytest.raises(ConfigError, match=r"under \[promote\] for emails"):
-        login.read_rule(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("mode", "is_kept"),
     [(0o644, False), (0o604, False), (0o620, False), (0o600, True), (0o440, True)],

@@ -74,9 +74,7 @@ def fleet(engine, database_url, tmp_path_factory, chromium, axe):
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     seed(engine, yesterday, home / "artefacts")
     seed_pipeline(engine, yesterday)
-    with browser.serving(
-        database_url, home, HARBOR_PROMOTION_URL=database_url
-    ) as address:
+    with browser.serving(database_url, home) as address:
         yield address
     empty_tables(engine)
 

@@ -134,19 +134,15 @@ def test_a_planners_name_is_kept_by_the_browser_and_never_in_the_address(fleet, 
     field.fill("Anna")
     field.press("Enter")
     window.page.wait_for_function("() => document.cookie.includes('planner=Anna')")
-    window.to("/depot?depot=RTM-01")
-    window.page.get_by_text("Change orders").click()
-    window.settled()
-    assert field.input_value() == "Anna"
 
 
 def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=London&depot=LON-02")
     page = window.page
-    fill_in(page, "7777", "Harbour road works until noon", "Ann")
+    fill_in(page, "7777", "Harbour road: Straßenbahnhaltestellenbauarbeiten", "Ann")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.locator("table").get_by_text("Harbour road works").wait_for()
+    page.locator("table").get_by_text("Harbour road: Stra").wait_for()
     window.settled()
     assert window.too_wide() <= 0
     actions = page.locator(".st-key-plan-form [data-testid=stButtonGroup] button")
@@ -156,19 +152,21 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     page.get_by_text("Undone: 1 number as before.").first.wait_for()
 
 
-def test_a_depot_is_changed_on_its_own_page(fleet, visit):
+def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
     window = visit(fleet)
     window.to("/depot?depot=RTM-01")
     page = window.page
-    page.get_by_text("Change orders").click()
+    page.get_by_role("link", name="Change its orders").click()
+    page.wait_for_url("**/plan?city=Rotterdam&depot=RTM-01")
+    window.settled()
     fill_in(page, "+50 %", "A fair", "Ben")
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: Waalhaven").first.wait_for()
-    note = page.locator("table").get_by_text("Set by Ben: “A fair”")
-    note.wait_for()
+    depot = visit(fleet)
+    depot.to("/depot?depot=RTM-01")
+    depot.page.locator("table").get_by_text("Set by Ben: “A fair”").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone: 1 number as before.").first.wait_for()
-    note.wait_for(state="detached")
 
 
 def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):

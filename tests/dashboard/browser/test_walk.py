@@ -24,6 +24,7 @@ PAGES = {
 }
 """Addresses; each page's name and number of charts."""
 CHART = '[data-testid="stVegaLiteChart"]'
+SMALL_PHONE = 320
 
 PHONE = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -55,14 +56,14 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit, path):
-    """On a desk, and made as narrow as a tablet and a phone."""
+    """On a desk, and made as narrow as a tablet, a phone and a small phone."""
     name, n_charts = PAGES[path]
     window = visit(fleet[0])
     window.to(path)
     shown = "Greenwich · London · LON-01" if "depot=" in path else name
     assert window.page.title() == f"{shown} · Harbor Fleet"
     assert window.too_wide() <= 0
-    for width in (SIZES["desk"][0], browser.TABLET, SIZES["phone"][0]):
+    for width in (SIZES["desk"][0], browser.TABLET, SIZES["phone"][0], SMALL_PHONE):
         window.fits(width)
         text = window.settled()
         assert window.page.inner_text("h1").strip() == name
@@ -70,15 +71,33 @@ def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit,
         assert "Orders up to" in text
 
 
-def test_a_name_links_to_its_depot_and_back(fleet, visit):
+def test_back_and_forward_find_what_was_chosen(fleet, visit):
     window = visit(fleet[0])
-    window.to("/")
-    window.page.click("table.hf a:has-text('Greenwich')")
-    window.page.wait_for_url("**/depot?depot=LON-01")
-    chosen = window.page.get_by_role("combobox", name="Depot", exact=True)
-    assert chosen.input_value() == "Greenwich · London · LON-01"
-    window.page.go_back()
-    window.page.wait_for_selector("table.hf a:has-text('Greenwich')")
+    page = window.page
+
+    def shown(step):
+        """Takes a step, and gives the page, its address and what is chosen."""
+        step()
+        page.wait_for_timeout(1000)
+        window.settled()
+        chosen = page.locator("[data-testid=stButtonGroup] [aria-checked=true]")
+        address = page.url.removeprefix(window.address)
+        return page.inner_text("h1"), address, chosen.all_inner_texts()
+
+    def clicking(text):
+        return page.locator(f"[data-testid=stButtonGroup] :text-is('{text}')").click
+
+    steps = [
+        shown(lambda: page.goto(f"{window.address}/?first=Name")),
+        shown(clicking("Change vs last week")),
+        shown(clicking("Rotterdam")),
+        shown(page.get_by_role("link", name="Models", exact=True).click),
+    ]
+    assert [chosen for _, _, chosen in steps[1:3]] == [
+        ["All cities", "Change vs last week"], ["Rotterdam", "Change vs last week"],
+    ]  # fmt: skip
+    assert [shown(page.go_back) for _ in range(3)] == steps[2::-1]
+    assert [shown(page.go_forward) for _ in range(3)] == steps[1:]
 
 
 # What Streamlit shows where a script fails; the pages have no way to fail on purpose.

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.planning import city_settings, van_plan
 from dashboard.planning.city_settings import DEFAULT_CAPACITY, CitySettings
-from dashboard.planning.depot_vans import quantile_orders
+from dashboard.planning.vans import quantile_orders
 from forecaster.errors import BadInputError
-from pipelines import schema
 from tests.dashboard.planning.test_van_plan import DAYS, fleet
 
 WEEK = fleet(
@@ -119,13 +117,3 @@ def test_the_second_of_two_planners_is_told_of_the_first(seeded):
 def test_an_unknown_city_has_no_settings(seeded):
     with pytest.raises(BadInputError, match="No depot is in the city Atlantis"):
         city_settings.save(replace(LONDON, city="Atlantis"), "Anna")
-
-
-@pytest.mark.db
-def test_history_is_kept(seeded, clean_engine):
-    city_settings.save(LONDON, "Anna")
-    city_settings.save(replace(current()["London"], vans=30), "Ben")
-    with clean_engine.connect() as connection:
-        columns = schema.city_settings.c
-        rows = connection.execute(sa.select(columns.vans, columns.made_by)).all()
-    assert rows == [(12, "Anna"), (30, "Ben")]

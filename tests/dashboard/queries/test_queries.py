@@ -11,7 +11,7 @@ from dashboard import queries
 from pipelines import schema
 from pipelines.demand import feed_freshness
 from pipelines.store.forecasts import read_totals
-from tests.dashboard.seed import CHAMPION, JUDGE, publication, records, remade, seed
+from tests.dashboard.seed import CHAMPION, JUDGE, publication, remade, seed
 
 pytestmark = pytest.mark.db
 
@@ -365,27 +365,6 @@ def test_the_last_day_is_beside_its_last_live_forecast_worst_depot_first(
     assert off.is_monotonic_decreasing
     [late] = rows[rows["depot_id"] == "LON-03"].to_dict("records")
     assert (pd.isna(late["actual"]), late["is_expected"]) == (True, True)
-
-
-def test_the_last_day_is_beside_the_forecast_made_last_of_two_models(seeded, write):
-    """As after a rollback and a new forecast, whichever was scored last."""
-    last = seeded.through - A_DAY
-    for made, table in (
-        (seeded.forecasts, schema.forecasts),
-        (seeded.scores, schema.scores),
-    ):
-        rows = made[(made["origin_on"] == last) & (made["target_on"] == last + A_DAY)]
-        other = rows.assign(model_version=JUDGE, point=rows["p10"])
-        if table is schema.forecasts:
-            other = other.assign(made_at=rows["made_at"] - timedelta(hours=2))
-        write(sa.insert(table).values(records(other)))
-    shown = queries.last_day(queries.freshness()).dropna(subset=["point", "actual"])
-    expected = seeded.forecasts.query("origin_on == @last").set_index(
-        ["depot_id", "target_on"]
-    )["point"]
-    assert len(shown) > 3
-    for row in shown.to_dict("records"):
-        assert row["point"] == expected[row["depot_id"], seeded.through]
 
 
 def test_a_closed_depot_is_not_in_the_week_ahead(seeded, write):

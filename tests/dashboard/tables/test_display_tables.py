@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from dashboard.tables import display_tables
-from dashboard.text import summaries
 
 DAYS = pd.to_datetime(["2025-11-21", "2025-11-22"]).as_unit("s")
 
@@ -96,27 +95,6 @@ def test_a_large_error_has_a_likely_cause(result, expected):
     assert (row["Forecast"], row["Override"]) == (100, 40 if is_set else None)
 
 
-@pytest.mark.parametrize(
-    ("override", "verdict"), [(0.05, "better"), (0.2, "worse"), (0.1, "as good")]
-)
-def test_overrides_are_compared_in_a_sentence(override, verdict):
-    result = pd.DataFrame(
-        {
-            "reason": [None],
-            "counted": [12],
-            "naive_mape": [0.15],
-            "forecast_mape": [0.1],
-            "override_mape": [override],
-        }
-    )
-    sentence = summaries.override_sentence(result)
-    assert sentence.startswith("Over 12 days with overrides")
-    assert sentence.endswith(f"forecast's 10.0 %: {verdict}.")
-    assert display_tables.override_accuracy(result)["Reason"].tolist() == [
-        "All overrides"
-    ]
-
-
 def test_files_are_listed_without_their_folder():
     result = pd.DataFrame(
         {
@@ -135,6 +113,7 @@ def test_files_are_listed_without_their_folder():
     assert loaded["File"].tolist() == ["orders.csv", "bucket"]
     assert loaded["Loaded"].tolist() == ["Fri 21 Nov, 04:30"] * 2
     assert loaded["Rejected rows"].tolist() == [2, 0]
+    assert "Unchanged rows" not in loaded, "all are 0"
     assert loaded["Ignored columns"].tolist() == ["colour, size", ""]
     assert display_tables.refused_files(result, zone).to_numpy().tolist() == [
         ["counts.csv", "Fri 21 Nov, 04:30", "It is empty. Send it again."]

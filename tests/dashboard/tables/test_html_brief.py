@@ -48,7 +48,7 @@ def test_estimated_vans_lead_to_the_settings_of_their_cities():
     html = html_brief.brief([], "", "", ["The Hague", *"ABCDEF"])
     assert addresses(html)[0] == "plan?city=The+Hague&form=settings"
     assert len(addresses(html)) == 5
-    assert "and 2 cities more: click a city to set its vans" in html
+    assert "and 2 more cities: click a city to set its vans" in html
 
 
 def test_beyond_five_decisions_the_others_unfold():

@@ -1,6 +1,7 @@
 """Tables as HTML, read back with a parser."""
 
 import re
+from datetime import date
 from html import unescape
 from pathlib import Path
 
@@ -106,35 +107,26 @@ def test_a_day_with_an_event_is_marked_in_the_head(two_cities):
     assert '<abbr class="event" title="Black Friday &lt;x&gt;">' in html
 
 
-def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
+def test_a_large_fleet_is_cut_in_each_city_with_a_notice(monkeypatch):
+    """The notice spans the grid; of one city it asks for no choice that was made."""
+    monkeypatch.setattr(html_grids, "MAX_DEPOTS", 4)
+    monkeypatch.setattr(html_grids, "MAX_DEPOTS_OF_ONE_CITY", 2)
     rows = [
         (f"{city}{n}", f"Depot {n}", city, DAYS[0], 10.0, "model", 10.0)
         for city in ("London", "Rotterdam")
         for n in range(5)
     ]
-    text = Cells(html_grids.fleet_grid(fleet(*rows), max_depots=4)).text
-    assert [row[0] for row in text] == [
-        "Depot", "All cities", "London", "Depot 0", "Depot 1",
-        "and 3 more: choose the city, find one by name on page Depot , or save all as CSV", "Rotterdam",
-        "Depot 0", "Depot 1", "and 3 more: choose the city, find one by name on page Depot , or save all as CSV",
+    cells = Cells(html_grids.fleet_grid(fleet(*rows)))
+    notice = "find one by name on page Depot , or save all as CSV"
+    cut = ["Depot 0", "Depot 1", f"and 3 more: choose the city, {notice}"]
+    assert [row[0] for row in cells.text] == [
+        "Depot", "All cities", "London", *cut, "Rotterdam", *cut,
     ]  # fmt: skip
-    assert text[1][1] == "100"
-
-
-@pytest.mark.parametrize("n_days", [1, 7, 14])
-def test_the_notice_of_a_cut_city_spans_the_grid_and_asks_for_no_choice_made(n_days):
-    days = pd.date_range(DAYS[0], periods=n_days).as_unit("s")
-    rows = [
-        (f"L{n}", f"Depot {n}", "London", day, 10.0, "model", 10.0)
-        for n in range(3)
-        for day in days
-    ]
-    cells = Cells(html_grids.fleet_grid(fleet(*rows), max_depots=2))
-    assert cells.text[-1] == [
-        "and 1 more: find one by name on page Depot , or save all as CSV"
-    ]
-    spans = [attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs]
-    assert spans == [str(len(cells.text[0]))]
+    assert cells.text[1][1] == "100", "totals are of all"
+    spans = {attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs}
+    assert spans == {str(len(cells.text[0]))}
+    london = Cells(html_grids.fleet_grid(fleet(*rows[:5])))
+    assert london.text[-1] == [f"and 3 more: {notice}"]
 
 
 def test_the_busiest_day_is_the_darkest_cell(two_cities):
@@ -246,7 +238,7 @@ def test_a_day_ahead_has_orders_band_and_events(days, expected):
 
 
 def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
-    days = list(pd.date_range("2025-11-23", periods=3))  # Sunday to Tuesday
+    tuesday = date(2025, 11, 25)
     result = pd.DataFrame(
         {
             "name": ["<b>Poplar", "Waalhaven"],
@@ -256,7 +248,7 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
             ],
         }
     )
-    assert Cells(html_grids.calendar(result, days)).text == [
+    assert Cells(html_grids.calendar(result, tuesday)).text == [
         ["Depot", "", "24 Nov", ""],
         ["<b>Poplar", "·", "■", "✕"],
         ["Waalhaven", "■", "–", "■"],

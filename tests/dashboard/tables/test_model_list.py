@@ -80,17 +80,9 @@ def test_a_challenger_waits_for_its_evaluation(models):
     }
 
 
-def test_candidates_have_the_training_cutoff_version_and_status(models):
-    named = models.assign(version=["20251221-7fde911c", "old"])
-    assert model_list.candidates(named) == {
-        "old": "Fri 21 Nov · old · former champion, the one before"
-    }
-    assert model_list.candidates(named.assign(pruned_at=DAYS[0])) == {}
-
-
 def test_a_rollback_is_to_the_last_champion(models):
-    assert model_list.rollback_target(models) == "old"
-    assert model_list.rollback_target(models.assign(rollback_target=None)) is None
+    assert "makes old champion again" in model_list.rollback(models)
+    assert model_list.rollback(models.assign(rollback_target=None)) == ""
 
 
 def status_of(*rows):

@@ -248,15 +248,13 @@ def test_a_change_of_few_orders_or_few_percent_is_no_decision():
     assert decide(week=fleet(few, small)) == []
 
 
-def test_beyond_three_changed_depots_the_rest_are_counted():
+def test_the_three_largest_changes_are_told():
     depots = [
         depot_week(f"D{n}", "London", point_before=80.0 - n, revised=0.3)
         for n in range(5)
     ]
-    *first, last = decide(week=fleet(*depots))
-    assert [decision.text[:2] for decision in first] == ["D4", "D3", "D2"]
-    assert last.text == "2 more depots changed by 15.0 % or more"
-    assert last.link == "#by-depot"
+    changes = decide(week=fleet(*depots))
+    assert [decision.text[:2] for decision in changes] == ["D4", "D3", "D2"]
 
 
 def test_urgency_is_vans_then_data_then_events_then_changes():
@@ -277,3 +275,32 @@ def test_cities_whose_shortages_rest_on_estimated_vans():
     known, guessed = ("London", FRIDAY, 1), ("Delft", FRIDAY, 1)
     assert brief.estimated_cities(city_days(known), settings) == []
     assert brief.estimated_cities(city_days(known, guessed), settings) == ["Delft"]
+
+
+def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
+    day = pd.Timestamp("2026-11-27")
+    special = pd.DataFrame(
+        [
+            (day, "black_friday", False, "Helsinki", 1),
+            (day, "black_friday", False, "London", 2),
+            (day, "promotion", False, "London", 2),
+        ],
+        columns=["day_on", "what", "is_holiday", "city", "depots"],
+    )
+    assert brief.day_names(special, 2) == {day: "Black Friday · Promotion in London"}
+    without = brief.day_names(special, 2, with_cities=False)
+    assert without == {day: "Black Friday · Promotion"}
+    assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}
+
+
+def test_days_in_a_row_of_the_same_events_are_told_together():
+    days = pd.date_range("2026-11-24", periods=6)
+    names = ["Promotion", "Promotion", "Black Friday", "Promotion", "Sale"]
+    # The fourth day has none.
+    name_of = dict(zip([*days[:3], *days[4:]], names, strict=True))
+    assert brief.day_ranges(name_of) == [
+        "Tue 24 Nov – Wed 25 Nov: Promotion",
+        "Thu 26 Nov: Black Friday",
+        "Sat 28 Nov: Promotion",
+        "Sun 29 Nov: Sale",
+    ]

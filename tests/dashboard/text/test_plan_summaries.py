@@ -80,7 +80,7 @@ def test_a_citys_sentence_has_days_and_chances():
     [
         (
             CitySettings("London", 40, 52.0),
-            "40 vans, 52 orders per van, service level 90 %, 1 driver per van: estimated, please set.",
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van:",
         ),
         (
             CitySettings(

@@ -30,14 +30,16 @@ LOAD = (9, np.nan, "ingest", None, "failed", BEGAN, {}, "It is full.", 4000.0)
 
 def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
-    [night] = run_descriptions.nightly_runs(ledger, ZONE).to_dict("records")
+    [night] = run_descriptions.runs_table(ledger, ZONE, nightly=True).to_dict("records")
     assert night == {
         "Night of": "Thu 20 Nov", "State": "✓ done", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
-    [other] = run_descriptions.other_runs(ledger, ZONE).to_dict("records")
+    [other] = run_descriptions.runs_table(ledger, ZONE, nightly=False).to_dict(
+        "records"
+    )
     assert (other["Run"], other["State"]) == ("Ingest", "✕ failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
 
@@ -52,8 +54,22 @@ def test_runs_are_offered_nights_first_and_newest_first():
 
 def test_a_page_shows_a_model_by_the_end_of_its_version():
     row = (*NIGHT[:6], {"model": "20251120-1a2b3c4d", "steps": 9}, *NIGHT[7:])
-    [night] = run_descriptions.nightly_runs(runs(row), ZONE).to_dict("records")
+    [night] = run_descriptions.runs_table(runs(row), ZONE, nightly=True).to_dict(
+        "records"
+    )
     assert night["Result"] == "model 1a2b3c4d"
+
+
+def test_a_failed_night_that_was_repaired_says_so():
+    failed = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
+
+    def results(*rows):
+        table = run_descriptions.runs_table(runs(*rows), ZONE, nightly=True)
+        return table["Result"].tolist()
+
+    assert results(NIGHT, failed) == ["2 late depots", run_descriptions.REPAIRED]
+    other = (7, NIGHT[1], NIGHT[2], "2025-11-21", *NIGHT[4:])
+    assert results(other, failed)[1] == "There is no new forecast."
 
 
 def night(state="done", late=0, **steps):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.queries.depot import DepotStatus
 from dashboard.text import summaries
 
 DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
@@ -88,40 +89,24 @@ def test_past_forecasts_are_summarised():
         }
     )
     assert summaries.past_sentence(past) == (
-        "Last 3 scored days: MAPE 10.0 %, 2.3 % too low overall, 2 of 3 days within the "
-        "80 % band."
+        "Last 3 scored days: MAPE 10.0 %, bias −2.3 %, 2 of 3 days within the 80 % band."
     )
-
-
-def scores(*rows):
-    columns = ["forecaster", "mape", "wape", "bias", "coverage", "counted"]
-    table = pd.DataFrame(rows, columns=columns).assign(grain="all")
-    return table.assign(all_mape=0.09, all_counted=table["counted"])
 
 
 def test_accuracy_is_stated_beside_the_naive_forecast():
-    table = scores(
-        ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
-        ("seasonal naive", 0.123, 0.1, 0.0, np.nan, 684),
-    )
-    assert summaries.accuracy_sentence(table) == (
-        "Off by 8.1 % on average (MAPE) over 684 days; same day last week 12.3 %."
-    )
-    figures = summaries.accuracy_figures(table)
-    assert figures["Bias"][0] == "−1.2 %"
-    assert figures["Off by, on average (MAPE)"] == (
-        "8.1 %", "same day last week 12.3 %",
-    )  # fmt: skip
-    assert figures["Days scored"] == ("684", "per depot and origin")
-
-
-def test_days_without_a_naive_forecast_are_counted_and_have_a_dash():
-    table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
-    figures = summaries.accuracy_figures(table.assign(all_counted=700))
-    assert figures["Days scored"] == (
-        "684", "16 more have no naive forecast; with them MAPE 9.0 %",
-    )  # fmt: skip
-    assert "same day last week –." in summaries.accuracy_sentence(table)
+    columns = ["forecaster", "mape", "bias", "coverage", "counted"]
+    rows = [
+        ("forecast", 0.081, -0.012, 0.79, 684), ("seasonal naive", 0.123, 0.0, np.nan, 684)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=columns).assign(grain="all")
+    assert summaries.accuracy_figures(table) == {
+        "Off by, on average (MAPE)": ("8.1 %", "same day last week 12.3 %"),
+        "Bias": ("−1.2 %", "of volume, + is too high"),
+        "In the 80 % band": ("79.0 %", "80 % is right"),
+        "Days scored": ("684", "per depot and origin"),
+    }
+    alone = summaries.accuracy_figures(table[:1])
+    assert alone["Off by, on average (MAPE)"] == ("8.1 %", "same day last week –")
 
 
 def test_a_scenario_is_summarised_as_a_difference():
@@ -186,12 +171,6 @@ def test_yesterday_is_compared_with_its_forecast(depots, expected):
     assert sentence == f"Yesterday: {expected}"
 
 
-def test_the_forecast_of_all_orders_is_the_total_and_not_the_sum_of_the_points():
-    rows = scored_day(("B", "Barking", "London", 100.0, 100.0)).assign(part=104.0)
-    sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
-    assert sentence == "Yesterday: 100 orders, forecast 104 (+4 %)."
-
-
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
     rows = scored_day(
         ("B", "Barking", "London", 110.0, 100.0),
@@ -218,3 +197,58 @@ def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     assert summaries.last_day_sentence(rows, day, TODAY) == (
         "Thu 19 Nov: 138 orders. The forecast is not scored yet."
     )
+
+
+THREE_DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
+A_FRIDAY, A_SATURDAY = date(2025, 11, 21), date(2025, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "before_on", "expected"),
+    [
+        (
+            110.0,
+            100.0,
+            "2025-11-19",
+            "rose by 10 to 110 overnight, over the 1 day that",
+        ),
+        (110.0, 120.4, "2025-11-17", "fell by 10 to 110 since Mon 17 Nov, over"),
+        (110.0, 110.4, "2025-11-19", ""),
+        (110.0, np.nan, None, ""),
+    ],
+)
+def test_the_change_is_over_the_days_that_both_forecasts_cover(
+    after, before, before_on, expected
+):
+    days = pd.DataFrame(
+        {
+            "day_on": THREE_DAYS,
+            "point": [np.nan, 999.0, 120.0],
+            "model_point": [np.nan, after, 120.0],
+            "point_before": [193.0, before, np.nan],
+            "before_on": pd.Timestamp(before_on),
+        }
+    )
+    change = summaries.forecast_change(days)
+    assert (expected in change, bool(change)) == (True, bool(expected))
+
+
+@pytest.mark.parametrize(
+    ("last_on", "due_on", "is_late", "expected"),
+    [
+        (A_FRIDAY, A_SATURDAY, True,
+         "newest orders are from Fri 21 Nov, but those of Sat 22 Nov are due"),
+        (None, A_SATURDAY, True,
+         "This depot has no data, although it was open on Sat 22 Nov"),
+        (A_SATURDAY, A_SATURDAY, False, None),
+        (A_FRIDAY, None, False, None),
+    ],
+)  # fmt: skip
+def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expected):
+    status = DepotStatus(last_on, due_on, is_late)
+    warning = summaries.feed_warning(status)
+    if expected is None:
+        assert warning is None
+    else:
+        assert expected in warning
+        assert "`harbor ingest PATH`" in warning

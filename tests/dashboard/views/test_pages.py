@@ -332,27 +332,6 @@ def test_vans_off_the_road_are_short_in_their_city_and_no_more_than_it_has(
     assert app.number_input(key="vans").max == 24
 
 
-def test_a_scenario_is_for_all_days_ahead_unless_others_are_chosen(seeded, open_page):
-    app = open_page("depot", depot="LON-01", demand="10")
-    assert_no_traceback(app)
-    first, last = (seeded.through + timedelta(days=n) for n in (1, 7))
-    assert app.selectbox(key="choice of on").value == first.isoformat()
-    assert app.selectbox(key="choice of to").value == last.isoformat()
-    text = page_text(app).replace("\\", "")
-    assert f"With this scenario on {formatting.day_range(first, last)}: " in text
-    assert app.number_input(key="demand").label == "This depot's demand, ± %"
-    label = "Vans off the road in all of London"
-    assert app.number_input(key="vans").label == label
-
-
-def test_a_first_day_after_the_last_one_moves_it(seeded, open_page):
-    first, last = (f"{seeded.through + timedelta(days=n):%Y-%m-%d}" for n in (5, 2))
-    app = open_page("depot", depot="LON-01", on=first, to=last, demand="10")
-    assert_no_traceback(app)
-    assert app.selectbox(key="choice of to").value == first
-    assert "Shown instead" not in page_text(app)
-
-
 @pytest.mark.parametrize(
     ("view", "name", "noun"),
     [
@@ -415,16 +394,6 @@ def test_a_fleet_that_needs_nothing_says_so(seeded, write, open_page):
     write(sa.update(schema.depots).values(vans=1000))
     app = open_page("days_ahead")
     assert "<h2>Nothing needs you today</h2>" in page_text(app)
-
-
-def test_the_depot_is_kept_from_page_to_page(seeded, open_page):
-    app = open_page("depot", depot="LON-01")
-    app.switch_page("views/models.py").run()
-    del app.query_params["depot"]
-    app.switch_page("views/depot.py").run()
-    assert_no_traceback(app)
-    assert app.selectbox(key="choice of depot").value == "LON-01"
-    assert in_url(app, "depot") == "LON-01"
 
 
 @pytest.mark.parametrize("broken", ["missing", "corrupt"])

@@ -1,8 +1,8 @@
-"""Vans needed per depot and day, and their allocation within a city.
+"""Vans of a depot and of a city on a day, and the chance that they suffice.
 
 Arrays in, arrays out. Orders are distributed around the median so that the forecast's
 three quantiles hold: normal on the logarithm of one plus the count, with its own width on
-either side. The distribution is represented by equally likely cases.
+either side. A depot's distribution is represented by equally likely cases.
 
 Letters: R rows (depots on a day), S cases, V vans of a row, K vans of all rows. `capacity` is the orders that a van
 carries per day.

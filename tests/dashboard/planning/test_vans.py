@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from dashboard.planning import depot_vans
+from dashboard.planning import vans
 
 CAPACITY = 30.0
 
@@ -18,41 +18,28 @@ def forecasts(rng):
 
 
 def needed_by_level(quantiles, capacity, level):
-    orders = depot_vans.quantile_orders(*quantiles, level)
-    return depot_vans.vans_for(orders, capacity)
+    orders = vans.quantile_orders(*quantiles, level)
+    return vans.vans_for(orders, capacity)
 
 
-def undelivered(cases, vans):
+def undelivered(cases, n_vans):
     """Expected undelivered orders, one case after another."""
-    left = [max(orders - CAPACITY * vans, 0.0) for orders in cases]
+    left = [max(orders - CAPACITY * n_vans, 0.0) for orders in cases]
     return sum(left) / len(left)
 
 
 @pytest.mark.parametrize(("share", "which"), [(0.1, 0), (0.5, 1), (0.9, 2)])
 def test_the_distribution_holds_the_three_quantiles(forecasts, share, which):
     np.testing.assert_allclose(
-        depot_vans.quantile_orders(*forecasts, share), forecasts[which]
+        vans.quantile_orders(*forecasts, share), forecasts[which]
     )
-
-
-def test_orders_within_a_share_rise_with_it_and_never_fall_below_nothing(forecasts):
-    shares = [0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999]
-    by_share = np.stack(
-        [depot_vans.quantile_orders(*forecasts, share) for share in shares]
-    )
-    assert (np.diff(by_share, axis=0) > 0).all()
-    assert (
-        depot_vans.quantile_orders(np.zeros(1), np.ones(1), np.ones(1), 0.001) >= 0
-    ).all()
 
 
 def test_cases_are_equally_likely_draws_of_the_distribution(forecasts):
-    drawn = depot_vans.cases(*forecasts)
+    drawn = vans.cases(*forecasts)
     for share in (0.1, 0.25, 0.5, 0.9):
-        below = (drawn <= depot_vans.quantile_orders(*forecasts, share)[:, None]).mean(
-            axis=1
-        )
-        np.testing.assert_allclose(below, share, atol=0.5 / depot_vans.N_CASES + 1e-9)
+        below = (drawn <= vans.quantile_orders(*forecasts, share)[:, None]).mean(axis=1)
+        np.testing.assert_allclose(below, share, atol=0.5 / vans.N_CASES + 1e-9)
 
 
 def test_a_closed_day_needs_no_vans():
@@ -79,41 +66,41 @@ def test_no_allocation_delivers_more_orders(seed):
     """Of the first vans of the order, whatever their number."""
     rng = np.random.default_rng(seed)
     p50 = rng.uniform(0, 120, 3)
-    drawn = depot_vans.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
-    order = depot_vans.allocation_order(drawn, CAPACITY)
-    most = depot_vans.vans_for(drawn[:, -1], CAPACITY)
+    drawn = vans.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
+    order = vans.allocation_order(drawn, CAPACITY)
+    most = vans.vans_for(drawn[:, -1], CAPACITY)
     assert np.bincount(order, minlength=3).tolist() == most.tolist()
-    for vans in range(min(len(order), 12) + 1):
-        allocated = np.bincount(order[:vans], minlength=3)
+    for n_vans in range(min(len(order), 12) + 1):
+        allocated = np.bincount(order[:n_vans], minlength=3)
         mine = sum(undelivered(drawn[row], allocated[row]) for row in range(3))
         best = min(
             sum(undelivered(drawn[row], each[row]) for row in range(3))
-            for each in product(range(vans + 1), repeat=3)
-            if sum(each) == vans
+            for each in product(range(n_vans + 1), repeat=3)
+            if sum(each) == n_vans
         )
         assert mine == pytest.approx(best)
 
 
 def test_equal_depots_get_equal_vans():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
-    order = depot_vans.allocation_order(depot_vans.cases(*rows), CAPACITY)
+    order = vans.allocation_order(vans.cases(*rows), CAPACITY)
     assert sorted(np.bincount(order[:7]).tolist()) == [2, 2, 3]
 
 
 def test_the_delivery_probability_is_that_of_enough_vans():
     rows = [np.array([90.0]), np.array([100.0]), np.array([111.0])]
-    drawn = depot_vans.cases(*rows)
-    chance = depot_vans.delivery_probability(drawn, 111.0, np.array([1]))
+    drawn = vans.cases(*rows)
+    chance = vans.delivery_probability(drawn, 111.0, np.array([1]))
     assert chance[0] == pytest.approx(0.9, abs=0.01)
     log = np.log1p([100.0, 111.0])
     sigma = (log[1] - log[0]) / NormalDist().inv_cdf(0.9)
     expected = NormalDist(log[0], sigma).cdf(np.log1p(105.0))
-    some = depot_vans.delivery_probability(drawn, 105.0, np.array([1]))
+    some = vans.delivery_probability(drawn, 105.0, np.array([1]))
     assert some[0] == pytest.approx(expected, abs=0.01)
-    assert depot_vans.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]
+    assert vans.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]
 
 
 def test_the_vans_that_suffice_are_the_fewest_that_reach_the_level():
     vans_s = np.array([2, 3, 4, 5])
     for level, expected in ((0.25, 2), (0.5, 3), (0.51, 4), (0.75, 4), (0.99, 5)):
-        assert depot_vans.vans_that_suffice(vans_s, level) == expected
+        assert vans.vans_that_suffice(vans_s, level) == expected
