@@ -34,6 +34,7 @@ from pipelines.cli import (
     quarantine,
     runs,
     schedule,
+    scores,
     signals,
     tpu,
     train,
@@ -91,7 +92,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 for group in (
-    schedule, runs, models, files, events, signals, depots, quarantine, notifications,
+    schedule, runs, models, scores, files, events, signals, depots, quarantine, notifications,
     db, backup,
 ):  # fmt: skip
     app.add_typer(group.app)
