@@ -188,6 +188,26 @@ LiveAnswer = TypedDict(
 )
 
 
+class ForecastPart(TypedDict):
+    part: str
+    orders: float
+    percent: float | None
+
+
+class ExplainedDay(TypedDict):
+    target_on: Day
+    basis: str
+    planned: float
+    parts: list[ForecastPart]
+
+
+class ExplainedForecast(TypedDict):
+    depot_id: str
+    origin_on: Day
+    model_version: str
+    days: list[ExplainedDay]
+
+
 class RunWithSteps(TypedDict):
     run: Run
     steps: list[Run]
@@ -295,6 +315,7 @@ ANSWERS: dict[str, Any] = {
     "train": Training | WarmedUp | HelperProcess,
     "backtest": Backtest,
     "forecast": list[Forecast],
+    "explain": ExplainedForecast,
     "nightly": Night,
     "backfill": Backfill,
     "dashboard": Address,
