@@ -16,6 +16,7 @@ from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import events as store
+from tests.pipelines.in_process import harbor
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     counts,
@@ -25,7 +26,6 @@ from tests.pipelines.ingest.ingesting import (
     row_loader,
     write,
 )
-from tests.pipelines.in_process import harbor
 from tests.pipelines.make import START, add_fleet
 
 pytestmark = pytest.mark.db
