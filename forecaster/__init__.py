@@ -1,6 +1,7 @@
 """Forecasts daily orders per depot: arrays in, arrays out.
 
-No database, no environment, no clock. `data` and `inference` need NumPy (`panel_builder` and
+No database, no environment, no clock. `load` and `forecast` are the door for notebooks, see
+`dataframes`. `data` and `inference` need NumPy (`panel_builder` and
 `signal_builder`, which serving does not import, also pandas); `model` needs JAX and is never
 imported by the other two, because the dashboard's host has none.
 
@@ -55,3 +56,19 @@ whatever is counted where it stands, such as devices, counts, or cells (a city a
 
 Argument order is always actual, forecast.
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forecaster.dataframes import forecast, load
+
+__all__ = ["forecast", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the door for notebooks when it is first used; serving needs no pandas."""
+    if name in __all__:
+        from forecaster import dataframes
+
+        return getattr(dataframes, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -126,6 +126,11 @@ class WrittenFile(TypedDict):
     rows: int
 
 
+class ExportedScores(WrittenFile):
+    first_on: Day
+    last_on: Day
+
+
 class WarmedUp(TypedDict):
     """The answer of `train --warm-up`, which only compiles."""
 
@@ -159,7 +164,7 @@ class Night(TypedDict):
 
 
 class LiveScores(TypedDict):
-    segment: str | int
+    segment: str | int | list[str | int]
     mape: float | None
     naive_mape: float | None
     median_mape: float | None
@@ -169,10 +174,38 @@ class LiveScores(TypedDict):
     days: int
 
 
-class LiveAnswer(TypedDict):
-    by: str
-    days: int
-    scores: list[LiveScores]
+LiveAnswer = TypedDict(
+    "LiveAnswer",
+    {
+        "by": str,
+        "days": int | None,
+        "from": Day | None,
+        "to": Day | None,
+        "scored_days": int,
+        "overall": LiveScores | None,
+        "scores": list[LiveScores],
+    },
+)
+
+
+class ForecastPart(TypedDict):
+    part: str
+    orders: float
+    percent: float | None
+
+
+class ExplainedDay(TypedDict):
+    target_on: Day
+    basis: str
+    planned: float
+    parts: list[ForecastPart]
+
+
+class ExplainedForecast(TypedDict):
+    depot_id: str
+    origin_on: Day
+    model_version: str
+    days: list[ExplainedDay]
 
 
 class RunWithSteps(TypedDict):
@@ -282,6 +315,7 @@ ANSWERS: dict[str, Any] = {
     "train": Training | WarmedUp | HelperProcess,
     "backtest": Backtest,
     "forecast": list[Forecast],
+    "explain": ExplainedForecast,
     "nightly": Night,
     "backfill": Backfill,
     "dashboard": Address,
@@ -298,6 +332,7 @@ ANSWERS: dict[str, Any] = {
     "models live": LiveAnswer,
     "models promote": Champion,
     "models rollback": Champion,
+    "scores export": ExportedScores,
     "files list": list[File],
     "files withdraw": Withdrawn,
     "events list": list[Event],

@@ -65,6 +65,26 @@ class CalendarEffects:
 
     def of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the effect of every day of a panel, days ahead included."""
+        effect_df = self._of_depots(panel)
+        columns = effect_columns(panel, self.kinds)
+        effect_dt = _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
+        own = columns.own
+        own_effect_r = own.value_r * effect_df[own.depot_r, own.column_r]
+        np.add.at(effect_dt, (own.depot_r, own.step_r), own_effect_r)
+        return effect_dt
+
+    def by_column(self, panel: Panel, step: int) -> dict[str, float]:
+        """Returns the effect of each column on one day of a panel's first depot; log counts."""
+        columns = effect_columns(panel, self.kinds)
+        value_f = columns.value_gtf[panel.calendar.group_d[0], step].copy()
+        own = columns.own
+        own = own.rows((own.depot_r == 0) & (own.step_r == step))
+        value_f[own.column_r] += own.value_r
+        effect_f = value_f * self._of_depots(panel)[0]
+        return dict(zip(columns.names, effect_f.tolist(), strict=True))
+
+    def _of_depots(self, panel: Panel) -> Float32[np.ndarray, "depot feature"]:
+        """Effects of every column on each depot; a new one has those of its city."""
         city_row, depot_row = self._city_row, self._depot_row
         effect_df = np.tile(self.fleet_f, (panel.n_depots, 1))
         for row, (depot, city) in enumerate(
@@ -74,12 +94,7 @@ class CalendarEffects:
                 effect_df[row] = self.depot_df[depot_row[depot]]
             elif city in city_row:
                 effect_df[row] = self.city_cf[city_row[city]]
-        columns = effect_columns(panel, self.kinds)
-        effect_dt = _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
-        own = columns.own
-        own_effect_r = own.value_r * effect_df[own.depot_r, own.column_r]
-        np.add.at(effect_dt, (own.depot_r, own.step_r), own_effect_r)
-        return effect_dt
+        return effect_df
 
     def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the standard deviation of the effect of every day, log counts.

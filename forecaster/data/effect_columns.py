@@ -46,6 +46,8 @@ SUBSTITUTE_MARKERS = ("observed", "after", "eve")
 CHRISTMAS, NEW_YEAR = 1225, 101
 BETWEEN_HOLIDAYS = (1226, 1227, 1228, 1229, 1230, 102)
 """Days of the year as numbers, see `dates.month_days`."""
+EVE_COLUMN = "eve of Christmas or New Year"
+BETWEEN_HOLIDAYS_COLUMN = "between Christmas and New Year"
 YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE = 1.5, 0.6, 0.4
 """Effect of Christmas and New Year's Day, of their eves, and of the days between, as shares of
 that of any other major holiday."""
@@ -135,10 +137,8 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     columns = [
         _Column("holiday", CLASS, np.maximum(holiday_gt, EVE_SHARE * eve_gt)),
         _Column("major holiday", CLASS, class_gt, prior_mean=MAJOR_HOLIDAY_MEAN),
-        _Column("eve of Christmas or New Year", YEAR_END, eve_gt & ~major_holiday_gt),
-        _Column(
-            "between Christmas and New Year", YEAR_END, between_gt & ~major_holiday_gt
-        ),
+        _Column(EVE_COLUMN, YEAR_END, eve_gt & ~major_holiday_gt),
+        _Column(BETWEEN_HOLIDAYS_COLUMN, YEAR_END, between_gt & ~major_holiday_gt),
         _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
         _Column("bridge day", BESIDE, _bridges(holiday_gt, weekday_t)),
         *_columns_beside("holiday", holiday_gt),

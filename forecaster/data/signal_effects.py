@@ -63,6 +63,21 @@ class SignalEffects:
           panel: Its signals and calendar are read, as known at its origin.
           days: From 1 to the horizon.
         """
+        scaled_kdt = self._scaled(panel, days)
+        effect_dt = np.tensordot(self.coefficient_hk[days - 1], scaled_kdt, axes=1)
+        return np.asarray(effect_dt, np.float32)
+
+    def by_name(
+        self, panel: Panel, days: int
+    ) -> Float[np.ndarray, "covariate depot time_ahead"]:
+        """Returns the effect of each covariate on every day, see `of`; rows as in `names`."""
+        coefficient_k = self.coefficient_hk[days - 1]
+        return coefficient_k[:, None, None] * self._scaled(panel, days)
+
+    def _scaled(
+        self, panel: Panel, days: int
+    ) -> Float[np.ndarray, "covariate depot time_ahead"]:
+        """Deviations of the covariates in spreads of each depot."""
         row_of = {depot: row for row, depot in enumerate(self.depot_ids)}
         own_dk, any_k = self.scale_hdk[days - 1], self.scale_hk[days - 1]
         scale_dk = np.array(
@@ -73,9 +88,7 @@ class SignalEffects:
         )
         value_kdt = _values(panel, self.names, days)
         deviation_kdt = _deviations(value_kdt, self.names, self.centre_k)
-        scaled_kdt = _scaled(deviation_kdt, scale_dk)
-        effect_dt = np.tensordot(self.coefficient_hk[days - 1], scaled_kdt, axes=1)
-        return np.asarray(effect_dt, np.float32)
+        return _scaled(deviation_kdt, scale_dk)
 
 
 class _Fitted(NamedTuple):

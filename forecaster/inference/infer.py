@@ -70,7 +70,7 @@ def forecast(
         been observed.
       ArtefactError: the artefact was made for other inputs.
     """
-    return _postprocess(
+    return postprocess(
         artefact, panel, predict.predict(artefact, panel), missing_days, point
     )
 
@@ -99,7 +99,7 @@ def forecast_origins(
       ArtefactError: the artefact was made for other inputs.
     """
     for raw in predict.predict_origins(artefact, panel, origins):
-        yield raw.origin_on, _postprocess(artefact, panel, raw, NONE_MISSING, point)
+        yield raw.origin_on, postprocess(artefact, panel, raw, NONE_MISSING, point)
 
 
 def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
@@ -107,7 +107,7 @@ def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     return np.maximum(np.expm1(log_count.astype(float)), 0.0)
 
 
-def _postprocess(
+def postprocess(
     artefact: Artefact,
     panel: Panel,
     raw: RawForecast,

@@ -25,6 +25,7 @@ from pipelines.cli import (
     depots,
     doctor,
     events,
+    explain,
     files,
     forecast,
     ingest,
@@ -34,6 +35,7 @@ from pipelines.cli import (
     quarantine,
     runs,
     schedule,
+    scores,
     signals,
     tpu,
     train,
@@ -81,6 +83,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train.train,
     "backtest": backtest.backtest,
     "forecast": forecast.forecast,
+    "explain": explain.explain,
     "nightly": nightly.nightly,
     "backfill": backfill.backfill,
     "dashboard": dashboard.dashboard,
@@ -91,7 +94,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 for group in (
-    schedule, runs, models, files, events, signals, depots, quarantine, notifications,
+    schedule, runs, models, scores, files, events, signals, depots, quarantine, notifications,
     db, backup,
 ):  # fmt: skip
     app.add_typer(group.app)

@@ -21,6 +21,12 @@ FilePath = Annotated[
     str | None,
     typer.Option("--file", help="Only files whose path contains this."),
 ]
+FirstDay = Annotated[
+    str | None, typer.Option("--from", metavar="DAY", help="Only from this day on.")
+]
+LastDay = Annotated[
+    str | None, typer.Option("--to", metavar="DAY", help="Only up to this day.")
+]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 
@@ -126,3 +132,18 @@ def as_date(text: str, option: str) -> date:
         raise typer.BadParameter(
             f"{option} is {text!r}, but must be a day such as 2026-03-31."
         ) from None
+
+
+def day_range(first: str | None, last: str | None) -> tuple[date | None, date | None]:
+    """Parses the options --from and --to, either of which may be missing.
+
+    Raises:
+      BadParameter: one is no ISO 8601 date, or they are the wrong way round.
+    """
+    first_on = None if first is None else as_date(first, "--from")
+    last_on = None if last is None else as_date(last, "--to")
+    if first_on is not None and last_on is not None and first_on > last_on:
+        raise typer.BadParameter(
+            f"--from is {first_on}, which is after --to, {last_on}. Swap them."
+        )
+    return first_on, last_on

@@ -66,12 +66,15 @@ def withdraw_event(
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
     from pipelines.ingest.load.withdrawal import withdraw_event
+    from pipelines.settings.days import first_origin
 
     with open_context() as context:
         withdrawn = withdraw_event(context.engine, event_id, reason)
+        origin = first_origin(withdrawn.known_at, context.settings.zone)
     sentence = (
         f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to "
-        f"{withdrawn.ends_on}, {_where(withdrawn)}. 'harbor forecast' forecasts its days again."
+        f"{withdrawn.ends_on}, {_where(withdrawn)}. That counts from the forecast of origin "
+        f"{origin} on. 'harbor forecast' forecasts its days again."
     )
     show_result(asdict(withdrawn), sentence, as_json)
 

@@ -45,6 +45,7 @@ def forecast(
     from pipelines.database.engine import snapshot
     from pipelines.demand import counting
     from pipelines.forecasting import forecast as forecast_module
+    from pipelines.publishing import publication
     from pipelines.runs.ledger import recorded
     from pipelines.store import publications
     from pipelines.store.forecasts import read_forecasts, read_totals
@@ -64,6 +65,8 @@ def forecast(
                 run,
                 point=settings.point,
             )
+            if publication.is_wanted(settings):
+                publication.publish(engine, settings, run, run.run_id)
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_result, show_table
-from pipelines.cli.context import AsJson, open_context
+from pipelines.cli.context import AsJson, FirstDay, LastDay, day_range, open_context
+from pipelines.cli.segments import segment_tables
 from pipelines.cli.train import coverage_percent, show_scores
 
 if TYPE_CHECKING:
     from pipelines.store.models import Model
     from pipelines.training.manual_promotion import NewChampion
 
-# Keys of `accuracy.SEGMENTS`, whose module would import the database for a help text.
-SCORE_SEGMENTS = ("depot", "city", "horizon", "model")
+# As the keys of `accuracy.SEGMENTS`, whose module would import the database for a help text.
+SCORE_SEGMENTS = ("depot", "city", "horizon", "model", "day")
+LIVE_COLUMNS = {
+    "mape": "MAPE %",
+    "naive_mape": "naive %",
+    "median_mape": "median4 %",
+    "wape": "WAPE %",
+    "bias": "bias %",
+    "coverage80": "80 % band",
+    "days": "days",
+}
 app = CommandGroup("models", "Which model is served, and why.")
 
 
@@ -92,57 +102,73 @@ def show_model(version: str, as_json: AsJson = False) -> None:
 @app.command("live")
 def live(
     by: Annotated[
-        str, typer.Option(help=f"One of {', '.join(SCORE_SEGMENTS)}.")
+        str,
+        typer.Option(
+            help=f"{', '.join(SCORE_SEGMENTS)}, or several of them together, separated by "
+            "commas."
+        ),
     ] = "model",
     days: Annotated[
         int, typer.Option(help="Number of newest scored days.", min=1)
     ] = 28,
+    first: FirstDay = None,
+    last: LastDay = None,
     as_json: AsJson = False,
 ) -> None:
     """Shows how accurate the live forecasts have been, compared with both naive forecasts.
 
-    Hindcasts do not count.
+    Hindcasts do not count. With --from or --to, every scored day of that period counts.
 
-    Example: `harbor models live --by city`
+    Example: `harbor models live --by city,horizon --from 2026-03-01 --to 2026-03-31`
     """
     from pipelines.forecasting import live_accuracy
-    from pipelines.store import accuracy
+    from pipelines.store.accuracy import Period
 
-    if by not in accuracy.SEGMENTS:
-        raise typer.BadParameter(
-            f"--by is {by!r}, but must be one of {', '.join(accuracy.SEGMENTS)}."
-        )
+    (segments,) = segment_tables([by], SCORE_SEGMENTS)
+    first_on, last_on = day_range(first, last)
+    is_period = first_on is not None or last_on is not None
+    period = Period(None if is_period else days, first_on, last_on)
     with open_context() as context:
-        scores = live_accuracy.scores_by(context.engine, by, days)
-        with context.engine.connect() as connection:
-            n_scored = len(accuracy.newest_days(connection, days))
+        scores = live_accuracy.scores_by(context.engine, segments, period)
+        overall = live_accuracy.scores_by(context.engine, (), period)
+        by_day = live_accuracy.scores_by(context.engine, ("day",), period)
     if as_json:
-        show_json({"by": by, "days": days, "scores": scores})
+        span = (
+            [str(by_day[each]["segment"]) for each in (0, -1)] if by_day else [None] * 2
+        )
+        answer = {"by": by, "days": period.days, "from": span[0], "to": span[1]}
+        whole = overall[0] if overall else None
+        show_json(
+            {**answer, "scored_days": len(by_day), "overall": whole, "scores": scores}
+        )
         return
     if not scores:
         echo(
             "No live forecast has been scored yet. Each night scores the forecasts "
             "whose actuals have come in."
+            if not is_period
+            else "No live forecast of these days has been scored."
         )
         return
-    columns = {
-        "mape": "MAPE %",
-        "naive_mape": "naive %",
-        "median_mape": "median4 %",
-        "wape": "WAPE %",
-        "bias": "bias %",
-        "coverage80": "80 % band",
-        "days": "days",
-    }
     rows = [
-        (str(row["segment"]), *(row[name] for name in columns))
-        for row in (
-            row | {"coverage80": coverage_percent(row["coverage80"])} for row in scores
+        (
+            *map(str, row["segment"] if len(segments) > 1 else [row["segment"]]),
+            *_cells(row),
         )
+        for row in scores
     ]
-    heading = (by, *columns.values())
-    title = f"Live forecasts of {n_scored} scored {'day' if n_scored == 1 else 'days'}"
-    show_table(title, heading, rows)
+    rows.append(("all", *[""] * (len(segments) - 1), *_cells(overall[0])))
+    n_scored = len(by_day)
+    title = (
+        f"Live forecasts of {n_scored} scored {'day' if n_scored == 1 else 'days'}, "
+        f"{by_day[0]['segment']} to {by_day[-1]['segment']}"
+    )
+    show_table(title, (*segments, *LIVE_COLUMNS.values()), rows)
+
+
+def _cells(row: dict[str, Any]) -> tuple[object, ...]:
+    shown = row | {"coverage80": coverage_percent(row["coverage80"])}
+    return tuple(shown[name] for name in LIVE_COLUMNS)
 
 
 @app.command("promote")

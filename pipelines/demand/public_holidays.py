@@ -5,6 +5,7 @@ from datetime import date
 import sqlalchemy as sa
 import structlog
 
+from forecaster.data.public_holidays import holidays_of
 from pipelines.store.holidays import (
     add_holidays,
     first_day,
@@ -26,7 +27,7 @@ def update(connection: sa.Connection, today: date) -> None:
     first = first_day(connection) or today
     years = range(first.year, today.year + 2)
     for country, subdivision in regions(connection):
-        days = holidays_of(country, subdivision, years)
+        days = holidays_of(country, subdivision, years, _warn)
         rows = [(country, subdivision, day, name) for day, name in days.items()]
         add_holidays(connection, rows)
         if days:
@@ -34,18 +35,5 @@ def update(connection: sa.Connection, today: date) -> None:
             remove_others(connection, (country, subdivision), span, list(days))
 
 
-def holidays_of(country: str, subdivision: str, years: range) -> dict[date, str]:
-    """Returns the English names of a region's holidays by day, see `update`."""
-    import holidays
-
-    try:
-        # English, so that a holiday has one name whatever the machine's language.
-        days = holidays.country_holidays(
-            country, subdiv=subdivision or None, years=years, language="en_US"
-        )
-        return dict(days.items())
-    except NotImplementedError:
-        log.warning("public_holidays_unknown", country=country, subdivision=subdivision)
-    if not subdivision:
-        return {}
-    return holidays_of(country, "", years)
+def _warn(country: str, subdivision: str) -> None:
+    log.warning("public_holidays_unknown", country=country, subdivision=subdivision)

@@ -1,5 +1,6 @@
 """The accuracy of live forecasts, and the alarms on it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 
 from pipelines.settings import Settings
 from pipelines.store import accuracy as store
-from pipelines.store.accuracy import SegmentScores
+from pipelines.store.accuracy import Period, SegmentScores
 
 LOOK_BACK_DAYS = 28
 MIN_DEPOT_DAYS = 200
@@ -60,23 +61,26 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
     return assess(days, settings)
 
 
-def scores_by(engine: sa.Engine, segment: str, days: int) -> list[dict[str, Any]]:
-    """Live scores by depot, city, horizon day or model, with both naive forecasts.
+def scores_by(
+    engine: sa.Engine, segments: Sequence[str], period: Period
+) -> list[dict[str, Any]]:
+    """Live scores of a period by some of `store.SEGMENTS` together, with both naive forecasts.
 
     Args:
       engine: Database the pipelines own.
-      segment: One of `store.SEGMENTS`.
-      days: Newest days with live scores.
+      segments: Some of them; none for the whole fleet.
+      period: Days that are scored.
 
     Returns:
-      One row per segment, in order: segment, mape, naive_mape, median_mape, wape, bias (in
-      percent), coverage80 (a fraction), days. None where undefined.
+      One row per segment, in order: segment (a value; a list of them for several segments),
+      mape, naive_mape, median_mape, wape, bias (in percent), coverage80 (a fraction), days
+      (depot-days and horizons scored). None where undefined.
     """
     with engine.connect() as connection:
-        scores = store.by_segment(connection, segment, days)
+        scores = store.by_segments(connection, segments, period)
     return [
         {
-            "segment": score.segment,
+            "segment": score.segment[0] if len(segments) == 1 else list(score.segment),
             "mape": _percent(score.ape_sum, score.n_comparable),
             "naive_mape": _percent(score.naive_ape_sum, score.n_comparable),
             "median_mape": _percent(score.median_ape_sum, score.n_comparable),

@@ -181,8 +181,9 @@ def _live_accuracy(connection: sa.Connection) -> Iterator[Sample]:
             yield sample("live_coverage_ratio", row.coverage)
             yield sample("live_scored", row.n)
     for segment in ("city", "horizon"):
-        for scores in accuracy.by_segment(connection, segment, LOOK_BACK_DAYS):
-            labels = {segment: str(scores.segment)}
+        period = accuracy.Period(LOOK_BACK_DAYS)
+        for scores in accuracy.by_segments(connection, (segment,), period):
+            labels = {segment: str(scores.segment[0])}
             if segment == "city":
                 coverage = scores.n_in_interval / scores.n
                 yield sample("live_city_coverage_ratio", coverage, **labels)

@@ -47,7 +47,8 @@ def run_nightly(
 
     Args:
       context: What the steps share.
-      chosen_steps: In order, with at least `demand`; `steps.STEPS` by default.
+      chosen_steps: In order, with at least `demand`; those of the settings by
+        default.
 
     Raises:
       NothingToDoError: the origin's nightly run is done and no data has arrived since,
@@ -61,7 +62,9 @@ def run_nightly(
             raise NothingToDoError(
                 "Another nightly run is in progress. See 'harbor runs follow'."
             )
-        return _run_steps(context, lock, chosen_steps or steps.STEPS)
+        return _run_steps(
+            context, lock, chosen_steps or steps.chosen_steps(context.settings)
+        )
 
 
 def _run_steps(

@@ -13,6 +13,7 @@ from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecast_module
 from pipelines.forecasting import forecast_pruning, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
+from pipelines.publishing import publication
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import models, runs
@@ -22,6 +23,7 @@ from pipelines.training.train import FitReporter
 
 log = structlog.get_logger()
 
+PUBLISH = "publish"
 MAX_NIGHTS_ENDED_IN_TRAINING = 2
 """One fewer than the scheduler's attempts, so that its last one brings a forecast."""
 
@@ -181,6 +183,12 @@ def forecast(context: NightlyContext, run: Run) -> None:
     )
 
 
+def publish(context: NightlyContext, run: Run) -> None:
+    """Gives other systems the forecast that is shown, and the scores that have come in."""
+    assert run.parent_id is not None, "the night is above its steps"
+    publication.publish(run.engine, context.settings, run, run.parent_id)
+
+
 @dataclass(frozen=True)
 class Step:
     """A step of the night, and what the forecast needs of it.
@@ -208,5 +216,13 @@ STEPS: dict[str, Step] = {
     "train": Step(train, "by the champion"),
     "promote": Step(promote, "by the champion"),
     "forecast": Step(forecast, None),
+    PUBLISH: Step(publish, "and other systems were not given all of it"),
 }
 """The steps in execution order."""
+
+
+def chosen_steps(settings: Settings) -> dict[str, Step]:
+    """The steps of a night with these settings, in execution order."""
+    if publication.is_wanted(settings):
+        return STEPS
+    return {name: step for name, step in STEPS.items() if name != PUBLISH}

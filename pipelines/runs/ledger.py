@@ -37,7 +37,8 @@ class Run:
     run_id: int
     # On the one session that holds the run's lock; everything published uses it.
     engine: sa.Engine
-    is_step: bool
+    # The nightly run above a step; None for a run alone.
+    parent_id: int | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
     started_s: float = field(default_factory=time.monotonic)
 
@@ -66,7 +67,7 @@ def recorded(
             parent_id = parent.run_id if parent else None
             process = socket.gethostname(), os.getpid()
             run_id = runs.begin_run(connection, step, origin, parent_id, process)
-        run = Run(run_id, session, is_step=parent is not None)
+        run = Run(run_id, session, parent_id)
         # Nothing may come between the insert and this: a signal there would leave a run
         # that is stored as running until its process ends.
         try:
@@ -102,7 +103,7 @@ def _end(
         fields = {k: v for k, v in run.metrics.items() if k not in DETAILS}
     else:
         # The error of a top-level run is raised, and reported by its caller.
-        fields = {"error": error} if run.is_step else {}
+        fields = {"error": error} if run.parent_id is not None else {}
     took_seconds = round(time.monotonic() - run.started_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
 

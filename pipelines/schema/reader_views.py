@@ -41,6 +41,7 @@ select s.depot_id, d.city, s.origin_on, s.target_on, s.target_on - s.origin_on a
        ) as is_shown
 from scores s join depots d using (depot_id)
 """
+SCORES_OF_ORIGIN = f"{SCORES} where s.origin_on = :origin"
 
 DEMAND = f"""
 with closures as ({CLOSURES})

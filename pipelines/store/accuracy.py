@@ -1,6 +1,7 @@
 """Queries of live accuracy, by day and by segment. Hindcasts are excluded."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Generic, TypeVar
 
@@ -8,24 +9,42 @@ import sqlalchemy as sa
 
 from pipelines.schema.published_scores import (
     PUBLISHED_BY_CITY,
-    PUBLISHED_BY_DEPOT,
     PUBLISHED_FORECASTS,
+    SCORE_MEASURES,
 )
 
+# Without a limit, every day from :first to :last.
 PUBLISHED = f"""
 with period as (
-    select min(target_on) as first_on from (
+    select min(target_on) as first_on, max(target_on) as last_on from (
         select distinct target_on from score_totals
         where is_live = :live and target_on is not null
+          and target_on >= coalesce(cast(:first as date), '-infinity')
+          and target_on <= coalesce(cast(:last as date), 'infinity')
         order by target_on desc limit :days
     ) newest
 ), published as ({PUBLISHED_FORECASTS})"""
-BY_CITY = f"{PUBLISHED}, published_scores as ({PUBLISHED_BY_CITY})"
-BY_DEPOT = f"{PUBLISHED}, published_scores as ({PUBLISHED_BY_DEPOT})"
+BY_CITY = f"""{PUBLISHED}, published_scores as (
+    select * from ({PUBLISHED_BY_CITY}) t
+    where target_on <= (select last_on from period))"""
+BY_DEPOT = f"""{PUBLISHED}, published_scores as (
+    select * from ({SCORE_MEASURES}
+        where s.is_live = :live
+          and s.target_on between (select first_on from period)
+                              and (select last_on from period)) s
+    join published using (origin_on, city, model_version))"""
 
-BY_SEGMENT = """
+SEGMENTS = {
+    "depot": "depot_id",
+    "city": "city",
+    "horizon": "target_on - origin_on",
+    "model": "model_version",
+    "day": "target_on",
+}
+"""Columns by which scores are added up."""
+BY_SEGMENTS = """
 {totals}
-select {segment} as segment,
+select {columns}
        sum(n)::bigint as n, sum(n_in_interval)::bigint as n_in_interval,
        coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
          as n_comparable,
@@ -34,16 +53,10 @@ select {segment} as segment,
        sum(actual_sum) as actual_sum, sum(error_sum) as error_sum,
        sum(abs_error_sum) as abs_error_sum
 from published_scores
-group by segment
-order by segment
+group by ({names})
+having count(*) > 0
+{order}
 """
-SEGMENTS = {
-    "depot": BY_SEGMENT.format(totals=BY_DEPOT, segment="depot_id"),
-    "city": BY_SEGMENT.format(totals=BY_CITY, segment="city"),
-    "horizon": BY_SEGMENT.format(totals=BY_CITY, segment="target_on - origin_on"),
-    "model": BY_SEGMENT.format(totals=BY_CITY, segment="model_version"),
-}
-NEWEST_DAYS = BY_SEGMENT.format(totals=BY_CITY, segment="target_on")
 # Only depot-days that the naive forecasts cover as well.
 FLEET_SCORES = f"""
 {BY_CITY}
@@ -63,15 +76,37 @@ group by m.model
 """
 
 
+@dataclass(frozen=True)
+class Period:
+    """Target days: those with live scores from the first to the last, or the newest of them.
+
+    Args:
+      days: Number of the newest; None for all.
+      first_on: First day; None for the oldest.
+      last_on: Last day; None for the newest.
+    """
+
+    days: int | None = None
+    first_on: date | None = None
+    last_on: date | None = None
+
+    def parameters(self) -> dict[str, object]:
+        """Returns the parameters of `PUBLISHED`."""
+        return {
+            "live": True, "days": self.days, "first": self.first_on, "last": self.last_on,
+        }  # fmt: skip
+
+
 Segment = TypeVar("Segment")
 
 
 @dataclass(frozen=True)
 class SegmentScores(Generic[Segment]):
-    """One segment of the fleet over the newest days, as sums.
+    """One segment of the fleet over a period, as sums.
 
     Args:
-      segment: A target day, a depot, a city, a number of days ahead or a model version.
+      segment: A target day; or a tuple of depot, city, number of days ahead, model version or
+        day, as asked.
       n: Forecasts scored.
       n_in_interval: Of these, actuals between p10 and p90.
       n_comparable: Of these, with an actual above 0 and both naive forecasts.
@@ -118,24 +153,40 @@ class FleetScores:
 
 def newest_days(connection: sa.Connection, days: int) -> list[SegmentScores[date]]:
     """The newest days with live scores, oldest first."""
-    return _segment_scores(connection, NEWEST_DAYS, days)
+    by_day = by_segments(connection, ("day",), Period(days))
+    return [replace(scores, segment=scores.segment[0]) for scores in by_day]
 
 
-def by_segment(
-    connection: sa.Connection, segment: str, days: int
-) -> list[SegmentScores[str | int]]:
-    """The newest days with live scores, by one of `SEGMENTS`, in the order of the segments."""
-    return _segment_scores(connection, SEGMENTS[segment], days)
-
-
-def _segment_scores(
-    connection: sa.Connection, statement: str, days: int
+def by_segments(
+    connection: sa.Connection, segments: Sequence[str], period: Period
 ) -> list[SegmentScores[Any]]:
-    rows = connection.execute(sa.text(statement), {"live": True, "days": days})
-    return [SegmentScores(**row) for row in rows.mappings()]
+    """The live scores of a period by some of `SEGMENTS` together, in the order of their values.
+
+    Without a segment, one row of the whole fleet, if there is any score. The segment of a row is
+    a tuple.
+    """
+    names = [f"segment_{name}" for name in segments]
+    columns = [
+        f"{SEGMENTS[segment]} as {name},"
+        for segment, name in zip(segments, names, strict=True)
+    ]
+    statement = BY_SEGMENTS.format(
+        totals=BY_DEPOT if "depot" in segments else BY_CITY,
+        columns=" ".join(columns),
+        names=", ".join(names),
+        order=f"order by {', '.join(names)}" if names else "",
+    )
+    rows = connection.execute(sa.text(statement), period.parameters()).mappings()
+    return [
+        SegmentScores(
+            segment=tuple(row[name] for name in names),
+            **{name: value for name, value in row.items() if name not in names},
+        )
+        for row in rows
+    ]
 
 
 def fleet_scores(connection: sa.Connection, days: int) -> list[FleetScores]:
     """Accuracy of the published forecasts and of both naive forecasts over the fleet."""
-    rows = connection.execute(sa.text(FLEET_SCORES), {"live": True, "days": days})
+    rows = connection.execute(sa.text(FLEET_SCORES), Period(days).parameters())
     return [FleetScores(**row) for row in rows.mappings()]

@@ -110,6 +110,13 @@ def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
     return n_versions
 
 
+def corrected_since(connection: sa.Connection, began: datetime) -> int:
+    """Number of events that have been corrected or withdrawn since a time."""
+    is_correction = (versions.c.version > 1) & (versions.c.known_at >= began)
+    counted = sa.select(sa.func.count()).where(is_correction)
+    return int(connection.execute(counted).scalar_one())
+
+
 def unplaced(connection: sa.Connection, since: date = date.min) -> list[str]:
     """Depots and cities that events ending on `since` or later name, and no depot has."""
     return sorted(connection.scalars(sa.text(UNPLACED), {"since": since}))

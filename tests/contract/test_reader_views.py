@@ -12,6 +12,7 @@ from pipelines.demand.panels import read_panel
 from pipelines.forecasting import forecast, live_accuracy, scoring
 from pipelines.schema import daily_counts, metadata
 from pipelines.schema.reader_views import READER_VIEWS
+from pipelines.store.accuracy import Period
 from tests.pages import ROOT
 from tests.pipelines.make import START, add_champion, add_fleet
 
@@ -183,7 +184,7 @@ def test_the_latest_forecast_is_the_one_of_the_command(fleet, reader):
 
 
 def test_the_scores_add_up_to_the_live_accuracy(fleet, reader):
-    (live,) = live_accuracy.scores_by(fleet, "model", 28)
+    (live,) = live_accuracy.scores_by(fleet, ("model",), Period(28))
     (added,) = rows_of(
         reader,
         "select count(*) as days, 100 * sum(abs(point - actual)) / sum(actual) as wape,"

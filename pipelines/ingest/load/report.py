@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 from forecaster.errors import shortened_list
@@ -177,3 +178,13 @@ def _differing_in_case(depot_ids: Iterable[str]) -> list[str]:
     for depot_id in sorted(depot_id for depot_id in depot_ids if depot_id):
         spellings[depot_id.casefold()].append(depot_id)
     return ["/".join(same) for same in spellings.values() if len(same) > 1]
+
+
+def correction_notes(n_events: int, origin: date) -> Iterator[str]:
+    """Yields since when corrected events count: what was forecast before does not change."""
+    if n_events:
+        subject = "1 event was" if n_events == 1 else f"{n_events:,} events were"
+        yield (
+            f"{subject} corrected. That counts from the forecast of origin {origin} on; the "
+            "forecasts of earlier origins, and their scores, keep what was known then."
+        )

@@ -18,6 +18,7 @@ from pipelines.ingest.load.report import (
     FileReport,
     IngestReport,
     calendar_notes,
+    correction_notes,
     depot_notes,
 )
 from pipelines.ingest.rows.file_schemas import FileSchema
@@ -34,10 +35,11 @@ from pipelines.ingest.sources.spool import SourceOrError, Spool
 from pipelines.ingest.sources.temporary import temporary_folder
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
+from pipelines.settings.days import first_origin
 from pipelines.settings.ingest import DONE
 from pipelines.store import events, holidays
 from pipelines.store.demo import read_demo_fleet
-from pipelines.store.ingest import LOCKS, count_undescribed, lock
+from pipelines.store.ingest import LOCKS, count_undescribed, lock, now
 
 log = structlog.get_logger()
 
@@ -115,9 +117,11 @@ def ingest(
                 _transactions(engine, dry_run) as begin,
                 _Groups(begin, dry_run) as groups,
             ):
+                with begin() as connection:
+                    began = now(connection)
                 ingestion.load_all(groups)
                 groups.end()
-                notes = ingestion.notes(begin)
+                notes = ingestion.notes(begin, began)
             if not dry_run:
                 ingestion.move_to_done()
             return IngestReport(ingestion.reports, notes)
@@ -262,8 +266,8 @@ class _Ingestion:
             if archive is None or archive.address not in self.incomplete:
                 move_to_done(source, self.settings.inbox)
 
-    def notes(self, begin: Begin) -> tuple[str, ...]:
-        """Returns what the loaded files leave to be described."""
+    def notes(self, begin: Begin, began: datetime) -> tuple[str, ...]:
+        """Returns what the loaded files leave to be described, and since when they count."""
         kinds = {each.kind for each in self.reports if each.state == "loaded"}
         if not kinds:
             return ()
@@ -271,7 +275,15 @@ class _Ingestion:
             n_depots = count_undescribed(connection)
             unplaced = events.unplaced(connection)
             regions = holidays.regions(connection) if "depots" in kinds else []
-        return (*calendar_notes(regions), *depot_notes(n_depots, unplaced))
+            corrected = (
+                events.corrected_since(connection, began) if "events" in kinds else 0
+            )
+            since = first_origin(now(connection), self.settings.zone)
+        return (
+            *calendar_notes(regions),
+            *depot_notes(n_depots, unplaced),
+            *correction_notes(corrected, since),
+        )
 
     def _report_progress(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = self.done + size, self.rows + rows

@@ -7,6 +7,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 import sqlalchemy as sa
 
@@ -17,6 +18,7 @@ from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
+from pipelines.store.accuracy import Period
 from tests.pipelines.make import START, add_champion, add_depot, add_fleet, publish
 
 pytestmark = pytest.mark.db
@@ -88,7 +90,7 @@ def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
         groups = defaultdict(list)
         for row in seen:
             groups[key(row)].append(row)
-        found = live_accuracy.scores_by(clean_engine, part, days=7)
+        found = live_accuracy.scores_by(clean_engine, (part,), Period(7))
         assert [each["segment"] for each in found] == sorted(groups)
         for each in found:
             assert each == pytest.approx(
@@ -118,12 +120,12 @@ def plain(rows):
 
 
 def test_what_is_not_defined_is_not_zero(clean_engine):
-    assert live_accuracy.scores_by(clean_engine, "depot", days=7) == []
+    assert live_accuracy.scores_by(clean_engine, ("depot",), Period(7)) == []
     with clean_engine.begin() as connection:
         add_depot(connection, "A")
         add_models(connection, "v")
         write(connection, [row_of("A", 1, 1, actual=0.0)])
-    (found,) = live_accuracy.scores_by(clean_engine, "depot", days=7)
+    (found,) = live_accuracy.scores_by(clean_engine, ("depot",), Period(7))
     assert [found[name] for name in ("mape", "naive_mape", "wape", "bias")] == [
         None
     ] * 4
@@ -181,13 +183,89 @@ def test_the_command_shows_the_scores_of_parts(served, harbor):
     add_scores(engine, "A1", 14, 0)
     live = partial(harbor, "models", "live", "--days", "7", "--by")
     told = json.loads(live("depot", "--json").stdout)
-    assert (told["by"], told["days"]) == ("depot", 7)
+    assert (told["by"], told["days"], told["scored_days"]) == ("depot", 7, 7)
     assert [row["segment"] for row in told["scores"]] == ["A0", "A1"]
+    assert [row["bias"] for row in told["scores"]] == [120, 0]
+    assert (told["overall"]["bias"], told["overall"]["days"]) == (60, 2 * 7 * 3)
     by_city = live("city").stdout
     assert "Delft" in by_city
+    assert "all" in by_city
     assert "of 7 scored days" in by_city
     more = harbor("models", "live", "--days", "28").stdout
     assert "of 14 scored days" in more
     refused = live("van")
     assert refused.returncode == 2
     assert "'van', but must be one of depot" in " ".join(refused.stderr.split())
+
+
+def words_of(stderr):
+    """Without the box that Typer draws around wrong usage."""
+    return " ".join(stderr.replace("│", " ").split())
+
+
+def test_a_period_is_scored_by_depot_and_horizon_together(served, harbor):
+    engine, _, _ = served
+    add_scores(engine, "A0", 14, 12)
+    add_scores(engine, "A1", 14, 0)
+    first, last = LAST - timedelta(days=9), LAST - timedelta(days=5)
+    options = ("--by", "depot,horizon", "--from", str(first), "--to", str(last))
+    told = json.loads(harbor("models", "live", *options, "--json").stdout)
+    assert (told["from"], told["to"], told["scored_days"]) == (str(first), str(last), 5)
+    assert [row["segment"] for row in told["scores"]] == [
+        [depot, step] for depot in ("A0", "A1") for step in (1, 2, 3)
+    ]
+    assert {row["days"] for row in told["scores"]} == {5}
+    assert told["overall"]["days"] == 2 * 3 * 5
+    shown = harbor("models", "live", *options).stdout
+    assert f"of 5 scored days, {first} to {last}" in shown
+    nothing = harbor("models", "live", "--to", "2020-01-01")
+    assert "No live forecast of these days" in nothing.stderr
+    swapped = harbor("models", "live", "--from", str(last), "--to", str(first))
+    assert swapped.returncode == 2
+    assert "Swap them" in words_of(swapped.stderr)
+
+
+def test_scores_are_exported_as_the_view_has_them(served, harbor, tmp_path):
+    engine, _, _ = served
+    add_scores(engine, "A0", 14, 12)
+    with engine.begin() as connection:
+        # Cities come from partners' files, and a spreadsheet would run this one.
+        connection.execute(sa.text("update depots set city = '=1+1'"))
+    path = tmp_path / "scores.parquet"
+    last = LAST - timedelta(days=4)
+    told = json.loads(
+        harbor("scores", "export", str(path), "--to", str(last), "--json").stdout
+    )
+    assert told == {
+        "path": str(path), "rows": 10 * 3,
+        "first_on": str(LAST - timedelta(days=13)), "last_on": str(last),
+    }  # fmt: skip
+    with engine.connect() as connection:
+        statement = sa.text("select * from daily_scores where target_on <= :last")
+        rows = connection.execute(statement, {"last": last}).mappings().all()
+    key = ["target_on", "origin_on"]
+    expected = pd.DataFrame(rows).sort_values(key, ignore_index=True)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(path).sort_values(key, ignore_index=True),
+        expected,
+        check_dtype=False,
+    )
+    assert list(tmp_path.glob(".*.part")) == []
+
+    harbor("scores", "export", str(tmp_path / "scores.csv"))
+    lines = (tmp_path / "scores.csv").read_text().splitlines()
+    assert len(lines) == 1 + 14 * 3
+    assert '"\'=1+1"' in lines[1]
+    wrong = harbor("scores", "export", str(tmp_path / "scores.xlsx"))
+    assert (wrong.returncode, "must end in .csv or .parquet" in wrong.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_an_export_of_nothing_is_told_and_leaves_no_file(served, harbor, tmp_path):
+    path = tmp_path / "scores.csv"
+    done = harbor("scores", "export", str(path))
+    assert done.returncode == 3
+    assert "No forecast of these days has been scored" in done.stderr
+    assert not path.exists()

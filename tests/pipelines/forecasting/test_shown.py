@@ -24,6 +24,7 @@ from pipelines.schema import daily_counts, models
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import order_counts
+from pipelines.store.accuracy import Period
 from pipelines.training import manual_promotion, promotion
 from tests.conftest import empty_tables
 from tests.make import make_artefact
@@ -99,7 +100,7 @@ class Fleet:
     def scored(self):
         """Depot-days that live accuracy scores, by model, as `harbor models live` lists them."""
         scoring.score_known_days(self.engine, self.settings.zone)
-        rows = live_accuracy.scores_by(self.engine, "model", days=1000)
+        rows = live_accuracy.scores_by(self.engine, ("model",), Period(1000))
         return {row["segment"]: row["days"] for row in rows}
 
     def prune(self, name):

@@ -21,6 +21,7 @@ from pipelines.monitoring.server import (
 )
 from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
 from pipelines.settings import Settings
+from pipelines.store.accuracy import Period
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -96,14 +97,14 @@ def test_live_accuracy_is_that_of_the_command(clean_engine, watcher, monitor_sta
     watcher.watch_once(NOW)
     numbers = scraped(monitor_state)
     for by in ("city", "horizon"):
-        for part in live_accuracy.scores_by(clean_engine, by, days=28):
+        for part in live_accuracy.scores_by(clean_engine, (by,), Period(28)):
             labels = (by, str(part["segment"]))
             mape = numbers[(f"harbor_live_{by}_mape_ratio", labels)]
             assert 100 * mape == pytest.approx(part["mape"])
             if by == "city":
                 coverage = numbers[("harbor_live_city_coverage_ratio", labels)]
                 assert coverage == pytest.approx(part["coverage80"])
-    [fleet] = live_accuracy.scores_by(clean_engine, "model", days=28)
+    [fleet] = live_accuracy.scores_by(clean_engine, ("model",), Period(28))
     for score in ("mape", "wape", "bias"):
         measured = numbers[(f"harbor_live_{score}_ratio", ("model", "shown"))]
         assert 100 * measured == pytest.approx(fleet[score])

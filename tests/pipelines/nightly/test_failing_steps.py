@@ -41,7 +41,8 @@ def fleet(clean_engine, tmp_path):
 @pytest.fixture
 def night(fleet, tmp_path, monkeypatch):
     invent_training(monkeypatch.setattr)
-    settings = Settings(home=tmp_path, settle_seconds=0)
+    published = str(tmp_path / "published")
+    settings = Settings(home=tmp_path, settle_seconds=0, publish_url=published)
     return lambda: NightlyContext(fleet, settings, NOW, None, lambda _: lambda *_: 0)
 
 

@@ -16,6 +16,7 @@ from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import events as store
+from tests.pipelines.in_process import harbor
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     counts,
@@ -68,6 +69,35 @@ def test_a_later_file_corrects_the_end_and_the_value(clean_engine, loader):
         (own_id, 2, date(2026, 8, 2), 0.2, False, True),
     ]
     assert [row.ends_on for row in standing(clean_engine)] == [date(2026, 8, 2)]
+
+
+def test_a_load_says_since_when_its_corrections_count(clean_engine, loader):
+    header = f"{HEADER},depot_id"
+    first = loader(
+        header, "closed,2026-08-01,2026-08-07,A", "fair,2026-08-01,2026-08-07,A"
+    )
+    assert not [note for note in first.notes if "corrected" in note]
+    rows = "closed,2026-08-01,2026-08-02,A", "fair,2026-08-01,2026-08-03,A"
+    (note,) = [note for note in loader(header, *rows).notes if "corrected" in note]
+    ((known_at,),) = query(clean_engine, "select max(known_at) from event_versions")
+    origin = first_origin(known_at, SETTINGS.zone)
+    assert note == (
+        f"2 events were corrected. That counts from the forecast of origin {origin} on; the "
+        "forecasts of earlier origins, and their scores, keep what was known then."
+    )
+    again = loader(header, *reversed(rows))
+    assert not [note for note in again.notes if "corrected" in note]
+
+
+def test_the_withdrawal_of_an_event_says_since_when_it_counts(
+    clean_engine, loader, database_url, tmp_path
+):
+    loader(HEADER, "closed,2026-08-01,2026-08-07")
+    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
+    done = harbor("events", "withdraw", "closed/2026-08-01", "--reason", "x", **places)
+    ((known_at,),) = query(clean_engine, "select max(known_at) from event_versions")
+    origin = first_origin(known_at, ZoneInfo("UTC"))
+    assert f"That counts from the forecast of origin {origin} on." in done.stderr
 
 
 def test_kind_start_and_scope_tell_events_without_an_id_apart(clean_engine, loader):

@@ -1,0 +1,190 @@
+"""The door for notebooks: forecasts of a DataFrame by an artefact, without a database or JAX.
+
+    from forecaster import load, forecast
+
+    model = load("artefacts/20260722-d42b15bd.npz")
+    forecast(model, orders)
+
+Both are attributes of the package, imported when they are first used: what serves needs no
+pandas.
+"""
+
+import warnings
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from forecaster.config import DEFAULT_POINT, PointFor
+from forecaster.data.features import CALENDAR_REACH
+from forecaster.data.panel_builder import build_panel
+from forecaster.data.public_holidays import holidays_of
+from forecaster.errors import BadInputError, NoDataError, shortened_list
+from forecaster.inference import artefact, infer
+from forecaster.inference.artefact import Artefact
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+DEPOT_COLUMNS = ("city", "country", "subdivision", "opened_on", "closed_on")
+EVENT_COLUMNS = ("kind", "starts_on", "ends_on")
+OPTIONAL_EVENT_COLUMNS = ("city", "depot_id", "value", "known_from")
+
+
+def load(path: str | Path) -> Artefact:
+    """Reads and verifies a trained model.
+
+    Args:
+      path: An artefact, a file `.npz` in the folder `artefacts` of HARBOR_HOME; `harbor models
+        show VERSION` names it.
+
+    Raises:
+      ArtefactError: it is missing, truncated, changed or newer than this program.
+    """
+    return artefact.load(Path(path))
+
+
+def forecast(
+    model: Artefact,
+    orders: pd.DataFrame,
+    events: pd.DataFrame | None = None,
+    *,
+    depots: pd.DataFrame | None = None,
+    point: PointFor = DEFAULT_POINT,
+) -> pd.DataFrame:
+    """Forecasts the days after the last one in a DataFrame, for each of its depots.
+
+    Args:
+      model: From `load`.
+      orders: depot_id, date, orders (NaN where not observed; a missing row is the same). The
+        more history, up to two years, the better.
+      events: kind, starts_on, ends_on; optional depot_id, city (neither: everywhere), value,
+        known_from. Kind `closed` closes.
+      depots: depot_id; optional city, country, subdivision, opened_on, closed_on,
+        closed_weekdays (as "sat,sun"). With a country, its public holidays count; without,
+        none do.
+      point: What the point is made for.
+
+    Returns:
+      depot_id, origin_on, target_on, p10, p50, p90, point (orders per day, never NaN), basis
+      (`model`, `cold_start` or `closed`): a row for each depot and day, in order.
+
+    Raises:
+      BadInputError: a column is missing, or a depot has a day twice.
+      NoDataError: no depot has been observed.
+      ArtefactError: the model was trained with other inputs, such as signals of another name.
+    """
+    demand = _demand(orders)
+    depot_table = _depots(demand, depots)
+    observed = demand[demand["orders"].notna()]
+    if observed.empty:
+        raise NoDataError(
+            "orders has no observed day. Give at least two weeks of them."
+        )
+    origin = observed["service_on"].max().date()
+    ahead = model.horizon + CALENDAR_REACH
+    panel = build_panel(
+        depot_table,
+        demand,
+        _events(events),
+        _holidays(depot_table, observed["service_on"].min().date(), origin),
+        origin,
+        ahead,
+    )
+    result = infer.forecast(model, panel, point=point)
+    steps = np.arange(1, model.horizon + 1)
+    targets = pd.Timestamp(origin) + pd.to_timedelta(steps, unit="D")
+    return pd.DataFrame(
+        {
+            "depot_id": np.repeat(np.array(panel.depot_ids, object), model.horizon),
+            "origin_on": pd.Timestamp(origin),
+            "target_on": np.tile(targets, panel.n_depots),
+            "p10": result.p10_dh.ravel(),
+            "p50": result.p50_dh.ravel(),
+            "p90": result.p90_dh.ravel(),
+            "point": result.point_dh.ravel(),
+            "basis": result.basis_dh.ravel(),
+        }
+    )
+
+
+def _require_columns(frame: pd.DataFrame, name: str, columns: Sequence[str]) -> None:
+    if missing := [column for column in columns if column not in frame]:
+        raise BadInputError(
+            f"{name} has no column {shortened_list(missing)} (found: "
+            f"{shortened_list(frame.columns)}). Rename one."
+        )
+
+
+def _demand(orders: pd.DataFrame) -> pd.DataFrame:
+    _require_columns(orders, "orders", ("depot_id", "date", "orders"))
+    demand = pd.DataFrame(
+        {
+            "depot_id": orders["depot_id"].astype(str),
+            "service_on": pd.to_datetime(orders["date"]).dt.normalize(),
+            "orders": orders["orders"].astype(float),
+        }
+    )
+    twice = demand[demand.duplicated(["depot_id", "service_on"])]
+    if not twice.empty:
+        first = twice.iloc[0]
+        raise BadInputError(
+            f"orders has {first['depot_id']} on {first['service_on'].date()} twice, and "
+            f"{len(twice)} such rows in all. Add them up, or keep the last."
+        )
+    return demand
+
+
+def _depots(demand: pd.DataFrame, depots: pd.DataFrame | None) -> pd.DataFrame:
+    """A row for each depot of the demand, as `build_panel` takes them."""
+    table = pd.DataFrame({"depot_id": sorted(demand["depot_id"].unique())})
+    if depots is not None:
+        _require_columns(depots, "depots", ("depot_id",))
+        described = depots.assign(depot_id=depots["depot_id"].astype(str))
+        table = table.merge(described, on="depot_id", how="left")
+    for column in DEPOT_COLUMNS:
+        if column not in table:
+            table[column] = None
+    for column in ("city", "country"):
+        table[column] = table[column].fillna("")
+    closed = table.get("closed_weekdays", pd.Series([None] * len(table)))
+    weekdays = pd.Series([_iso_weekdays(each) for each in closed], dtype=object)
+    return table.assign(closed_weekdays=weekdays)
+
+
+def _iso_weekdays(text: object) -> list[int]:
+    """The weekdays of 'sat,sun', Monday is 1."""
+    names = text.split(",") if isinstance(text, str) else []
+    days = [name.strip().lower()[:3] for name in names if name.strip()]
+    if unknown := [day for day in days if day not in WEEKDAYS]:
+        raise BadInputError(
+            f"closed_weekdays has {shortened_list(unknown)}, which is no weekday. Write it as "
+            "in 'sat,sun'."
+        )
+    return [WEEKDAYS.index(day) + 1 for day in days]
+
+
+def _events(events: pd.DataFrame | None) -> pd.DataFrame:
+    if events is None:
+        events = pd.DataFrame(columns=[*EVENT_COLUMNS, *OPTIONAL_EVENT_COLUMNS])
+    _require_columns(events, "events", EVENT_COLUMNS)
+    absent = [name for name in OPTIONAL_EVENT_COLUMNS if name not in events]
+    return events.assign(**dict.fromkeys(absent)).astype({"value": float})
+
+
+def _holidays(depots: pd.DataFrame, first: date, last: date) -> pd.DataFrame:
+    """The public holidays of every region, to the end of the year after the origin's."""
+
+    def warn(country: str, subdivision: str) -> None:
+        place = "-".join(filter(None, (country, subdivision)))
+        warnings.warn(f"The public holidays of {place} are not known.", stacklevel=4)
+
+    years = range(first.year, last.year + 2)
+    regions = depots[["country", "subdivision"]].fillna("").drop_duplicates()
+    rows = [
+        (country, subdivision, day, name)
+        for country, subdivision in regions.itertuples(index=False)
+        if country
+        for day, name in holidays_of(country, subdivision, years, warn).items()
+    ]
+    return pd.DataFrame(rows, columns=["country", "subdivision", "day_on", "name"])

@@ -1,0 +1,101 @@
+"""Explains the forecast that is shown for a depot: one function for the page and the command."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError, NoDataError, NoModelError, shortened_list
+from forecaster.inference import explain
+from forecaster.inference.explain import Explanation, Part
+from pipelines.database.engine import snapshot
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.forecasting.forecast import load_recorded
+from pipelines.schema import shown_forecast
+from pipelines.settings import Settings
+from pipelines.store import depots, models, publications
+from pipelines.store.forecasts import read_forecasts
+
+CORRECTED, PLANNER = "corrected since", "planner"
+LEAST_ORDERS = 1e-3
+"""A smaller difference from the stored number is rounding."""
+
+
+@dataclass(frozen=True)
+class ExplainedForecast:
+    """The explanations of the days ahead of a depot, whose parts add up to the planned number."""
+
+    depot_id: str
+    origin_on: date
+    model_version: str
+    days: tuple[Explanation, ...]
+
+
+def explain_shown(
+    engine: sa.Engine, settings: Settings, depot_id: str
+) -> ExplainedForecast:
+    """Explains the forecast that the pages show, by running its model once more.
+
+    What the forecast did not know yet, because it was corrected later, is a part of its own, and
+    so is what a planner changed.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: Where artefacts lie, and what the point is made for.
+      depot_id: The depot.
+
+    Raises:
+      NoModelError: no forecast is shown.
+      BadInputError: there is no such depot.
+      NoDataError: the depot is not in the forecast.
+      ArtefactError: the model's file is missing, or was pruned.
+    """
+    with snapshot(engine) as connection:
+        shown = publications.shown(connection)
+        known = depots.depot_ids(connection)
+        if shown is None:
+            raise NoModelError(
+                "No forecast is shown yet. Make one with 'harbor forecast'."
+            )
+        if depot_id not in known:
+            raise BadInputError(
+                f"There is no depot {depot_id!r} among {shortened_list(sorted(known))}. See "
+                "'harbor depots list'."
+            )
+        origin, version = shown.origin_on, shown.model_version
+        every = read_forecasts(connection, origin, version)
+        rows = {row["target_on"]: row for row in every if row["depot_id"] == depot_id}
+        model = models.model(connection, version)
+        live = connection.scalar(sa.select(shown_forecast.c.is_live))
+    if not rows or model is None:
+        raise NoDataError(
+            f"{depot_id} is not in the forecast from {origin}: it had not started. See "
+            "'harbor depots list'."
+        )
+    panel = (
+        read_panel(engine, origin)
+        if live
+        else PanelsAsKnown(engine, origin, settings.zone).at(origin)
+    )
+    artefact = load_recorded(settings.artefacts, model)
+    days = tuple(
+        _as_shown(each, rows[each.target_on]["point"], rows[each.target_on]["planned"])
+        for each in explain.explain(artefact, panel, depot_id, settings.point)
+        if each.target_on in rows
+    )
+    return ExplainedForecast(depot_id, origin, version, days)
+
+
+def _as_shown(explanation: Explanation, point: float, planned: float) -> Explanation:
+    """Adds the parts that lead from the explained number to the stored and planned ones."""
+    more = (
+        *_change(CORRECTED, explanation.point, point),
+        *_change(PLANNER, point, planned),
+    )
+    return replace(explanation, parts=(*explanation.parts, *more), point=planned)
+
+
+def _change(name: str, before: float, after: float) -> Iterator[Part]:
+    if abs(after - before) > LEAST_ORDERS:
+        yield Part(name, after - before, after / before - 1 if before > 0 else None)

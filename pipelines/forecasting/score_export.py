@@ -1,0 +1,73 @@
+"""Writes the view `daily_scores` to a file."""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+from pyarrow import csv, parquet
+
+from pipelines.schema.spreadsheet_cells import safe_cell
+from pipelines.store.reader_views import SCORE_SCHEMA, read_batches
+
+SCORES_OF_DAYS = """
+select * from daily_scores
+where target_on >= coalesce(cast(:first as date), '-infinity')
+  and target_on <= coalesce(cast(:last as date), 'infinity')
+order by target_on, origin_on, depot_id, model_version
+"""
+
+
+@dataclass(frozen=True)
+class ExportedScores:
+    """The scores in a file: their number, and their first and last target day."""
+
+    rows: int
+    first_on: date
+    last_on: date
+
+
+def export_scores(
+    engine: sa.Engine, path: Path, first_on: date | None, last_on: date | None
+) -> ExportedScores | None:
+    """Writes the scores of some target days, which replaces the file once it is whole.
+
+    Args:
+      engine: Database the pipelines own.
+      path: File to write, as CSV if its suffix says so, else as Parquet.
+      first_on: First target day; None for the oldest.
+      last_on: Last target day; None for the newest.
+
+    Returns:
+      None where there are no scores; then nothing is written.
+    """
+    unfinished = path.with_name(f".{path.name}.part")
+    parameters = {"first": first_on, "last": last_on}
+    writer = csv.CSVWriter if path.suffix == ".csv" else parquet.ParquetWriter
+    n_rows, days = 0, []
+    try:
+        with engine.connect() as connection, writer(unfinished, SCORE_SCHEMA) as file:
+            for batch in read_batches(
+                connection, SCORES_OF_DAYS, parameters, SCORE_SCHEMA
+            ):
+                file.write(_safe(batch) if path.suffix == ".csv" else batch)
+                n_rows += len(batch)
+                days += [pc.min(batch["target_on"]), pc.max(batch["target_on"])]
+        if not days:
+            return None
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    span = pc.min_max(pa.array(each.as_py() for each in days)).as_py()
+    return ExportedScores(n_rows, span["min"], span["max"])
+
+
+def _safe(batch: pa.Table) -> pa.Table:
+    """The same rows, whose texts no spreadsheet executes."""
+    for position, field in enumerate(batch.schema):
+        if pa.types.is_string(field.type):
+            safe = [safe_cell(value) for value in batch.column(position).to_pylist()]
+            batch = batch.set_column(position, field, pa.array(safe, field.type))
+    return batch

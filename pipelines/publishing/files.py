@@ -1,0 +1,118 @@
+"""Publishes forecasts, totals and scores as Parquet, partitioned by origin as Hive does.
+
+    forecasts/origin_on=2026-11-22/part-0.parquet    and _SUCCESS, written last
+    totals/origin_on=2026-11-22/…
+    scores/origin_on=2026-11-22/…
+    latest/forecasts/…                               the forecast that is shown
+    latest/totals/…
+    _published.json                                  what was published, and from which state
+
+Only what has changed since is written: an origin that was published again, scores that came
+in. What was missed while the destination was away is made up for; what the database has
+pruned since stays.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+import pyarrow as pa
+import sqlalchemy as sa
+from pyarrow import parquet
+
+from pipelines.database.engine import snapshot
+from pipelines.publishing.destination import Destination
+from pipelines.schema import reader_views
+from pipelines.store import reader_views as store
+from pipelines.store.published_states import forecast_states, score_states
+
+MANIFEST, SUCCESS, PART = "_published.json", "_SUCCESS", "part-0.parquet"
+LATEST = "latest"
+STATEMENTS = {
+    "forecasts": (reader_views.FORECASTS, store.FORECAST_SCHEMA),
+    "totals": (reader_views.TOTALS, store.TOTAL_SCHEMA),
+    "scores": (reader_views.SCORES_OF_ORIGIN, store.SCORE_SCHEMA),
+}
+"""Statement and columns of each dataset."""
+
+
+@dataclass
+class PublishedFiles:
+    """The numbers of origins that were written by dataset, and the destination."""
+
+    address: str
+    written: dict[str, int] = field(default_factory=dict)
+
+    def count(self, dataset: str) -> None:
+        """Counts one more origin of a dataset."""
+        self.written[dataset] = self.written.get(dataset, 0) + 1
+
+
+def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles:
+    """Brings a destination up to the state of the database.
+
+    Raises:
+      OSError: the destination cannot be read or written; what was written before is whole.
+    """
+    done = PublishedFiles(destination.address)
+    stored = destination.read(MANIFEST)
+    manifest: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
+    with snapshot(engine) as connection:
+        shown = forecast_states(connection)
+        scored = score_states(connection)
+        for dataset, states in (
+            ("forecasts", shown), ("totals", shown), ("scores", scored),
+        ):  # fmt: skip
+            published = manifest.setdefault(dataset, {})
+            for origin, (version, state) in states.items():
+                if published.get(str(origin)) != state:
+                    table = _read(connection, dataset, origin, version)
+                    partition = f"{dataset}/origin_on={origin}"
+                    # The path has it, and who reads it as a column must not meet it twice.
+                    _write(destination, partition, table.drop_columns(["origin_on"]))
+                    published[str(origin)] = state
+                    done.count(dataset)
+        _publish_latest(connection, destination, shown, manifest.setdefault(LATEST, {}))
+    content = json.dumps(manifest, indent=1, sort_keys=True).encode()
+    if content != stored:
+        destination.write(MANIFEST, content)
+    return done
+
+
+def _publish_latest(
+    connection: sa.Connection,
+    destination: Destination,
+    states: Mapping[date, tuple[str, str]],
+    published: dict[str, str],
+) -> None:
+    """Writes the forecast that is shown once more, at a place that stays the same."""
+    shown = connection.execute(sa.text("select * from shown_forecast")).one_or_none()
+    if shown is None or shown.origin_on not in states:
+        return
+    version, state = states[shown.origin_on]
+    for dataset in ("forecasts", "totals"):
+        if published.get(dataset) != state:
+            table = _read(connection, dataset, shown.origin_on, version)
+            _write(destination, f"{LATEST}/{dataset}", table)
+            published[dataset] = state
+
+
+def _read(
+    connection: sa.Connection, dataset: str, origin: date, version: str
+) -> pa.Table:
+    statement, schema = STATEMENTS[dataset]
+    parameters = {"origin": origin, "model": version}
+    tables = list(store.read_batches(connection, statement, parameters, schema))
+    table = pa.concat_tables(tables) if tables else schema.empty_table()
+    keys = ("city", "depot_id", "target_on", "model_version")
+    return table.sort_by([(key, "ascending") for key in keys if key in schema.names])
+
+
+def _write(destination: Destination, folder: str, table: pa.Table) -> None:
+    """Writes the one file of a folder; its marker says that it is whole."""
+    destination.delete(f"{folder}/{SUCCESS}")
+    buffer = pa.BufferOutputStream()
+    parquet.write_table(table, buffer)
+    destination.write(f"{folder}/{PART}", buffer.getvalue())
+    destination.write(f"{folder}/{SUCCESS}", b"")

@@ -1,0 +1,79 @@
+"""Publishes the forecast that is shown, where the settings say so."""
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from forecaster.errors import HarborError
+from pipelines.ingest.sources.files import first_line
+from pipelines.publishing.destination import Destination
+from pipelines.publishing.files import publish_files
+from pipelines.publishing.webhooks import post, webhooks_of
+from pipelines.runs.ledger import Run
+from pipelines.settings import Settings
+
+# The forecast that a run of this night, or this command, has made.
+MADE_BY_RUN = """
+select publication_id, origin_on, model_version, is_live, published_at,
+       (select count(*) from latest_forecasts) as rows
+from shown_forecast
+where run_id in (select run_id from runs where :run in (run_id, parent_id))
+"""
+
+
+class PublishError(HarborError):
+    """A forecast is stored and shown, but other systems were not given it."""
+
+
+def is_wanted(settings: Settings) -> bool:
+    """Whether anything is to be published."""
+    return settings.publish_url is not None or settings.publish_webhooks is not None
+
+
+def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> None:
+    """Brings the files up to date, then calls the webhooks if a new forecast is shown.
+
+    Safe to repeat: files that are right stay as they are; a webhook is called once more.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: Where to publish.
+      run: Run whose metrics say what was done.
+      made_by: The run that made the forecast, or the nightly run above it.
+
+    Raises:
+      ConfigError: a setting is invalid.
+      PublishError: the destination or a webhook failed.
+    """
+    addresses, where = webhooks_of(settings), None
+    if settings.publish_url is not None:
+        destination = Destination.at(settings.publish_url.get_secret_value())
+        where = destination.address
+        try:
+            run.metrics["published"] = publish_files(engine, destination).written
+        except (OSError, pa.ArrowException) as error:
+            raise PublishError(
+                f"The forecast could not be published to {where}: {first_line(error)}. Check "
+                "HARBOR_PUBLISH_URL and what this account may do there; the next attempt "
+                "publishes what is missing."
+            ) from error
+    with engine.connect() as connection:
+        shown = connection.execute(sa.text(MADE_BY_RUN), {"run": made_by})
+        made = shown.mappings().one_or_none()
+    if made is None or not addresses:
+        return
+    message = {
+        "event": "forecast_published",
+        "publication_id": made["publication_id"],
+        "origin_on": str(made["origin_on"]),
+        "model_version": made["model_version"],
+        "is_live": made["is_live"],
+        "rows": made["rows"],
+        "published_at": made["published_at"].isoformat(),
+        "where": where and f"{where}/forecasts/origin_on={made['origin_on']}",
+    }
+    if failures := post(addresses, message):
+        raise PublishError(
+            f"The forecast is published, but not all were told. {' '.join(failures)} The next "
+            "attempt tells them again."
+        )
+    run.metrics["webhooks"] = len(addresses)

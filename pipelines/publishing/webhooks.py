@@ -1,0 +1,82 @@
+"""Posts a JSON message to webhooks: a forecast was published."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+
+from forecaster.errors import ConfigError
+from pipelines.settings import Settings
+
+log = structlog.get_logger()
+
+TIMEOUT_S = 10
+PAUSES_S = (1.0, 5.0)
+"""Pauses before the second and the third attempt."""
+
+
+def webhooks_of(settings: Settings) -> list[str]:
+    """The addresses that HARBOR_PUBLISH_WEBHOOKS names; empty where it is not set.
+
+    Raises:
+      ConfigError: one is no web address.
+    """
+    urls = settings.publish_webhooks
+    addresses = urls.get_secret_value().split() if urls else []
+    for number, address in enumerate(addresses, start=1):
+        if not address.startswith(("http://", "https://")):
+            raise ConfigError(
+                f"Address {number} of HARBOR_PUBLISH_WEBHOOKS does not begin with http:// or "
+                "https://. Correct it."
+            )
+    return addresses
+
+
+def post(
+    addresses: Sequence[str],
+    message: Mapping[str, Any],
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[str]:
+    """Posts a message to every address, each up to three times.
+
+    Returns:
+      A sentence for each address that did not accept it, by number: an address may hold a
+      secret.
+    """
+    failures = []
+    for number, address in enumerate(addresses, start=1):
+        reason = _post_once(address, message)
+        for pause in PAUSES_S:
+            if reason is None:
+                break
+            log.warning("webhook_failed", address=number, reason=reason)
+            sleep(pause)
+            reason = _post_once(address, message)
+        if reason is not None:
+            failures.append(
+                f"Address {number} of HARBOR_PUBLISH_WEBHOOKS did not accept it: {reason}."
+            )
+    return failures
+
+
+def _post_once(address: str, message: Mapping[str, Any]) -> str | None:
+    """Posts a message; returns why it was not accepted, or None."""
+    request = urllib.request.Request(  # noqa: S310 - http and https only, see `webhooks_of`
+        address,
+        data=json.dumps(message).encode(),
+        headers={"Content-Type": "application/json", "User-Agent": "harbor-fleet"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310
+            return None
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {HTTPStatus(error.code).phrase}"
+    except urllib.error.URLError as error:
+        return str(getattr(error.reason, "strerror", None) or error.reason)
+    except OSError as error:
+        return str(error.strerror or error)

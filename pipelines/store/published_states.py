@@ -1,0 +1,39 @@
+"""States of forecasts and scores by origin: what has another state must be published again."""
+
+from datetime import date
+
+import sqlalchemy as sa
+
+# A forecast that was pruned, or withdrawn with its rows, is not published again.
+FORECAST_STATES = """
+select distinct on (p.origin_on) p.origin_on, p.model_version, p.publication_id::text as state
+from publications p
+where exists (
+    select from forecasts f
+    where (f.origin_on, f.model_version) = (p.origin_on, p.model_version))
+order by p.origin_on, p.publication_id desc
+"""
+# The sums are renewed with the scores, and are few.
+SCORE_STATES = """
+select origin_on, '' as model_version,
+       concat_ws(' ', sum(n), sum(n_in_interval), sum(actual_sum), sum(error_sum),
+                 sum(abs_error_sum)) as state
+from score_totals
+where target_on is not null
+group by origin_on order by origin_on
+"""
+
+
+def forecast_states(connection: sa.Connection) -> dict[date, tuple[str, str]]:
+    """The last published forecast of each origin: its model, and its state."""
+    return _states(connection, FORECAST_STATES)
+
+
+def score_states(connection: sa.Connection) -> dict[date, tuple[str, str]]:
+    """The state of each origin's scores, after an empty model."""
+    return _states(connection, SCORE_STATES)
+
+
+def _states(connection: sa.Connection, statement: str) -> dict[date, tuple[str, str]]:
+    rows = connection.execute(sa.text(statement))
+    return {row.origin_on: (row.model_version, row.state) for row in rows}

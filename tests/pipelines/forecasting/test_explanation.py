@@ -1,0 +1,125 @@
+"""`harbor explain` explains the number that is shown, whatever has happened to it since."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast
+from pipelines.schema import daily_counts, event_versions
+from pipelines.store.forecasts import read_forecasts
+from tests.pipelines.make import START, add_champion, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+ZONE = ZoneInfo("UTC")
+
+
+@pytest.fixture
+def fleet(clean_engine, tmp_path):
+    """Two depots with a forecast that is shown; A1 is closed on its third day."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+        closed_on = LAST + timedelta(days=3)
+        connection.execute(
+            sa.insert(event_versions),
+            {
+                "event_id": "e", "version": 1, "kind": "closed", "starts_on": closed_on,
+                "ends_on": closed_on, "depot_id": "A1", "file_id": 1, "withdrawn": False,
+            },
+        )  # fmt: skip
+    counting.rebuild(clean_engine, NOW)
+    panel = read_panel(clean_engine, LAST)
+    add_champion(clean_engine, panel, tmp_path / "artefacts")
+    forecast.forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, ZONE)
+    return clean_engine
+
+
+def explained(harbor, *words):
+    return json.loads(harbor("explain", *words, "--json").stdout)
+
+
+def test_the_parts_add_up_to_what_is_shown(fleet, harbor):
+    with fleet.connect() as connection:
+        rows = read_forecasts(connection, LAST, "v")
+    for depot in ("A0", "A1"):
+        told = explained(harbor, depot)
+        assert (told["origin_on"], told["model_version"]) == (str(LAST), "v")
+        shown = [row for row in rows if row["depot_id"] == depot]
+        assert [day["target_on"] for day in told["days"]] == [
+            str(row["target_on"]) for row in shown
+        ]
+        for day, row in zip(told["days"], shown, strict=True):
+            total = sum(part["orders"] for part in day["parts"])
+            assert total == pytest.approx(day["planned"]) == pytest.approx(row["point"])
+            assert {"corrected since", "planner"}.isdisjoint(
+                part["part"] for part in day["parts"]
+            )
+    assert [day["parts"][0]["part"] for day in told["days"]].index("closed") == 2
+
+
+def test_a_later_correction_and_a_planner_are_parts_of_their_own(fleet, harbor):
+    target = LAST + timedelta(days=1)
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.service_on > LAST - timedelta(days=7))
+            .values(orders=daily_counts.c.orders * 2)
+        )
+        connection.execute(
+            sa.text(
+                "insert into overrides (depot_id, target_on, orders, point, origin_on,"
+                " model_version, reason, made_by) select depot_id, target_on, 200, point,"
+                " origin_on, model_version, 'a fair', 'Anna' from forecasts"
+                " where depot_id = 'A0' and target_on = :target"
+            ),
+            {"target": target},
+        )
+    counting.rebuild(fleet, NOW + timedelta(days=2))
+    (day,) = explained(harbor, "A0", str(target))["days"]
+    parts = {part["part"]: part["orders"] for part in day["parts"]}
+    assert list(parts)[-2:] == ["corrected since", "planner"]
+    assert parts["corrected since"] < -10
+    assert day["planned"] == 200
+    assert sum(parts.values()) == pytest.approx(200)
+    with fleet.connect() as connection:
+        row = read_forecasts(connection, LAST, "v")[0]
+    assert parts["planner"] == pytest.approx(200 - row["point"])
+
+
+def test_people_see_a_table_of_a_day_or_of_all(fleet, harbor):
+    day = harbor("explain", "A1", str(LAST + timedelta(days=1))).stdout
+    assert "percent" in day
+    every = harbor("explain", "A1").stdout
+    assert "closed" in every
+    for text in (day, every):
+        assert "level" in text
+        assert "planned" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("A7",), "There is no depot 'A7' among A0, A1."),
+        (
+            ("A0", "2030-01-01"),
+            "DAY is 2030-01-01, but the forecast shown is of 2024-03-01",
+        ),
+    ],
+)
+def test_what_is_not_there_is_a_sentence(fleet, harbor, words, message):
+    done = harbor("explain", *words)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_without_a_forecast_it_says_how_to_make_one(clean_engine, harbor):
+    done = harbor("explain", "A0")
+    assert (done.returncode, "'harbor forecast'" in done.stderr) == (1, True)

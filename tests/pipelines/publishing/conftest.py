@@ -1,0 +1,116 @@
+"""A fleet of two nights, a folder and a bucket to publish to, and a listener."""
+
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast, scoring
+from pipelines.schema import daily_counts
+from tests.pipelines.make import START, add_champion, add_fleet
+
+DAYS = 40
+LAST = START + timedelta(days=DAYS - 1)
+EARLIER = LAST - timedelta(days=1)
+ZONE = ZoneInfo("UTC")
+
+
+def morning_after(day):
+    return datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
+
+
+class Fleet:
+    """Two depots with a champion, forecast night by night."""
+
+    def __init__(self, engine, home):
+        self.engine, self.home = engine, home
+        with engine.begin() as connection:
+            add_fleet(connection, n_depots=2, n_days=DAYS - 1)
+        counting.rebuild(engine, morning_after(EARLIER))
+        add_champion(engine, read_panel(engine, EARLIER), home / "artefacts")
+        self.forecast(EARLIER)
+
+    def forecast(self, day):
+        artefacts = self.home / "artefacts"
+        forecast.forecast_from(self.engine, artefacts, day, morning_after(day), ZONE)
+
+    def count(self, day, orders):
+        with self.engine.begin() as connection:
+            connection.execute(
+                sa.insert(daily_counts),
+                [
+                    {
+                        "depot_id": depot,
+                        "service_on": day,
+                        "orders": orders,
+                        "file_id": 1,
+                    }
+                    for depot in ("A0", "A1")
+                ],
+            )
+        counting.rebuild(self.engine, morning_after(day))
+
+    def next_night(self):
+        """The last day is counted and scored, and forecast from."""
+        self.count(LAST, 80)
+        scoring.score_known_days(self.engine, ZONE)
+        self.forecast(LAST)
+
+    def read(self, statement):
+        with self.engine.connect() as connection:
+            return [
+                dict(row) for row in connection.execute(sa.text(statement)).mappings()
+            ]
+
+
+@pytest.fixture
+def fleet(clean_engine, tmp_path):
+    return Fleet(clean_engine, tmp_path)
+
+
+class Listener:
+    """An HTTP server that keeps what it is sent, and answers with the given statuses first."""
+
+    def __init__(self):
+        self.received, self.statuses, listener = [], [], self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                sent = SimpleNamespace(
+                    path=self.path,
+                    kind=self.headers["Content-Type"],
+                    body=json.loads(body),
+                )
+                listener.received.append(sent)
+                self.send_response(
+                    listener.statuses.pop(0) if listener.statuses else 200
+                )
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/s3cret-path"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def listener():
+    made = Listener()
+    yield made
+    made.close()

@@ -1,0 +1,218 @@
+"""Forecasts, totals and scores in a folder and in a bucket, as others read them."""
+
+import shutil
+from types import SimpleNamespace
+
+import pandas as pd
+import pyarrow.dataset as ds
+import pytest
+import sqlalchemy as sa
+from pyarrow import fs
+
+from forecaster.errors import ConfigError
+from pipelines.forecasting import forecast_pruning, scoring
+from pipelines.publishing import files
+from pipelines.publishing.destination import Destination
+from pipelines.publishing.files import publish_files
+from pipelines.settings import Settings
+from tests.pipelines.publishing.conftest import EARLIER, LAST, ZONE
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture(scope="module")
+def s3():
+    """A server that speaks S3's protocol on this machine, with one bucket."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, ip_address="127.0.0.1", verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    url = (
+        "s3://key:s3cret@night/fleet"
+        f"?scheme=http&endpoint_override={host}%3A{port}&region=us-east-1"
+    )
+    system, _ = fs.FileSystem.from_uri(f"{url}&allow_bucket_creation=true")
+    system.create_dir("night")
+    yield SimpleNamespace(url=url, system=system)
+    server.stop()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def published(request, tmp_path):
+    """Where to publish, and how others read what is there."""
+    if request.param == "folder":
+        folder = tmp_path / "published"
+        yield SimpleNamespace(
+            url=str(folder),
+            system=fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem()),
+        )
+        return
+    s3 = request.getfixturevalue("s3")
+    yield SimpleNamespace(
+        url=s3.url, system=fs.SubTreeFileSystem("night/fleet", s3.system)
+    )
+    s3.system.delete_dir_contents("night/fleet", missing_dir_ok=True)
+
+
+def publish(fleet, published):
+    return publish_files(fleet.engine, Destination.at(published.url)).written
+
+
+def rows_of(published, dataset, *keys):
+    """A dataset as pandas, read by its Hive partitions."""
+    read = ds.dataset(dataset, filesystem=published.system, partitioning="hive")
+    table = read.to_table().to_pandas()
+    table["origin_on"] = pd.to_datetime(table["origin_on"]).dt.date
+    return table.sort_values(list(keys), ignore_index=True)
+
+
+def names_in(published):
+    selector = fs.FileSelector("", recursive=True)
+    return sorted(
+        info.path for info in published.system.get_file_info(selector) if info.is_file
+    )
+
+
+def assert_same(found, expected):
+    columns = list(expected)
+    assert {*found} == {*columns}
+    for frame in (found, expected):
+        for column in ("origin_on", "target_on"):
+            frame[column] = pd.to_datetime(frame[column]).dt.date
+    pd.testing.assert_frame_equal(found[columns], expected, check_dtype=False)
+
+
+def test_what_each_night_published_is_what_the_views_have(fleet, published):
+    assert publish(fleet, published) == {"forecasts": 1, "totals": 1}
+    first = rows_of(published, "latest/forecasts", "depot_id", "target_on")
+    expected = pd.DataFrame(
+        fleet.read("select * from latest_forecasts order by depot_id, target_on")
+    )
+    assert_same(first, expected)
+
+    fleet.next_night()
+    # Of the night before, only the scores are new.
+    assert publish(fleet, published) == {"forecasts": 1, "totals": 1, "scores": 1}
+    forecasts = rows_of(published, "forecasts", "origin_on", "depot_id", "target_on")
+    assert forecasts["origin_on"].unique().tolist() == [EARLIER, LAST]
+    newest = fleet.read("select * from latest_forecasts order by depot_id, target_on")
+    of_last = forecasts[forecasts["origin_on"] == LAST].reset_index(drop=True)
+    assert_same(of_last, pd.DataFrame(newest))
+    assert_same(
+        rows_of(published, "latest/forecasts", "depot_id", "target_on"), of_last
+    )
+    totals = fleet.read("select * from latest_totals order by city, target_on")
+    latest = rows_of(published, "latest/totals", "city", "target_on")
+    assert_same(latest, pd.DataFrame(totals))
+    scores = fleet.read("select * from daily_scores order by depot_id")
+    assert_same(rows_of(published, "scores", "depot_id"), pd.DataFrame(scores))
+    assert [row["target_on"] for row in scores] == [LAST] * 2
+
+    folders = {name.rpartition("/")[0] for name in names_in(published)} - {""}
+    assert len(folders) == 2 + 2 + 1 + 2
+    for folder in folders:
+        inside = [name for name in names_in(published) if name.startswith(f"{folder}/")]
+        assert inside == [f"{folder}/_SUCCESS", f"{folder}/part-0.parquet"]
+
+
+def test_nothing_is_written_where_nothing_changed(fleet, published):
+    fleet.next_night()
+    publish(fleet, published)
+
+    def times():
+        infos = published.system.get_file_info(names_in(published))
+        return [(info.path, info.mtime_ns) for info in infos]
+
+    before = times()
+    assert publish(fleet, published) == {}
+    assert times() == before
+
+
+def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
+    fleet, published, monkeypatch
+):
+    fleet.next_night()
+    publish(fleet, published)
+    with fleet.engine.begin() as connection:
+        connection.execute(
+            sa.text("update demand_versions set orders = 99 where service_on = :day"),
+            {"day": LAST},
+        )
+        connection.execute(sa.text("insert into scores_due (target_on) values (null)"))
+    scoring.score_known_days(fleet.engine, ZONE)
+    assert publish(fleet, published) == {"scores": 1}
+    assert rows_of(published, "scores", "depot_id")["actual"].tolist() == [99, 99]
+
+    monkeypatch.setattr(
+        forecast_pruning.store, "origins_older_than", lambda *_: [EARLIER]
+    )
+    settings = Settings(keep_forecasts_days=365)
+    deleted = forecast_pruning.delete_old_forecasts(fleet.engine, settings)
+    assert deleted.rows > 0
+    assert publish(fleet, published) == {}
+    kept = rows_of(published, "forecasts", "origin_on")
+    assert EARLIER in kept["origin_on"].unique()
+
+
+def test_a_partition_is_whole_or_has_no_marker(fleet, published, monkeypatch):
+    """The place goes away while the second night's forecast is being written."""
+    publish(fleet, published)
+    fleet.next_night()
+    write = Destination.write
+
+    def fail_at_totals(self, path, content):
+        if path.startswith("totals/"):
+            raise OSError("Connection reset by peer")
+        write(self, path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Destination, "write", fail_at_totals)
+        with pytest.raises(OSError, match="reset"):
+            publish(fleet, published)
+    totals = f"totals/origin_on={LAST}"
+    assert not [name for name in names_in(published) if name.startswith(totals)]
+    # What is shown at the place that stays the same is the night before, whole.
+    latest = rows_of(published, "latest/forecasts", "depot_id", "target_on")
+    assert latest["origin_on"].unique().tolist() == [EARLIER]
+    publish(fleet, published)
+    assert f"{totals}/_SUCCESS" in names_in(published)
+    latest = rows_of(published, "latest/forecasts", "depot_id", "target_on")
+    assert latest["origin_on"].unique().tolist() == [LAST]
+
+
+def test_a_writer_that_is_killed_leaves_the_old_file(tmp_path, monkeypatch):
+    destination = Destination.at(str(tmp_path / "place"))
+    destination.write("a/b.txt", b"old")
+    write = Destination._write
+
+    def write_half(self, target, content):
+        write(self, target, content[:3])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Destination, "_write", write_half)
+        with pytest.raises(KeyboardInterrupt):
+            destination.write("a/b.txt", b"new, and half of it")
+    assert destination.read("a/b.txt") == b"old"
+
+
+def test_a_lost_manifest_publishes_everything_again(fleet, published):
+    fleet.next_night()
+    publish(fleet, published)
+    published.system.delete_file(files.MANIFEST)
+    assert publish(fleet, published) == {"forecasts": 2, "totals": 2, "scores": 1}
+
+
+def test_an_address_of_nothing_is_told_without_its_password():
+    with pytest.raises(
+        ConfigError, match=r"HARBOR_PUBLISH_URL is gopher://bucket/x, but"
+    ):
+        Destination.at("gopher://user:s3cret@bucket/x")
+
+
+def test_a_home_folder_is_expanded(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Destination.at("~/published").write("a.txt", b"x")
+    assert (tmp_path / "published" / "a.txt").read_bytes() == b"x"
+    shutil.rmtree(tmp_path / "published")

@@ -1,0 +1,110 @@
+"""The night publishes, tells the webhooks, and goes on whatever becomes of it."""
+
+import pytest
+
+from forecaster.errors import ConfigError
+from pipelines.nightly.run import NightlyError, run_nightly
+from pipelines.nightly.steps import NightlyContext
+from pipelines.publishing import webhooks
+from pipelines.settings import Settings
+from tests.pipelines.faults.victim import invent_training
+from tests.pipelines.publishing.conftest import LAST, morning_after
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture
+def night(fleet, tmp_path, monkeypatch):
+    """Runs the night of the last day with some settings."""
+    invent_training(monkeypatch.setattr)
+    monkeypatch.setattr(webhooks, "PAUSES_S", (0.0, 0.0))
+    fleet.count(LAST, 80)
+
+    def run(**settings):
+        given = Settings(home=tmp_path, settle_seconds=0, **settings)
+        now = morning_after(LAST)
+        return run_nightly(
+            NightlyContext(fleet.engine, given, now, LAST, lambda _: lambda *_: 0)
+        )
+
+    return run
+
+
+def test_a_night_publishes_and_tells_the_next_system(night, fleet, listener, tmp_path):
+    folder = tmp_path / "published"
+    done = night(publish_url=str(folder), publish_webhooks=listener.url)
+    model = done["steps"]["forecast"]["model"]
+    assert done["steps"]["publish"] == {
+        "published": {"forecasts": 2, "totals": 2, "scores": 1}, "webhooks": 1,
+    }  # fmt: skip
+    (sent,) = listener.received
+    (shown,) = fleet.read("select * from shown_forecast")
+    assert sent.kind == "application/json"
+    assert sent.body == {
+        "event": "forecast_published",
+        "publication_id": shown["publication_id"],
+        "origin_on": str(LAST),
+        "model_version": model,
+        "is_live": True,
+        "rows": 2 * 7,
+        "published_at": shown["published_at"].isoformat(),
+        "where": f"{folder}/forecasts/origin_on={LAST}",
+    }
+    assert (folder / "forecasts" / f"origin_on={LAST}" / "_SUCCESS").exists()
+
+
+def test_without_a_setting_a_night_has_no_such_step(night):
+    assert "publish" not in night()["steps"]
+
+
+def test_a_webhook_needs_no_files(night, listener):
+    night(publish_webhooks=listener.url)
+    (sent,) = listener.received
+    assert (sent.body["where"], sent.body["rows"]) == (None, 14)
+
+
+def test_a_failing_webhook_is_tried_again(night, listener):
+    listener.statuses = [503, 500]
+    night(publish_webhooks=listener.url)
+    assert [sent.body["origin_on"] for sent in listener.received] == [str(LAST)] * 3
+
+
+def test_what_fails_is_told_and_made_up_for_and_the_forecast_is_there(
+    night, fleet, listener, tmp_path
+):
+    occupied = tmp_path / "occupied"
+    occupied.write_text("a file, where a folder should be")
+    listener.statuses = [500] * 3
+    given = {"publish_url": str(occupied), "publish_webhooks": listener.url}
+    with pytest.raises(NightlyError, match="could not be published to") as told:
+        night(**given)
+    assert "The forecast was made all the same" in str(told.value)
+    (shown,) = fleet.read("select origin_on from shown_forecast")
+    assert shown["origin_on"] == LAST
+    assert listener.received == []
+
+    occupied.unlink()
+    with pytest.raises(
+        NightlyError, match=r"Address 1 .* did not accept it: 500"
+    ) as told:
+        night(**given)
+    assert "s3cret" not in str(told.value)
+    assert (occupied / "latest" / "forecasts" / "_SUCCESS").exists()
+
+    done = night(**given)
+    assert done["steps"]["publish"]["webhooks"] == 1
+    assert listener.received[-1].body["origin_on"] == str(LAST)
+
+
+def test_an_address_that_is_none_is_told_by_its_number():
+    settings = Settings(publish_webhooks="https://a.example/x ftp://s3cret.example")
+    with pytest.raises(ConfigError, match=r"^Address 2 of HARBOR_PUBLISH_WEBHOOKS"):
+        webhooks.webhooks_of(settings)
+
+
+def test_a_server_that_is_not_there_is_a_sentence(listener):
+    listener.close()
+    (failure,) = webhooks.post([listener.url], {}, sleep=lambda _: None)
+    assert failure == (
+        "Address 1 of HARBOR_PUBLISH_WEBHOOKS did not accept it: Connection refused."
+    )
