@@ -2,8 +2,8 @@
 
 It is a weighted mean (`baseline_without_effects`) of two forecasts from the depot's own weeks:
 the last four same weekdays without their extremes, and a level and weekday profile by
-exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Levels of
-several rates are averaged, each weighted by how well it forecast the depot's last weeks
+exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Levels and
+profiles of several rates are averaged, each weighted by how well it forecast the depot's last weeks
 (Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997).
 
 Its residuals, actual - baseline, show extraordinary days. They use only the trimmed weekday
@@ -35,15 +35,17 @@ MAX_RESIDUAL = 1.5
 LARGE_EFFECT = 0.3
 """Effect of the calendar, log counts, from which on a day is not regular."""
 LEVEL_RATES = (0.02, 0.06, 0.18, 0.45)
-"""Smoothing rates per day."""
-HEDGE_DAYS, HEDGE_AHEAD = 112, 4
-"""Days whose misses weigh the rates, and how far ahead a day was forecast: half a week's."""
-HEDGE_STRENGTH = 30.0
-"""A rate that missed by 1 % more than the best weighs 26 % less, after many days."""
+"""Smoothing rates of the level per day."""
+PROFILE_RATES = (0.05, 0.16)
+"""Smoothing rates of the weekday profile per week."""
+HEDGE_DAYS = 112
+"""Days whose misses weigh the rates."""
+LEVEL_AHEAD = 4
+"""How far ahead a level's misses are counted, in days: half a week's forecast."""
+LEVEL_STRENGTH, PROFILE_STRENGTH = 30.0, 120.0
+"""A rate that missed by 1 % more than the best weighs 26 % or 70 % less, after many days."""
 HEDGE_PRIOR_DAYS = 56
 """Days of equal misses that the known ones are mixed with."""
-PROFILE_RATE = 0.07
-"""Smoothing rate per week."""
 MAX_SPREADS = 3.0
 """Smoothing clips residuals at this many spreads (Gelper, Fried, Croux,
 Robust forecasting with exponential and Holt-Winters smoothing, 2010)."""
@@ -251,12 +253,25 @@ def weekday_profile(
 ) -> Float32[np.ndarray, "depot time"]:
     """Exponentially weighted mean deviation of each day's weekday from the level.
 
-    It includes the day itself, and only regular days.
+    It includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
+    weighted by their misses of the depot's last regular days.
     """
-    regular_dt = residuals.regular_dt.astype(np.float32)
     deviation_dt = residuals.log_dt - residuals.level_dt
-    weight_dt = np.maximum(_weekly_sum(regular_dt), MIN_WEIGHT)
-    first_profile_dt = _weekly_sum(deviation_dt * regular_dt) / weight_dt
+    profiles = [_profile(residuals, deviation_dt, rate) for rate in PROFILE_RATES]
+    return _hedged(
+        profiles, deviation_dt, residuals.regular_dt, WEEK, PROFILE_STRENGTH, 0
+    )
+
+
+def _profile(
+    residuals: BaselineResiduals,
+    deviation_dt: Float32[np.ndarray, "depot time"],
+    rate: float,
+) -> Float32[np.ndarray, "depot time"]:
+    """The weekday profile at one rate; its changes are clipped."""
+    regular_dt = residuals.regular_dt.astype(np.float32)
+    weight_dt = np.maximum(_weekly_sum(regular_dt, rate), MIN_WEIGHT)
+    first_profile_dt = _weekly_sum(deviation_dt * regular_dt, rate) / weight_dt
     previous_profile_dt = lag(first_profile_dt, WEEK)
     change_dt = deviation_dt - previous_profile_dt
     clipped_dt = _clipped(change_dt, residuals)
@@ -264,7 +279,7 @@ def weekday_profile(
     np.copyto(clipped_dt, change_dt, where=~has_warmed_up_dt)
     clipped_dt += previous_profile_dt
     clipped_dt *= regular_dt
-    return _weekly_sum(clipped_dt) / weight_dt
+    return _weekly_sum(clipped_dt, rate) / weight_dt
 
 
 def smoothed_level(
@@ -284,43 +299,63 @@ def smoothed_level(
     deseasonalised_dt = _clipped(residuals.log_dt - expected_dt, residuals)
     deseasonalised_dt += residuals.level_dt
     deseasonalised_dt *= residuals.regular_dt
-    mean_dt = _hedged_mean(deseasonalised_dt, residuals.regular_dt, first_step)
+    mean_dt = _hedged_level(deseasonalised_dt, residuals.regular_dt, first_step)
     has_level_dt = _regular_days(residuals.regular_dt)[:, first_step:] > 0
     return np.where(has_level_dt, mean_dt, residuals.level_dt[:, first_step:])
 
 
-def _hedged_mean(
+def _hedged_level(
     value_dt: Float32[np.ndarray, "depot time"],
     regular_dt: Bool[np.ndarray, "depot time"],
     first_step: int,
 ) -> Float32[np.ndarray, "depot tail"]:
-    """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days.
-
-    The rates are weighted by their misses of the depot's last regular days; where there was
-    none for long, equally.
-    """
-    start = max(0, first_step - HEDGE_DAYS - HEDGE_AHEAD)
+    """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days."""
+    start = max(0, first_step - HEDGE_DAYS - LEVEL_AHEAD)
     levels = _levels(value_dt, regular_dt, start)
     value_dt, regular_dt = value_dt[:, start:], regular_dt[:, start:]
-    first_step -= start
+    return _hedged(
+        levels, value_dt, regular_dt, LEVEL_AHEAD, LEVEL_STRENGTH, first_step - start
+    )
+
+
+def _hedged(
+    estimates: Sequence[Float32[np.ndarray, "depot time"]],
+    value_dt: Float32[np.ndarray, "depot time"],
+    regular_dt: Bool[np.ndarray, "depot time"],
+    ahead: int,
+    strength: float,
+    first_step: int,
+) -> Float32[np.ndarray, "depot tail"]:
+    """Mean of several estimates, weighted by their misses of a depot's last regular days.
+
+    Where there was no regular day for long, they weigh the same.
+
+    Args:
+      estimates: Each made of the days up to its own.
+      value_dt: What they estimate.
+      regular_dt: Days whose misses count.
+      ahead: Days from an estimate to the day that it forecast.
+      strength: Exponent of a miss relative to the mean of all.
+      first_step: First step returned.
+    """
     days_dt = trailing_sum(regular_dt, HEDGE_DAYS, first_step)
     misses = [
         trailing_sum(
-            np.abs(value_dt - lag(level_dt, HEDGE_AHEAD)) * regular_dt,
+            np.abs(value_dt - lag(estimate_dt, ahead)) * regular_dt,
             HEDGE_DAYS,
             first_step,
         )
-        for level_dt in levels
+        for estimate_dt in estimates
     ]
     least_dt = reduce(np.minimum, misses)
-    scale_dt = HEDGE_STRENGTH * days_dt / (days_dt + HEDGE_PRIOR_DAYS)
+    scale_dt = strength * days_dt / (days_dt + HEDGE_PRIOR_DAYS)
     scale_dt = scale_dt.astype(np.float32) / np.maximum(
         np.mean(misses, axis=0), MIN_WEIGHT
     )
     mean_dt, total_dt = np.zeros((2, *least_dt.shape), np.float32)
-    for level_dt, missed_dt in zip(levels, misses, strict=True):
+    for estimate_dt, missed_dt in zip(estimates, misses, strict=True):
         weight_dt = np.exp(scale_dt * (least_dt - missed_dt))
-        mean_dt += weight_dt * level_dt[:, first_step:]
+        mean_dt += weight_dt * estimate_dt[:, first_step:]
         total_dt += weight_dt
     return mean_dt / total_dt
 
@@ -399,7 +434,7 @@ def _regular_days(
 
 
 def _weekly_sum(
-    value_dt: Float32[np.ndarray, "depot time"],
+    value_dt: Float32[np.ndarray, "depot time"], rate: float
 ) -> Float32[np.ndarray, "depot time"]:
     """Exponentially weighted sum of the same weekday's values.
 
@@ -408,7 +443,7 @@ def _weekly_sum(
     sum_dt = value_dt.copy()
     days = WEEK
     while days < value_dt.shape[1]:
-        decay = np.float32((1 - PROFILE_RATE) ** (days // WEEK))
+        decay = np.float32((1 - rate) ** (days // WEEK))
         sum_dt[:, days:] += decay * sum_dt[:, :-days]
         days *= 2
     return sum_dt

@@ -52,8 +52,10 @@ FUTURE_COLUMNS = (
     "trimmed mean less the level",
     *RESIDUAL_COLUMNS,
     "smoothed forecast less the trimmed mean",
+    "effect",
 )
-"""Features of a day ahead that derive from the past, in order."""
+"""Features of a day ahead that derive from the past, in order. The effect of the day is part of the
+baseline: as a column, the network can make it smaller or larger."""
 MAX_INPUT_AGE_DAYS = 28
 """Ages are capped here: a longer one grows with time, so that the network would learn the trend
 of a short history from it, and continue it."""
@@ -273,6 +275,7 @@ def future(
     smoothed = (
         _of_context(windows, horizon, windows.smooth)[..., origins, None] + profile
     )
+    effect = _effects_ahead(windows, *cut)
     yearly = lags.days_ahead(windows.yearly, *cut)
     response = lags.days_ahead(windows.event_response, *cut)
     of_weekday = partial(lags.of_every_week, horizon=horizon)
@@ -285,9 +288,10 @@ def future(
         of_weekday((trimmed - level)[..., None]),
         yearly[..., len(DEVIATION_COLUMNS) :],
         of_weekday((smoothed - trimmed)[..., None]),
+        effect[..., None],
     ]
     without_effects = baseline_without_effects(trimmed, smoothed)[..., None]
-    baseline = of_weekday(without_effects)[..., 0] + _effects_ahead(windows, *cut)
+    baseline = of_weekday(without_effects)[..., 0] + effect
     return FutureFeatures(xp.concatenate(columns, axis=-1), baseline)
 
 

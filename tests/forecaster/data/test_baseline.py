@@ -82,7 +82,7 @@ def test_rates_are_weighted_as_a_loop_weights_them(n_steps, missing, seed, first
     regular[0] = True
     value = np.where(regular, rng.normal(5, 0.3, n_steps), 0.0).astype(np.float32)
     first_step = min(first_step, n_steps - 1)
-    result = baseline._hedged_mean(value[None], regular[None], first_step)[0]
+    result = baseline._hedged_level(value[None], regular[None], first_step)[0]
     levels = {rate: [] for rate in baseline.LEVEL_RATES}
     misses = {rate: [] for rate in baseline.LEVEL_RATES}
     for rate, known in levels.items():
@@ -114,14 +114,44 @@ def test_a_wandering_depot_is_followed_and_a_steady_one_averaged():
     every = np.ones((30, 200), bool)
     noise = rng.normal(0, 0.1, every.shape)
     wandering = 5 + np.cumsum(noise, axis=1)
-    alone = baseline._hedged_mean(wandering.astype(np.float32), every, 0)
+    alone = baseline._hedged_level(wandering.astype(np.float32), every, 0)
     of_rates = np.mean(baseline._levels(wandering.astype(np.float32), every, 0), axis=0)
     assert np.abs(alone - wandering).mean() < 0.8 * np.abs(of_rates - wandering).mean()
     steady = (5 + noise).astype(np.float32)
-    alone = baseline._hedged_mean(steady, every, 0)
+    alone = baseline._hedged_level(steady, every, 0)
     of_rates = np.mean(baseline._levels(steady, every, 0), axis=0)
     late = slice(100, None)
     assert alone[:, late].std() < 0.8 * of_rates[:, late].std()
+
+
+def test_changing_weekdays_are_followed_and_steady_ones_averaged():
+    rng = np.random.default_rng(4)
+    weeks = np.cumsum(rng.normal(0, 0.05, (20, 60, 7)), axis=1)
+    changing = 5 + weeks.reshape(20, -1)
+    season, _ = smoothed(changing)
+    slow, quick = _profiles(changing)
+    missed = [_missed_a_week_later(changing, each) for each in (season, slow, quick)]
+    assert missed[0] < 1.02 * missed[2] < 0.9 * missed[1]
+    steady = 5 + rng.normal(0, 0.1, changing.shape)
+    season, _ = smoothed(steady)
+    slow, quick = _profiles(steady)
+    late = slice(200, None)
+    assert season[:, late].std() < 1.1 * slow[:, late].std() < quick[:, late].std()
+
+
+def _profiles(log_dt):
+    """The profile of each rate alone."""
+    profiles = []
+    for rate in baseline.PROFILE_RATES:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(baseline, "PROFILE_RATES", (rate,))
+            profiles.append(smoothed(log_dt)[0])
+    return profiles
+
+
+def _missed_a_week_later(log_dt, profile_dt):
+    deviation_dt = log_dt - log_dt.mean(axis=1, keepdims=True)
+    return np.abs(deviation_dt[:, 7:] - profile_dt[:, :-7]).mean()
 
 
 def test_a_weekday_without_orders_is_a_profile_and_not_a_strange_day():
