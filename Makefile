@@ -80,6 +80,11 @@ install: ## Install for a server, without what only tests need: make install PRE
 		--no-build-isolation --no-deps --force-reinstall .
 	@rm -rf build
 
+wheel: venv ## Build the wheel in dist/, for pipx and uvx
+	@rm -rf build
+	@"$(BIN)/python" -m build --no-isolation --outdir dist .
+	@rm -rf build
+
 soak: venv ## Run a month of nights in minutes
 	@"$(BIN)/python" -m pytest -v -m soak tests/soak
 

@@ -16,8 +16,10 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HERE_DOCUMENT = re.compile(r"<<'(\w+)'")
 VERSION = re.compile(r"\b\d{8}-[0-9a-f]{8}\b")
 # Scores, seconds and intervals hang on the processor; counts and sentences do not.
-NUMBER = re.compile(r"[-−]?\d[\d.,]*(e[-+]\d+)?")
-FITTING_COMMANDS = ("harbor train", "harbor forecast", "harbor backtest")
+NUMBER = re.compile(r"[-+−]?\d[\d.,]*(e[-+]\d+)?")
+FITTING_COMMANDS = (
+    "harbor train", "harbor forecast", "harbor backtest", "harbor explain",
+)  # fmt: skip
 
 
 @dataclass

@@ -7,6 +7,7 @@ writes into the pages what their commands print now; read the difference before 
 
 import os
 import subprocess
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +27,12 @@ from tests.pages import ROOT, VERSION, comparable, transcripts, with_output
 
 DOCS = ROOT / "deploy" / "docs"
 # Each goes on where the one before ended.
-STORY = ("own-orders", "correct-a-file", "backfill", "models", "failed-night")
+STORY = (
+    "own-orders", "correct-a-file", "backfill", "models", "failed-night", "other-systems",
+    "analysts",
+)  # fmt: skip
+# `python` of a page is that of these tests.
+PROGRAMS = Path(sys.executable).parent
 WRITES = bool(os.environ.get("WRITE_PAGES"))
 
 
@@ -54,6 +60,7 @@ def run_command(command, folder):
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder, input=output, capture_output=True, text=True, check=True,
+        env={**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"},
     )  # fmt: skip
     return done.stdout + done.stderr
 
@@ -65,7 +72,7 @@ def expanded(command, folder):
     return done.stdout.split("\0")[:-1]
 
 
-def train_instantly(panel, *_):
+def train_instantly(panel, *_, **__):
     """Replaces training by random weights, with results of the same shape.
 
     The shares are those that the pages print. The seeds are two whose scores lead to the
@@ -99,6 +106,8 @@ def printed(engine, database_url, tmp_path_factory):
         patch.chdir(folder)
         if not WRITES:
             patch.setattr(train, "_fit", train_instantly)
+            fit = "forecaster.model.two_stage_fit.train_model"
+            patch.setattr(fit, train_instantly)
         for name, value in here.items():
             patch.setenv(name, value)
         for name in STORY:

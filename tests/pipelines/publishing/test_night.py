@@ -1,5 +1,8 @@
 """The night publishes, tells the webhooks, and goes on whatever becomes of it."""
 
+import json
+import re
+
 import pytest
 
 from forecaster.errors import ConfigError
@@ -7,10 +10,13 @@ from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.publishing import webhooks
 from pipelines.settings import Settings
+from tests.pages import ROOT
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.publishing.conftest import LAST, morning_after
 
 pytestmark = pytest.mark.db
+
+PAGE = ROOT / "deploy" / "docs" / "other-systems.md"
 
 
 @pytest.fixture
@@ -51,6 +57,10 @@ def test_a_night_publishes_and_tells_the_next_system(night, fleet, listener, tmp
         "where": f"{folder}/forecasts/origin_on={LAST}",
     }
     assert (folder / "forecasts" / f"origin_on={LAST}" / "_SUCCESS").exists()
+    (example,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert {name: type(value) for name, value in json.loads(example).items()} == {
+        name: type(value) for name, value in sent.body.items()
+    }
 
 
 def test_without_a_setting_a_night_has_no_such_step(night):
