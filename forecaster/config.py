@@ -122,8 +122,6 @@ class TrainConfig(Config):
       average_decay: Weights are averaged over the steps with this decay.
       validation_days: Number of final days held out for calibration and judging.
       seed: Seed of weights, dropout and the order of windows.
-      bfloat16: Whether a training step multiplies in bfloat16. Weights and sums stay
-        float32, and so do validation and serving.
     """
 
     epochs: int = bounded(1, 100_000, 100)
@@ -136,4 +134,3 @@ class TrainConfig(Config):
     average_decay: float = bounded(0.0, 0.99999, 0.99)
     validation_days: int = bounded(1, 365, 28)
     seed: int = bounded(0, 2**31 - 1, 0)
-    bfloat16: bool = False

@@ -43,20 +43,18 @@ class DepotForecaster(nn.Module):
       horizon: H.
       model: Size of the network.
       capacity: Rows of the embedding table, including row 0 for depots without one.
-      dtype: Type of the matrix products; None is that of the weights, float32.
     """
 
     horizon: int
     model: ModelConfig
     capacity: int
-    dtype: Any = None
 
     def setup(self) -> None:
         """Builds the parts."""
-        self.calendar = nn.Dense(self.model.head_units, dtype=self.dtype)
-        self.past_encoder = PastEncoder(self.model, self.dtype)
-        self.depot_effect = DepotEffect(self.model, self.capacity, self.dtype)
-        self.head = HorizonHead(self.horizon, self.model, self.dtype)
+        self.calendar = nn.Dense(self.model.head_units)
+        self.past_encoder = PastEncoder(self.model)
+        self.depot_effect = DepotEffect(self.model, self.capacity)
+        self.head = HorizonHead(self.horizon, self.model)
         for part in (self.past_encoder, self.depot_effect, self.head):
             nn.share_scope(self, part)
 
@@ -88,7 +86,6 @@ class PastEncoder(nn.Module):
     """Two GRU layers over the context days; returns the state after each day."""
 
     model: ModelConfig
-    dtype: Any
 
     @nn.compact
     def __call__(
@@ -98,7 +95,7 @@ class PastEncoder(nn.Module):
         train: bool,
     ) -> Float[Array, "context unit"]:
         """Encodes the features of each context day and its calendar."""
-        cell = functools.partial(nn.GRUCell, self.model.units, dtype=self.dtype)
+        cell = functools.partial(nn.GRUCell, self.model.units)
         today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
         # The cell is named, not nn.RNN: that name would not reach the parameters.
         first_cu = jnp.asarray(nn.RNN(cell(name="gru_1"))(today_cf))
@@ -111,7 +108,6 @@ class DepotEffect(nn.Module):
 
     model: ModelConfig
     capacity: int
-    dtype: Any
 
     @nn.compact
     def __call__(
@@ -134,9 +130,7 @@ class DepotEffect(nn.Module):
             keep = 1.0 - self.model.embedding_dropout
             has_embedding &= jax.random.bernoulli(self.make_rng("dropout"), keep)
         embedding_e = jnp.where(has_embedding, table(row), 0.0)
-        dense = functools.partial(
-            nn.Dense, self.model.head_units, use_bias=False, dtype=self.dtype
-        )
+        dense = functools.partial(nn.Dense, self.model.head_units, use_bias=False)
         gain_m = dense(name="gain")(embedding_e)
         # No depot-specific season: a year or two of data would overfit it.
         response_sm = dense(name="answer")(days[..., SEASON_COLUMNS:])
@@ -148,7 +142,6 @@ class HorizonHead(nn.Module):
 
     horizon: int
     model: ModelConfig
-    dtype: Any
 
     @nn.compact
     def __call__(
@@ -167,16 +160,13 @@ class HorizonHead(nn.Module):
           train: Whether dropout is on.
         """
         width = self.model.head_units
-        dense = functools.partial(nn.Dense, dtype=self.dtype)
         # A kernel for each day ahead: the influence of yesterday fades with the horizon.
-        project_per_day = nn.DenseGeneral(
-            (self.horizon, width), dtype=self.dtype, name="origin"
-        )
+        project_per_day = nn.DenseGeneral((self.horizon, width), name="origin")
         # The initial weights are drawn by the layer's name, so that it stays.
-        future_ohm = dense(width, use_bias=False, name="target")(future_ohf)
+        future_ohm = nn.Dense(width, use_bias=False, name="target")(future_ohf)
         sum_ohm = nn.silu(ahead_ohm + project_per_day(origin_of) + future_ohm)
         dropped_ohm = _dropout(self.model.dropout, "Dropout_1", sum_ohm, train)
-        mixed_ohm = nn.silu(dense(width, name="mix")(dropped_ohm))
+        mixed_ohm = nn.silu(nn.Dense(width, name="mix")(dropped_ohm))
         return jnp.asarray(nn.Dense(1, name=LAST_LAYER)(mixed_ohm)[..., 0])
 
 

@@ -81,12 +81,10 @@ class StepConfig:
     def train_forecast(
         self, params: Params, windows: Windows, origins: slice, key: Array
     ) -> Array:
-        """Log counts of one window with dropout by the key, multiplied in bfloat16 if set."""
-        dtype = jnp.bfloat16 if self.config.bfloat16 else None
-        module = self.module.clone(dtype=dtype)
+        """Log counts of one window, with dropout by the key."""
         rngs = {"dropout": key}
-        with jax.default_matmul_precision(None if self.config.bfloat16 else FLOAT32):
-            forecast_oh = module.apply(
+        with jax.default_matmul_precision(FLOAT32):
+            forecast_oh = self.module.apply(
                 {"params": params}, windows, origins, train=True, rngs=rngs
             )
         return jnp.asarray(forecast_oh, jnp.float32)

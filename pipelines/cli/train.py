@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,16 +46,6 @@ def train(
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
-    bfloat16: Annotated[
-        bool, typer.Option("--bfloat16", help="Compute matrix products in bfloat16.")
-    ] = False,
-    profile: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder to write a profiler's trace of some steps to.",
-            metavar="FOLDER",
-        ),
-    ] = None,
     warm_up: Annotated[
         bool,
         typer.Option(
@@ -82,7 +71,7 @@ def train(
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         engine, settings = context.engine, context.settings
         day = past_day(context, through, "--through") or counting.default_origin(engine)
-        recipe = train_module.build_recipe(settings, seed, epochs, bfloat16)
+        recipe = train_module.build_recipe(settings, seed, epochs)
         if warm_up:
             with fit_progress() as report:
                 metrics = train_module.precompile(engine, settings, day, recipe, report)
@@ -95,11 +84,8 @@ def train(
             with (
                 recorded(engine, "train", day) as run,
                 fit_progress() as report,
-                _profiled(report, profile) as profiled_report,
             ):
-                model = train_module.train(
-                    engine, settings, day, recipe, profiled_report, run
-                )
+                model = train_module.train(engine, settings, day, recipe, report, run)
                 decision = promotion.promote_if_better(
                     engine, settings.artefacts, model.version
                 )
@@ -142,18 +128,6 @@ def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> No
             "plain forecast without the network's correction."
         )
     echo(f"{'Champion' if promoted else 'Not promoted'}. {reason}")
-
-
-@contextmanager
-def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]:
-    """Yields a reporter that also traces some steps into the folder, if one is given."""
-    if folder is None:
-        yield report
-        return
-    from forecaster.model.profiling import traced_epochs
-
-    with traced_epochs(folder) as traced:
-        yield lambda fit: traced(report(fit))
 
 
 def show_scores(scores: dict[str, Any], title: str) -> None:

@@ -258,7 +258,6 @@ def build_recipe(
     settings: Settings,
     seed: int | None = None,
     epochs: int | None = None,
-    bfloat16: bool = False,
 ) -> "Recipe":
     """The default recipe with the values of settings and command line."""
     from forecaster.model.two_stage_fit import Recipe
@@ -268,6 +267,5 @@ def build_recipe(
         default.train,
         seed=settings.seed if seed is None else seed,
         epochs=epochs or default.train.epochs,
-        bfloat16=bfloat16,
     )
     return Recipe(replace(default.task, horizon=settings.horizon), train=train_config)

@@ -17,7 +17,6 @@ from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.errors import NoDataError
 from forecaster.inference import infer
 from forecaster.inference.postprocessing import Postprocessing
-from forecaster.model.export import PARITY_LIMIT
 from forecaster.model.two_stage_fit import (
     Recipe,
     fit_to_history,
@@ -196,28 +195,3 @@ def test_a_year_of_history_has_seasons():
     panel = make_panel(n_days=400)
     trained = train_model(panel, RECIPE).production
     assert np.abs(trained.weights["calendar/kernel"][:, :SEASON_COLUMNS]).max() > 0
-
-
-@pytest.fixture(scope="module")
-def in_bfloat16(panel):
-    """The same training with products in bfloat16."""
-    half = replace(RECIPE, train=replace(RECIPE.train, bfloat16=True))
-    return train_model(panel, half)
-
-
-def test_bfloat16_is_off_by_default():
-    assert not Recipe().train.bfloat16
-
-
-def test_bfloat16_trains_about_as_well_but_not_the_same(trained_models, in_bfloat16):
-    full, half = (each.evaluation_fit for each in (trained_models, in_bfloat16))
-    assert half.loss == pytest.approx(full.loss, rel=0.1)
-    leaves = jax.tree.leaves(full.params), jax.tree.leaves(half.params)
-    assert any((one != other).any() for one, other in zip(*leaves, strict=True))
-
-
-def test_weights_of_bfloat16_stay_float32_and_numpy_agrees(in_bfloat16):
-    production = in_bfloat16.production
-    kept = {value.dtype for value in production.weights.values()}
-    assert kept == {np.dtype("float32")}
-    assert production.parity_error <= PARITY_LIMIT
