@@ -57,7 +57,7 @@ def forecast(
         day = past_day(context, origin, "--origin") or counting.default_origin(engine)
         with recorded(engine, "forecast", day) as run:
             version = forecast_module.forecast_from(
-                engine,
+                run.engine,
                 settings.artefacts,
                 day,
                 context.now,

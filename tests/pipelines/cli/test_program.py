@@ -8,6 +8,7 @@ from importlib.metadata import version
 import pytest
 import sqlalchemy as sa
 
+from forecaster.inference import infer
 from pipelines import schema
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
@@ -78,3 +79,30 @@ def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     assert (planned["planned"], planned["point"]) == (9990.0, first["point"])
     assert rest == others
     assert f"9,990 (model {first['point']:,.0f})" in harbor("forecast")
+
+
+@pytest.mark.db
+def test_a_forecast_whose_session_ended_while_it_was_computed_is_not_stored(
+    fleet, clean_engine, monkeypatch
+):
+    compute = infer.forecast
+
+    def compute_meanwhile(*inputs):
+        with clean_engine.connect() as connection:
+            connection.execute(
+                sa.text(
+                    "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
+                    "where datname = current_database() and pid <> pg_backend_pid()"
+                )
+            )
+        return compute(*inputs)
+
+    monkeypatch.setattr(infer, "forecast", compute_meanwhile)
+    done = in_process.harbor("forecast")
+    assert done.returncode == 1
+    assert "lost the database session that held its lock" in done.stderr
+    with clean_engine.connect() as connection:
+        stored = connection.scalar(
+            sa.select(sa.func.count()).select_from(schema.forecasts)
+        )
+    assert stored == 0
