@@ -1,8 +1,5 @@
 """Altair charts of query results; no I/O. Each stays far below 5,000 marks."""
 
-from collections.abc import Hashable
-from typing import Any
-
 import altair as alt
 import pandas as pd
 
@@ -27,6 +24,7 @@ from dashboard.charts.encodings import (
     with_texts,
 )
 from dashboard.text import formatting
+from forecaster.inference.explain import LEVEL
 
 # `alt.layer` is typed as perhaps a FacetChart; ours never have facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -130,8 +128,8 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
 
 
 def contributions(day: pd.DataFrame) -> Chart:
-    """A waterfall of one row of `what_if.contributions`: from a usual day to its forecast."""
-    table = _waterfall(day.iloc[0].to_dict())
+    """A waterfall of one day of `what_if.contributions`: from a usual day to its forecast."""
+    table = _waterfall(day)
     x = alt.X(
         "contribution:O",
         sort=list(table["contribution"]),
@@ -163,21 +161,20 @@ def contributions(day: pd.DataFrame) -> Chart:
     return (bars + labels).properties(height=HEIGHT)
 
 
-def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
+def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
     """contribution, low and high (ends of its bar, orders), effect (text), series (its colour)."""
-    rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
-    reached = day["level"]
-    effects = {name.title(): day[name] for name in ("weekday", "signals", "holiday")}
-    effects[day["event_names"] or "Events"] = day["events"]
-    for name, value in effects.items():
-        if pd.isna(value) or not round(value):
-            continue
-        effect = formatting.signed(round(value))
-        series = SCENARIO if value > 0 else DECREASE
-        rows.append((name, reached, reached + value, effect, series))
+    rows, reached, forecast = [], 0.0, float(day["forecast"].iloc[0])
+    for part, value in zip(day["part"], day["orders"], strict=True):
+        if part == LEVEL:
+            usual = formatting.orders(value)
+            rows.append(("Usual day", 0.0, value, usual, ACTUAL))
+        elif round(value):
+            effect = formatting.signed(round(value))
+            series = SCENARIO if value > 0 else DECREASE
+            name = formatting.part_name(part)
+            rows.append((name, reached, reached + value, effect, series))
         reached += value
-    total = formatting.orders(day["forecast"])
-    rows.append(("Forecast", 0.0, day["forecast"], total, FORECAST))
+    rows.append(("Forecast", 0.0, forecast, formatting.orders(forecast), FORECAST))
     table = pd.DataFrame(
         rows, columns=["contribution", "low", "high", "effect", "series"]
     )

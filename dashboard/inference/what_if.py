@@ -4,7 +4,7 @@ The model that made the forecast runs in NumPy on changed inputs. Its relative c
 applied to the published forecast, so that data corrected since is not mistaken for an effect.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -14,16 +14,14 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.queries.freshness import Freshness
-from dashboard.text import formatting
 from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.features import CALENDAR_REACH
+from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
-from forecaster.data.signal_effects import SIGNAL
-from forecaster.inference import infer, predict
+from forecaster.inference import explain, infer, predict
 from forecaster.inference.artefact import Artefact
 
 QUANTILES = ("p10", "p50", "p90")
-LEVEL_DAYS = 28
 Tables = dict[str, pd.DataFrame]
 """depots, demand, events, holidays and signals, as `build_panel` takes them."""
 
@@ -123,55 +121,28 @@ def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """Splits each day's forecast into contributions that add up to it.
-
-    The model is rerun without events, then also without holidays, then also without the
-    signals of the days ahead; the differences are their effects.
+    """Splits each day's forecast into parts that add up to it, as `harbor explain` does.
 
     Returns:
-      target_on, level (orders of a usual day of the last four weeks), weekday (the
-      remainder), signals (NaN where the model uses none), holiday, events, forecast (the
-      model's): orders per day; event_names (of the day, '' without any).
+      target_on, part (see `explain.Part`), orders, forecast (the model's, orders per day): a row
+      for each day and part, in order.
 
     Raises:
       ArtefactError: as `queries.load_model`.
       NoDataError: no depot of the fleet has demand.
     """
-    days = queries.depot_days(depot, freshness)
-    published = _days_ahead(days)
+    published = _days_ahead(queries.depot_days(depot, freshness))
     model = queries.load_model(freshness)
-    tables = _inputs(model, depot, freshness)
-    events = _past_events(tables["events"], freshness.origin)
-    holidays = _until(tables["holidays"], freshness.origin)
-    signals = _until(tables["signals"], freshness.origin)
-    inputs = [tables]
-    for fewer in ({"events": events}, {"holidays": holidays}, {"signals": signals}):
-        inputs.append(inputs[-1] | fewer)
-    full, holiday, ordinary, usual = (
-        each["p50"] for each in _predict(model, inputs, depot, freshness)
-    )
-    has_signals = any(each.startswith(SIGNAL) for each in model.effects.signals.names)
-    # A closed day has no forecast to split.
-    is_open = full > 0
-    share = (published["model_point"] / full.where(is_open)).fillna(0.0)
-    parts = pd.DataFrame(
-        {
-            "target_on": published["day_on"],
-            "level": np.where(is_open, _level(days), 0.0),
-            "weekday": 0.0,
-            "signals": share * (ordinary - usual) if has_signals else np.nan,
-            "holiday": share * (holiday - ordinary),
-            "events": share * (full - holiday),
-            "forecast": published["model_point"],
-            "event_names": [_names(kinds) for kinds in published["events"]],
-        }
-    )
-    others = parts[["level", "signals", "holiday", "events"]].sum(axis=1)
-    return parts.assign(weekday=parts["forecast"] - others)
-
-
-def _names(kinds: Sequence[str]) -> str:
-    return ", ".join(formatting.event_name(kind) for kind in kinds if kind != CLOSED)
+    panel = _panel(model, _inputs(model, depot, freshness), freshness)
+    explained = explain.explain(model, panel, depot, queries.settings().point)
+    rows = [
+        (day_on, part.name, part.orders, number)
+        for day_on, number, day in zip(
+            published["day_on"], published["model_point"], explained, strict=False
+        )
+        for part in day.reaching(number, explain.CORRECTED).parts
+    ]
+    return pd.DataFrame(rows, columns=["target_on", "part", "orders", "forecast"])
 
 
 def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:
@@ -179,13 +150,17 @@ def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:
     return queries.panel_tables(depot, first, freshness.origin)
 
 
+def _panel(model: Artefact, tables: Tables, freshness: Freshness) -> Panel:
+    ahead = model.horizon + CALENDAR_REACH
+    return build_panel(**tables, through=freshness.origin, ahead=ahead)
+
+
 def _predict(
     model: Artefact, inputs: list[Tables], depot: str, freshness: Freshness
 ) -> Iterator[pd.DataFrame]:
     """p10, p50 and p90 of one depot for each input, a row per day of the published forecast."""
-    ahead = model.horizon + CALENDAR_REACH
     for tables in inputs:
-        panel = build_panel(**tables, through=freshness.origin, ahead=ahead)
+        panel = _panel(model, tables, freshness)
         forecast = infer.forecast(model, panel)
         row = panel.depot_ids.index(depot)
         quantiles_hq = np.stack(
@@ -196,24 +171,3 @@ def _predict(
 
 def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
     return days[days["point"].notna()].reset_index(drop=True)
-
-
-def _level(days: pd.DataFrame) -> float:
-    """Orders of a usual day: the mean of their logarithms over the last four weeks."""
-    observed = days["actual"].dropna().tail(LEVEL_DAYS)
-    return float(np.expm1(np.log1p(observed).mean())) if len(observed) else 0.0
-
-
-def _until(table: pd.DataFrame, origin: date) -> pd.DataFrame:
-    """The holidays or signals without those of days ahead, which then count as usual."""
-    return table[pd.to_datetime(table["day_on"]) <= pd.Timestamp(origin)]
-
-
-def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:
-    """The events without their days ahead; closures stay."""
-    is_closure = events["kind"] == CLOSED
-    is_past = pd.to_datetime(events["starts_on"]) <= pd.Timestamp(origin)
-    past = events[is_past | is_closure].copy()
-    is_open_ended = pd.to_datetime(past["ends_on"]) > pd.Timestamp(origin)
-    past.loc[is_open_ended & (past["kind"] != CLOSED), "ends_on"] = origin
-    return past

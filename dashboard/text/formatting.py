@@ -154,6 +154,14 @@ def event_name(kind: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in kind.split("_"))
 
 
+def part_name(part: str) -> str:
+    """Display name of a part of a forecast: 'holiday: New Year's Day' becomes "New Year's Day"."""
+    names = part.removeprefix("holiday: ").removeprefix("signal: ").split(", holiday: ")
+    return ", ".join(
+        name if "holiday: " in part else event_name(name) for name in names
+    )
+
+
 def occasion_name(name: str, is_holiday: bool) -> str:
     """Display name of a holiday, or of a kind of event."""
     return name if is_holiday else event_name(name)

@@ -87,13 +87,11 @@ if why.open:
             "Day to explain", "why", days_ahead, busiest, width=180
         )
         contributions = what_if.contributions(depot, freshness)
-        signals = "signals, " if contributions["signals"].notna().any() else ""
         widgets.chart(
             forecast_charts.contributions,
             contributions[contributions["target_on"] == day_to_explain],
-            f"A usual day of the last four weeks, plus or minus the effects of {signals}"
-            "holidays and events in the model that made the forecast, and of the weekday (the "
-            "remainder).",
+            "A usual day of the week ahead, plus or minus its weekday, the effects of holidays, "
+            "events and signals, and the network's part, in the model that made the forecast.",
         )
 
 st.header("What if")

@@ -1,7 +1,7 @@
 """Splits a depot's forecast into parts that add up to it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -16,6 +16,9 @@ from forecaster.inference.artefact import Artefact
 
 LEVEL, WEEKDAY, CLOSED = "level", "weekday", "closed"
 NETWORK, POINT_SHIFT = "network", "point shift"
+CORRECTED, PLANNER = "corrected since", "planner"
+LEAST_ORDERS = 1e-3
+"""A smaller difference between two numbers is rounding."""
 WEEK = 7
 BESIDE = (", the day before", ", the day after")
 HOLIDAY_CLASSES = ("holiday", "major holiday", "holiday on a weekend")
@@ -28,7 +31,7 @@ class Part:
     Attributes:
       name: `level`, `weekday`, `holiday: NAME`, the kind of an event, `signal: NAME`, `network`
         (its share of the correction), `point shift` (from the median down to the number that
-        is shown) or `closed`.
+        is shown), `closed`, or one that was added by `reaching`.
       orders: What it adds to the parts before it; they add up to the forecast.
       relative: The same as a fraction of the parts before it; None for the first.
     """
@@ -46,13 +49,25 @@ class Explanation:
       target_on: The day.
       basis: Basis of the forecast, see `infer.Forecast`.
       parts: In order; effects multiply, so each is upon those before it.
-      point: Their sum: the model's number that is shown.
+      point: Their sum: the model's number that is shown, or the one reached since.
     """
 
     target_on: date
     basis: str
     parts: tuple[Part, ...]
     point: float
+
+    def reaching(self, number: float, name: str) -> "Explanation":
+        """Adds a part that leads to another number, where it differs.
+
+        Args:
+          number: The number that was stored, or that a planner set; orders.
+          name: `CORRECTED` or `PLANNER`.
+        """
+        if abs(number - self.point) <= LEAST_ORDERS:
+            return self
+        part = Part(name, number - self.point, _ratio(self.point, number))
+        return replace(self, parts=(*self.parts, part), point=number)
 
 
 def explain(

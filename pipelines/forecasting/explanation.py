@@ -1,14 +1,13 @@
-"""Explains the forecast that is shown for a depot: one function for the page and the command."""
+"""Explains the forecast that is shown for a depot, for the command line."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError, NoModelError, shortened_list
 from forecaster.inference import explain
-from forecaster.inference.explain import Explanation, Part
+from forecaster.inference.explain import Explanation
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting.forecast import load_recorded
@@ -16,10 +15,6 @@ from pipelines.schema import shown_forecast
 from pipelines.settings import Settings
 from pipelines.store import depots, models, publications
 from pipelines.store.forecasts import read_forecasts
-
-CORRECTED, PLANNER = "corrected since", "planner"
-LEAST_ORDERS = 1e-3
-"""A smaller difference from the stored number is rounding."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +75,10 @@ def explain_shown(
     )
     artefact = load_recorded(settings.artefacts, model)
     days = tuple(
-        _as_shown(each, rows[each.target_on]["point"], rows[each.target_on]["planned"])
+        each.reaching(rows[each.target_on]["point"], explain.CORRECTED).reaching(
+            rows[each.target_on]["planned"], explain.PLANNER
+        )
         for each in explain.explain(artefact, panel, depot_id, settings.point)
         if each.target_on in rows
     )
     return ExplainedForecast(depot_id, origin, version, days)
-
-
-def _as_shown(explanation: Explanation, point: float, planned: float) -> Explanation:
-    """Adds the parts that lead from the explained number to the stored and planned ones."""
-    more = (
-        *_change(CORRECTED, explanation.point, point),
-        *_change(PLANNER, point, planned),
-    )
-    return replace(explanation, parts=(*explanation.parts, *more), point=planned)
-
-
-def _change(name: str, before: float, after: float) -> Iterator[Part]:
-    if abs(after - before) > LEAST_ORDERS:
-        yield Part(name, after - before, after / before - 1 if before > 0 else None)

@@ -155,13 +155,15 @@ def test_the_lines_are_seven_day_means_weighted_by_the_scored_days():
 
 
 def driven(**parts):
-    none = {"weekday": 0.0, "signals": np.nan, "holiday": 0.0, "events": 0.0}
-    none["event_names"] = ""
-    return pd.DataFrame({name: [value] for name, value in (none | parts).items()})
+    """The parts of a day, by name with underscores for what a keyword cannot hold."""
+    named = {name.replace("__", ": "): value for name, value in parts.items()}
+    return pd.DataFrame(
+        {"part": [*named], "orders": [*named.values()], "forecast": sum(named.values())}
+    )
 
 
 def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
-    day = driven(level=100.0, weekday=-20.4, events=50.0, forecast=129.6)
+    day = driven(level=100.0, weekday=-20.4, fair=50.0)
     (bar, rows), (text, labels) = marks(forecast_charts.contributions(day))
     assert (bar, text) == ("bar", "text")
     drawn = forecast_charts.contributions(day).to_dict()["layer"][1]["encoding"]
@@ -169,7 +171,7 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
     assert {row["series"] for row in labels} == {"actual"}
     assert [(row["contribution"], row["low"], row["high"], row["effect"]) for row in rows] == [
         ("Usual day", 0.0, 100.0, "100"), ("Weekday", 79.6, 100.0, "−20"),
-        ("Events", 79.6, 129.6, "+50"),
+        ("Fair", 79.6, 129.6, "+50"),
         ("Forecast", 0.0, 129.6, "130"),
     ]  # fmt: skip
 
@@ -178,17 +180,15 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
     ("day", "bars"),
     [
         pytest.param(
-            driven(level=100.0, events=90.0, forecast=190.0, event_names="Fair, Promotion"),
-            {"Fair, Promotion": "+90"},
-            id="by the names of its events",
+            driven(level=100.0, black_friday=90.0, fair=-5.0),
+            {"Black Friday": "+90", "Fair": "−5"},
+            id="each event by its name",
         ),
+        pytest.param(driven(level=100.0, fair=0.3), {}, id="nothing of weight"),
         pytest.param(
-            driven(level=100.0, events=0.3, forecast=100.3), {}, id="nothing of weight"
-        ),
-        pytest.param(
-            driven(level=100.0, weekday=-20.0, signals=12.0, forecast=92.0),
-            {"Weekday": "−20", "Signals": "+12"},
-            id="signals, where the model uses any",
+            driven(level=100.0, signal__bookings=12.0, holiday__Diwali=-8.0, network=2.0),
+            {"Bookings": "+12", "Diwali": "−8", "Network": "+2"},
+            id="signals, holidays and the network",
         ),
     ],
 )  # fmt: skip

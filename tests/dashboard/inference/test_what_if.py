@@ -27,7 +27,6 @@ from tests.dashboard.seed import (
 )
 
 pytestmark = pytest.mark.db
-PARTS = ["level", "weekday", "signals", "holiday", "events"]
 
 
 def of_whole_fleet(model, seeded, demand, events):
@@ -174,15 +173,37 @@ def test_an_artefact_that_is_not_the_recorded_one_is_not_used(
         queries.load_model(freshness)
 
 
+def orders_of(parts, part):
+    """Orders of a part by day; 0 on days without it."""
+    found = parts.assign(orders=parts["orders"].where(parts["part"] == part, 0.0))
+    return found.groupby("target_on")["orders"].sum().to_numpy()
+
+
 def test_the_contributions_add_up_to_the_forecast_shown(dashboard, freshness):
     parts = what_if.contributions("LON-01", freshness)
-    assert len(parts) == freshness.horizon
-    np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
-    assert (parts["forecast"] > 0).all()
+    by_day = parts.groupby("target_on")
+    assert by_day.ngroups == freshness.horizon
+    shown = by_day["forecast"].first()
+    np.testing.assert_allclose(by_day["orders"].sum(), shown)
+    assert (shown > 0).all()
+    assert parts["part"].iloc[0] == "level"
 
 
-def test_an_event_ahead_is_in_its_contribution_on_its_days_only(seeded, write):
-    before = what_if.contributions("RTM-02", queries.freshness())
+def test_the_contributions_are_those_of_the_whole_fleet_s_forecast(freshness, seeded):
+    """The page reads the depots of the depot's city alone."""
+    parts = what_if.contributions("LON-01", freshness)
+    since = ["point shift", "corrected since"]
+    medians = parts[~parts["part"].isin(since)].groupby("target_on")["orders"].sum()
+    model, events = queries.load_model(freshness), make_events(seeded.through)
+    fleet = of_whole_fleet(model, seeded, seeded.demand, events)
+    np.testing.assert_allclose(medians, fleet.loc["LON-01"], rtol=1e-3)
+
+
+def test_an_event_ahead_is_in_its_contribution_on_its_day_only(
+    freshness, seeded, write, monkeypatch
+):
+    model = with_effect_of(queries.load_model(freshness), "promotion", 1.5)
+    monkeypatch.setattr(queries, "load_model", lambda _: model)
     day = seeded.through + timedelta(days=3)
     write(
         sa.insert(schema.events).values(
@@ -193,28 +214,12 @@ def test_an_event_ahead_is_in_its_contribution_on_its_days_only(seeded, write):
             file_id=1,
         )
     )
-    what_if.contributions.clear()
-    after = what_if.contributions("RTM-02", queries.freshness())
-    moved = ~np.isclose(after["events"], before["events"])
-    assert moved[2]
-    assert after["event_names"][2] == "Promotion"
-    # The days before the event know nothing of it; the day after may.
-    assert not moved[[0, 5, 6]].any()
-    np.testing.assert_allclose(after["forecast"], before["forecast"])
-
-
-def test_a_holiday_ahead_is_in_its_contribution(seeded, write):
-    before = what_if.contributions("LON-01", queries.freshness())
-    day = seeded.through + timedelta(days=2)
-    write(
-        sa.insert(schema.public_holidays).values(
-            country="GB", subdivision="", day_on=day, name="A day off"
-        )
-    )
-    what_if.contributions.clear()
-    after = what_if.contributions("LON-01", queries.freshness())
-    assert not np.isclose(after["holiday"][1], before["holiday"][1])
-    np.testing.assert_allclose(after["level"], before["level"])
+    st.cache_data.clear()
+    parts = what_if.contributions("RTM-02", freshness)
+    promotion = orders_of(parts, "promotion")
+    assert (promotion > 0).tolist() == [False, False, True, *[False] * (HORIZON - 3)]
+    usual = orders_of(parts, "level") + orders_of(parts, "weekday")
+    assert promotion[2] == pytest.approx(0.5 * usual[2], rel=0.05)
 
 
 def test_a_signal_ahead_is_in_its_contribution_and_not_in_the_weekdays(
@@ -223,7 +228,7 @@ def test_a_signal_ahead_is_in_its_contribution_and_not_in_the_weekdays(
     model = with_signal(queries.load_model(freshness))
     monkeypatch.setattr(queries, "load_model", lambda _: model)
     usual = what_if.contributions("LON-01", freshness)
-    assert (usual["signals"] == 0).all()
+    assert "signal: bookings" not in {*usual["part"]}
     day = seeded.through + timedelta(days=3)
     weeks_before = [(day - timedelta(weeks=n), 0.0) for n in range(1, 5)]
     for day_on, value in [*weeks_before, (day, 2.0)]:
@@ -236,9 +241,22 @@ def test_a_signal_ahead_is_in_its_contribution_and_not_in_the_weekdays(
         )  # fmt: skip
     st.cache_data.clear()
     parts = what_if.contributions("LON-01", freshness)
-    assert parts["signals"][2] > 0.1 * parts["forecast"][2]
-    assert (parts["signals"][[0, 1]] == 0).all()
-    np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
+    signal = orders_of(parts, "signal: bookings")
+    assert signal[2] > 0.1 * orders_of(parts, "level")[2]
+    assert (signal[[0, 1]] == 0).all()
+
+
+def with_effect_of(model, kind, factor):
+    """The model, for which days of a kind multiply the orders."""
+    calendar = model.effects.calendar
+    effect_f = np.append(calendar.fleet_f, np.float32(np.log(factor)))
+    nobody = np.zeros((0, len(effect_f)), np.float32)
+    certain = np.zeros((len(effect_f), len(effect_f)), np.float32)
+    effects = replace(
+        calendar, kinds=(kind,), fleet_f=effect_f, cities=(), city_cf=nobody, depot_ids=(),
+        depot_df=nobody, covariance_ff=certain,
+    )  # fmt: skip
+    return replace(model, effects=replace(model.effects, calendar=effects))
 
 
 def with_signal(model):
@@ -252,15 +270,3 @@ def with_signal(model):
         scale_hdk=np.ones((HORIZON, 0, 1), np.float32),
     )
     return replace(model, effects=replace(model.effects, signals=signals))
-
-
-def test_without_signals_in_the_model_there_is_no_contribution_of_them(freshness):
-    parts = what_if.contributions("LON-01", freshness)
-    assert parts["signals"].isna().all()
-
-
-def test_a_usual_day_is_the_mean_of_the_last_four_weeks(freshness, seeded):
-    orders = seeded.demand[seeded.demand["depot_id"] == "LON-01"]["orders"].dropna()
-    usual = np.exp(np.log(orders.tail(28) + 1).mean()) - 1
-    level = what_if.contributions("LON-01", freshness)["level"]
-    np.testing.assert_allclose(level, usual)

@@ -363,7 +363,7 @@ def test_why_a_forecast_is_what_it_is_is_computed_when_it_is_opened(seeded, open
     app.run()
     assert_no_traceback(app)
     assert len(app.get("vega_lite_chart")) == n_charts + 1
-    assert "A usual day of the last four weeks" in page_text(app)
+    assert "A usual day of the week ahead" in page_text(app)
 
 
 def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
