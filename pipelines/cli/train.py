@@ -34,7 +34,7 @@ FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (produ
 
 Epochs = Annotated[
     int | None,
-    typer.Option(help="Maximum epochs; stops early.", min=1),
+    typer.Option(help="Passes over the history. [default: by its length]", min=1),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of the random numbers.", min=0)]
 
