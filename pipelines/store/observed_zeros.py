@@ -39,21 +39,21 @@ with local as (
            least(:today, (:now at time zone timezone)::date) as today
     from depots
 ), counted as (
-    select depot_id, service_on, orders, file_id,
+    select depot_id, service_on, orders, file_id, last_file_id,
            lead(service_on) over own as next_on, lead(orders) over own as next_orders,
            lead(file_id) over own as next_file_id,
            first_value(service_on) over own as first_on
     from order_counts
     window own as (partition by depot_id order by service_on)
 )
-select c.depot_id, c.file_id, c.service_on as before_on, c.orders as before_orders,
-       c.next_on, c.next_orders, c.next_file_id, c.first_on, l.today, c.service_on + 1 as from_on,
+select c.depot_id, c.file_id, c.last_file_id, c.service_on as before_on,
+       c.orders as before_orders, c.next_on, c.next_orders, c.next_file_id, c.first_on, l.today, c.service_on + 1 as from_on,
        least(coalesce(c.next_on, l.today) - 1, l.closed_on - 1) as until_on
 from counted c join local l using (depot_id)
 where c.next_on is distinct from c.service_on + 1
 union all
-select c.depot_id, c.file_id, null, null, null, null, null, c.first_on, l.today, l.opened_on,
-       c.service_on - 1
+select c.depot_id, c.file_id, null, null, null, null, null, null, c.first_on, l.today,
+       l.opened_on, c.service_on - 1
 from counted c join local l using (depot_id)
 where c.service_on = c.first_on and l.opened_on < c.service_on
 """
@@ -128,9 +128,10 @@ def find(connection: sa.Connection, today: date, now: datetime, frozen: date) ->
     parameters = {"today": today, "now": now, "frozen": frozen}
     connection.execute(sa.text(LOADED_FILES))
     connection.execute(sa.text("analyze loaded_files"))
+    connection.execute(sa.text(SPANS_WITHOUT_ORDERS), parameters)
+    connection.execute(sa.text("analyze spans_without_orders"))
     partial_days.find(connection, now, frozen)
     for table, statement in (
-        ("spans_without_orders", SPANS_WITHOUT_ORDERS),
         ("days_without_orders", DAYS_WITHOUT_ORDERS),
         ("zero_days", ZERO_DAYS),
     ):

@@ -2,14 +2,20 @@
 
 A file taken at 04:30 also has the first hours of the new day. Such a day is partial: its
 orders do not count, and are no zero either, until the depot's feed has spoken after the day
-was over. It has if
+was over. The feed is told by its busiest depots: those of the files that the depot's orders
+of the last week came with first. The day is whole if
 
 - a file that came after the day has orders of the day; or
 - the depot has orders of a later day; or
-- a file that came after the day has orders of the day or of a later one of the file's
-  busiest depots, and has more than half as many depots; or
-- the file came later in the day than the last order of nearly all of the depot's days in
-  the four weeks before, as where a day is exported in its evening.
+- more than half of the feed's busiest depots have orders of the day or of a later one from
+  files that came after the day; or
+- the depot's file came later in the day than the last order of nearly all of its days in
+  the four weeks before, or of the same weekdays, as where a day is exported in its evening.
+
+An hour without orders of a depot leaves no trace but in other depots' orders. So where
+orders come within their day, as hour by hour, the file of any of the feed's busiest depots
+may be that late; and of a depot whose files have no other, the last file of the day need
+only be no earlier than that of nearly all of the days before, or of the same weekdays.
 """
 
 from datetime import date, datetime
@@ -17,64 +23,104 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 USUAL_DAYS = 28
-"""Days before a day that say when its last order usually comes."""
+"""Days before a day that say when its last order usually comes, and its file."""
 USUAL_SHARE = 0.9
 """Share of these days whose last order has come by the time of the load."""
+FEED_DAYS = 7
+"""Days before a day whose files are those of the same feed."""
 
 # The newest days of depots, if their last file came before they were over.
 UNFINISHED = """
 create temporary table unfinished on commit drop as
-select c.depot_id, c.service_on, c.last_file_id, day.ends_at,
-       case when f.loaded_at >= day.starts_at
-            then (f.loaded_at at time zone d.timezone)::time end as loaded_at_time
-from files f
-join order_counts c on c.last_file_id = f.file_id
+select s.depot_id, d.timezone, s.before_on as service_on, f.loaded_at, day.ends_at
+from spans_without_orders s
+join files f on f.file_id = s.last_file_id
 join depots d using (depot_id)
 cross join lateral (
-    select c.service_on::timestamp at time zone d.timezone as starts_at,
-           (c.service_on + 1)::timestamp at time zone d.timezone as ends_at
+    select (s.before_on + 1)::timestamp at time zone d.timezone as ends_at
 ) day
--- The first condition alone is quick, and true of hardly any of them.
-where c.service_on >= (f.loaded_at at time zone 'UTC')::date - 1
-  and f.loaded_at < day.ends_at and day.ends_at <= :now and c.service_on >= :frozen
-  and not exists (
-      select from order_counts later
-      where later.depot_id = c.depot_id and later.service_on > c.service_on)
+where s.next_on is null and s.before_on >= :frozen
+  and f.loaded_at < day.ends_at and day.ends_at <= :now
 """
-PARTIAL = f"""
-create temporary table partial_days on commit drop as
-with usual as (
-    select u.depot_id,
-           percentile_disc({USUAL_SHARE}) within group (order by c.last_time) as last_time
+# Those whose file did not come after the usual end of their orders.
+UNSETTLED = f"""
+create temporary table unsettled on commit drop as
+with days_before as (
+    select u.depot_id, c.last_time, (f.loaded_at at time zone u.timezone)::time as load_time,
+           (u.service_on - c.service_on) % 7 = 0 as is_same_weekday,
+           f.loaded_at < (c.service_on + 1)::timestamp at time zone u.timezone
+               as is_within_day
     from unfinished u
     join order_counts c on c.depot_id = u.depot_id
      and c.service_on between u.service_on - {USUAL_DAYS} and u.service_on - 1
+    join files f on f.file_id = c.last_file_id
+    where c.service_on >= (select min(service_on) - {USUAL_DAYS} from unfinished)
+), usual as (
+    select depot_id, avg(is_within_day::integer) >= {USUAL_SHARE} as is_within_day,
+           least(percentile_disc({USUAL_SHARE}) within group (order by last_time),
+                 max(last_time) filter (where is_same_weekday)) as last_time,
+           least(percentile_disc(1 - {USUAL_SHARE}) within group (order by load_time),
+                 min(load_time) filter (where is_same_weekday)) as load_time
+    from days_before
+    group by depot_id
+)
+select u.depot_id, u.service_on, u.ends_at, us.is_within_day, day.usual_end,
+       u.loaded_at >= (u.service_on + us.load_time) at time zone u.timezone as is_usual_load
+from unfinished u
+left join usual us using (depot_id)
+cross join lateral (
+    select (u.service_on + us.last_time) at time zone u.timezone as usual_end
+) day
+where coalesce(u.loaded_at <= day.usual_end, true)
+"""
+PARTIAL = f"""
+create temporary table partial_days on commit drop as
+with busiest as (
+    select distinct u.depot_id, busy_depot
+    from unsettled u
+    join order_counts c on c.depot_id = u.depot_id
+     and c.service_on between u.service_on - {FEED_DAYS} and u.service_on
+    join loaded_files theirs using (file_id)
+    cross join lateral unnest(theirs.busiest) as busy_depot
+    where c.service_on >= (select min(service_on) - {FEED_DAYS} from unsettled)
+), heard as (
+    select s.depot_id as busy_depot, s.before_on as service_on, f.loaded_at
+    from spans_without_orders s join files f on f.file_id = s.last_file_id
+    where s.next_on is null and s.before_on is not null
+), feed as (
+    select u.depot_id, avg((h.loaded_at >= u.ends_at)::integer) as share_after,
+           max(h.loaded_at) as last_at
+    from unsettled u
+    join busiest using (depot_id)
+    cross join lateral (
+        select case when h.service_on >= u.service_on then h.loaded_at
+               else '-infinity' end as loaded_at
+        from heard h where h.busy_depot = busiest.busy_depot
+    ) h
     group by u.depot_id
 )
 select u.depot_id, u.service_on
-from unfinished u
-left join usual using (depot_id)
-where coalesce(usual.last_time > u.loaded_at_time, true)
-  and not exists (
-      select from loaded_files own
-      cross join lateral unnest(own.busiest) as busy_depot
-      join order_counts c on c.depot_id = busy_depot and c.service_on >= u.service_on
-      join files f on f.file_id = c.last_file_id
-      join loaded_files theirs on theirs.file_id = c.last_file_id
-      where own.file_id = u.last_file_id and f.loaded_at >= u.ends_at
-        and theirs.depots * 2 > own.depots)
+from unsettled u
+left join feed f using (depot_id)
+where coalesce(f.share_after <= 0.5, true)
+  and not coalesce(u.is_within_day and case when f.depot_id is null then u.is_usual_load
+                   else f.last_at > u.usual_end end, false)
 """
 
 
 def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
     """Fills a temporary table `partial_days` (depot_id, service_on) from `order_counts`.
 
-    The table `loaded_files` is made by `observed_zeros`. No day that is not over at its depot at
-    `now`, or before `frozen`, is in it.
+    The tables `loaded_files` and `spans_without_orders` are made by `observed_zeros`. No day
+    that is not over at its depot at `now`, or before `frozen`, is in it.
     """
     parameters = {"now": now, "frozen": frozen}
-    for table, statement in (("unfinished", UNFINISHED), ("partial_days", PARTIAL)):
+    for table, statement in (
+        ("unfinished", UNFINISHED),
+        ("unsettled", UNSETTLED),
+        ("partial_days", PARTIAL),
+    ):
         connection.execute(sa.text(statement), parameters)
         # Each is joined next, and may have any size.
         connection.execute(sa.text(f"analyze {table}"))
-    connection.execute(sa.text("drop table unfinished"))
+    connection.execute(sa.text("drop table unfinished, unsettled"))

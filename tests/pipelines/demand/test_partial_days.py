@@ -129,6 +129,58 @@ def test_a_stream_that_ends_at_noon_leaves_a_partial_day(connection):
     assert LAST not in counts
 
 
+SHOPS = {"A": (9, 14, 21), "B": (9, 12, 21), "C": (10, 15, 20)}
+"""Hours of the depots' orders; each hour has a file of its own."""
+
+
+@pytest.mark.parametrize(
+    ("last_hours", "whole"),
+    [
+        pytest.param(SHOPS | {"A": (9, 14)}, "ABC", id="none in A's last hours"),
+        pytest.param(dict.fromkeys("ABC", (9, 12)), "", id="stopped at noon"),
+        pytest.param(dict.fromkeys("ABC", (9, 20)), "C", id="stopped in the evening"),
+    ],
+)
+def test_an_hour_without_orders_of_a_depot_is_told_by_the_other_depots(
+    connection, last_hours, whole
+):
+    """The last orders of A usually come at 21:05, and those of C at 20:05."""
+    for depot in SHOPS:
+        add_depot(connection, depot)
+    for back in range(20, -1, -1):
+        day = LAST - timedelta(days=back)
+        hours_of = SHOPS if back else last_hours
+        for hour in range(24):
+            parts = [
+                (d, day, (hour,)) for d, hours in hours_of.items() if hour in hours
+            ]
+            if parts:
+                add_file(connection, at(day, time(hour, 10)), *parts)
+    known = [depot for depot in SHOPS if LAST in counts_of(connection, depot)]
+    assert "".join(known) == whole
+
+
+@pytest.mark.parametrize(("last", "is_whole"), [(20, True), (19, False)])
+def test_a_stream_of_one_depot_ends_no_earlier_than_usual(connection, last, is_whole):
+    """A fifth of its days have their last order at 20:05, the others at 21:05."""
+    add_depot(connection)
+    for back in range(20, -1, -1):
+        day = LAST - timedelta(days=back)
+        final = last if back == 0 else 20 if back % 5 == 0 else 21
+        for hour in (9, final):
+            add_file(connection, at(day, time(hour, 10)), ("A", day, (hour,)))
+    assert (LAST in counts_of(connection)) == is_whole
+
+
+def test_a_weekday_of_short_hours_is_compared_with_the_same_weekdays(connection):
+    add_depot(connection)
+    for back in range(28, -1, -1):
+        day = LAST - timedelta(days=back)
+        hours = (9, 15) if back % 7 == 0 else (9, 21)
+        add_file(connection, at(day, time(hours[-1], 30)), ("A", day, hours))
+    assert counts_of(connection)[LAST] == 2
+
+
 def test_a_quiet_depot_is_whole_once_its_feed_has_spoken_and_not_by_another(connection):
     for depot in "ABCDE":
         add_depot(connection, depot)
