@@ -44,7 +44,8 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
         is_shown = depots["depot_id"].isin(short.nlargest(MAX_DEPOTS).index)
         which = f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first."
     st.caption(f"{formatting.escape_markdown(which)} Totals are of all depots.")
-    return Plan(depots[is_shown | (depots["depot_id"] == depot)], plan.cities)
+    in_grid = depots[is_shown | (depots["depot_id"] == depot)]
+    return Plan(in_grid, plan.cities, plan.every_day)
 
 
 def city_of(depot: str, freshness: Freshness) -> str | None:

@@ -22,6 +22,7 @@ from forecaster.inference.paths import PathTable
 from forecaster.inference.totals import QuantileForecasts, Total
 
 QUANTILES = ["p10", "p50", "p90"]
+ALL_CITIES = "All cities"
 POOL = "spare pool"
 """Stands for vans of the city that belong to no depot."""
 Settings = Mapping[str, CitySettings]
@@ -43,10 +44,13 @@ class Plan:
         model's), needed, vans (NaN if not known), short (needed - vans, 0 at least),
         delivery_probability (that the city's vans carry all orders; NaN if they are not
         known), and the sums over depots of drivers and undelivered.
+      every_day: city and delivery_probability, that the city's vans carry all orders on every
+        day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
     """
 
     depots: pd.DataFrame
     cities: pd.DataFrame
+    every_day: pd.DataFrame
 
     def of_city(self, city: str) -> "Plan":
         """The plan of one city, its depots by name."""
@@ -54,6 +58,7 @@ class Plan:
         return Plan(
             own.sort_values(["name", "depot_id", "target_on"], ignore_index=True),
             self.cities[self.cities["city"] == city],
+            self.every_day[self.every_day["city"] == city],
         )
 
 
@@ -101,13 +106,28 @@ def make_plan(
         _plan_city(week.iloc[rows], settings[str(city)], orders_sr[:, rows])
         for city, rows in week.groupby("city", sort=False).indices.items()
     ]
-    cities = pd.concat([days.astype({"vans": float}) for _, days in parts])
+    cities = pd.concat([days.astype({"vans": float}) for _, days, _ in parts])
     cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
     return Plan(
-        pd.concat([depots for depots, _ in parts]),
+        pd.concat([depots for depots, _, _ in parts]),
         cities.astype({"short": int}).sort_values(
             ["city", "target_on"], ignore_index=True
         ),
+        _every_day({days["city"].iloc[0]: carried_s for _, days, carried_s in parts}),
+    )
+
+
+def _every_day(carried: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """`Plan.every_day` from the paths on which each city carries everything; NaN: not known."""
+    cities = sorted(carried)
+    # On the same paths, as days and cities hang together; a minimum with NaN is NaN.
+    all_cities_s = np.minimum.reduce(list(carried.values()))
+    chances = [carried[city].mean() for city in cities]
+    return pd.DataFrame(
+        {
+            "city": [*cities, ALL_CITIES],
+            "delivery_probability": [*chances, all_cities_s.mean()],
+        }
     )
 
 
@@ -143,13 +163,19 @@ def _orders_by_path(
 
 def _plan_city(
     week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The depots and the days of one city, whose orders take these paths."""
+) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """The depots and the days of one city, whose orders take these paths.
+
+    Returns:
+      Depots, days, and of each path 1 if the vans carry all orders on every day, else 0; NaN if
+      the vans are not known.
+    """
     capacity = city.orders_per_van
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
     needed_r, allocated_r = np.zeros((2, len(week)), int)
     days = []
+    carried_s = np.full(len(orders_sr), np.nan if city.vans is None else 1.0)
     for day, rows in week.groupby("target_on").indices.items():
         on_day = week.iloc[rows]
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
@@ -161,6 +187,7 @@ def _plan_city(
         chance = np.nan
         if city.vans is not None:
             chance = float((vans_s <= city.vans).mean())
+            carried_s *= vans_s <= city.vans
         days.append(
             {
                 "city": city.city,
@@ -182,7 +209,7 @@ def _plan_city(
         delivery_probability=vans.delivery_probability(case_rs, capacity, allocated_r),
     )
     sums = depots.groupby("target_on")[["drivers", "undelivered"]].sum()
-    return depots, pd.DataFrame(days).join(sums, on="target_on")
+    return depots, pd.DataFrame(days).join(sums, on="target_on"), carried_s
 
 
 def _planned_band(

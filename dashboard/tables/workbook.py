@@ -41,7 +41,7 @@ def plan_workbook(plan: Plan) -> bytes:
     """A plan as a workbook, to be printed a page wide.
 
     Returns:
-      The file: the sheets Cities, Vans, Short (vans moved), Short (none moved), Drivers,
+      The file: the sheets Cities, Every day, Vans, Short (vans moved), Short (none moved), Drivers,
       Orders (depots × days), Vans to move, Changes (since the previous forecast, and by
       planners) and Data (everything).
     """
@@ -52,6 +52,9 @@ def plan_workbook(plan: Plan) -> bytes:
         day = book.add_format({"num_format": "ddd d mmm yyyy", "align": "left"})
         tables = {
             "Cities": display_tables.display(plan.cities, *CITY_COLUMNS),
+            "Every day": display_tables.display(
+                plan.every_day, "city", "delivery_probability"
+            ),
             **{name: grid(depots, column) for name, column in GRIDS.items()},
             "Vans to move": moves(plan.depots),
             "Changes": changes(plan.depots),

@@ -70,6 +70,17 @@ def fleet_sentence(days: pd.DataFrame) -> str:
     return f"Vans short: {'; '.join(listed)}{rest}.{ending}"
 
 
+def every_day_sentence(every_day: pd.DataFrame) -> str:
+    """The chance of a city, or of all, from the last row of `Plan.every_day`; '' if not known."""
+    name, chance = every_day.iloc[-1][["city", "delivery_probability"]]
+    if pd.isna(chance):
+        return ""
+    return (
+        f"{name}: the chance that the vans carry all orders on every day ahead is "
+        f"{formatting.chance(chance)}."
+    )
+
+
 def _short_day(day: pd.Timestamp, cities: pd.DataFrame) -> str:
     """'Fri 27 Nov 13 (London 9, Helsinki 4)'."""
     worst = cities.sort_values(["short", "city"], ascending=[False, True])

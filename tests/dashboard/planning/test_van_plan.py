@@ -87,6 +87,33 @@ def test_the_citys_own_band_makes_its_chance_surer(week):
     assert banded > alone
 
 
+def test_the_chance_of_every_day_is_counted_on_the_same_paths(week):
+    """Against a plain loop over paths; no better than the worst day or the worst city."""
+    settings = london(6) | {"Rotterdam": CitySettings("Rotterdam", 2, 50, 0.5)}
+    rotterdam = fleet(
+        ("R", "Waalhaven", DAYS[0], 95.0, "model"),
+        ("R", "Waalhaven", DAYS[1], 100.0, "model"),
+        city="Rotterdam",
+    )
+    both = pd.concat([week, rotterdam], ignore_index=True)
+    plan = van_plan.make_plan(both, settings, NO_BANDS)
+    carried = {"London": [], "Rotterdam": []}
+    for orders_r in van_plan._orders_by_path(both, {}, None):
+        vans = both.assign(vans=-(-orders_r // 50)).groupby(["city", "target_on"])
+        most = vans["vans"].sum().groupby("city").max()
+        for city, path in carried.items():
+            path.append(most[city] <= settings[city].vans)
+    all_cities = [all(path) for path in zip(*carried.values(), strict=True)]
+    expected = [sum(path) / len(path) for path in [*carried.values(), all_cities]]
+    assert plan.every_day["city"].tolist() == ["London", "Rotterdam", "All cities"]
+    assert plan.every_day["delivery_probability"].tolist() == pytest.approx(expected)
+    assert 0 < expected[2] < min(expected[:2])
+    worst = plan.cities.groupby("city")["delivery_probability"].min()
+    assert (worst.to_numpy() >= expected[:2]).all()
+    unknown = van_plan.make_plan(both, settings | london(None), NO_BANDS).every_day
+    assert unknown["delivery_probability"].isna().tolist() == [True, False, True]
+
+
 def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):
     plan = plan_of(week, None)
     assert plan.depots["allocated"].tolist() == plan.depots["needed"].tolist()

@@ -81,7 +81,7 @@ def test_cities_have_need_short_and_the_chance(plan):
 
 
 def test_a_missing_day_leaves_its_own_cell_empty(plan):
-    html = plan_grids.depots(Plan(plan.depots.iloc[1:], plan.cities))
+    html = plan_grids.depots(Plan(plan.depots.iloc[1:], plan.cities, plan.every_day))
     assert Cells(html).text[1] == ["Poplar 3 own vans", "", "3 of 4 200"]
     delft = plan.cities.assign(city="Delft")[1:]
     both = pd.concat([delft, plan.cities], ignore_index=True)

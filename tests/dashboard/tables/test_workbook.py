@@ -29,11 +29,16 @@ def book(plan):
     return CalamineWorkbook.from_filelike(BytesIO(workbook.plan_workbook(plan)))
 
 
-def test_the_workbook_has_a_sheet_for_each_question(book):
+def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     assert book.sheet_names == [
-        "Cities", "Vans", "Short (vans moved)", "Short (none moved)", "Drivers", "Orders",
-        "Vans to move", "Changes", "Data",
+        "Cities", "Every day", "Vans", "Short (vans moved)", "Short (none moved)", "Drivers",
+        "Orders", "Vans to move", "Changes", "Data",
     ]  # fmt: skip
+    chances = book.get_sheet_by_name("Every day").to_python()[1:]
+    assert [name for name, _ in chances] == ["London", "All cities"]
+    written = [f"{chance:.9f}" for _, chance in chances]
+    shown = 100 * plan.every_day["delivery_probability"]  # The sheet is in percent.
+    assert written == [f"{chance:.9f}" for chance in shown]
     head, first, _ = book.get_sheet_by_name("Cities").to_python()
     named = dict(zip(head, first, strict=True))
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)

@@ -75,6 +75,15 @@ def test_a_citys_sentence_has_days_and_chances():
     )
 
 
+def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
+    every_day = pd.DataFrame({"city": ["Ghent"], "delivery_probability": [0.62]})
+    assert plan_summaries.every_day_sentence(every_day) == (
+        "Ghent: the chance that the vans carry all orders on every day ahead is 62 %."
+    )
+    unknown = every_day.assign(delivery_probability=float("nan"))
+    assert plan_summaries.every_day_sentence(unknown) == ""
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
