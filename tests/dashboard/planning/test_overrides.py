@@ -127,6 +127,13 @@ def test_an_undo_is_one_more_row_and_may_be_set_again(tomorrow, before, orders):
     assert len(history()) == len(before) + 3
 
 
+def test_a_reason_that_begins_as_an_undo_is_none(tomorrow):
+    change(700, day=tomorrow, reason="Undo: roadworks are over")
+    assert done() == ["set"]
+    undo()
+    assert (done(), cell(DEPOT, tomorrow).is_set) == (["undone", "set"], False)
+
+
 def test_what_was_saved_together_is_undone_together(tomorrow):
     change(700, day=tomorrow, reason="Roadworks")
     cells = [cell(depot, tomorrow) for depot in (DEPOT, "LON-02")]
