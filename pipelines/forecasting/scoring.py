@@ -1,8 +1,6 @@
 """Scores forecasts whose actuals are now known, with both naive forecasts."""
 
-from collections.abc import Mapping
 from datetime import date, timedelta
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -16,19 +14,14 @@ from pipelines.store import forecasts as store
 from pipelines.store import scores_due
 
 
-def score_known_days(
-    engine: sa.Engine,
-    zone: ZoneInfo,
-    read_panels: ReadPanels | None = None,
-) -> int:
+def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
     """Scores every forecast without a score, or whose actual was corrected.
 
     Only what changed since the last time is looked at, as `scores_due` has it.
 
     Args:
       engine: Database the pipelines own.
-      zone: The fleet's time zone; decides what was known at an origin.
-      read_panels: Returns the panels for the naive forecasts; they are read again without.
+      read_panels: Returns the panels for the naive forecasts, if any is due.
 
     Returns:
       Number of depot-days scored.
@@ -36,27 +29,14 @@ def score_known_days(
     with snapshot(engine) as connection:
         due = scores_due.read(connection)
         days_ahead = store.origins_to_score(connection, due)
-    scored = _score_origins(engine, zone, days_ahead, read_panels) if days_ahead else 0
+    scored = sum(
+        _score(engine, read_panels(), origin, horizon)
+        for origin, horizon in days_ahead.items()
+    )
     # Last, so that an interrupted scoring is begun again.
     with engine.begin() as connection:
         scores_due.remove(connection, due)
     return scored
-
-
-def _score_origins(
-    engine: sa.Engine,
-    zone: ZoneInfo,
-    days_ahead: Mapping[date, int],
-    read_panels: ReadPanels | None,
-) -> int:
-    if read_panels is None:
-        panels = PanelsAsKnown(engine, max(days_ahead), zone)
-    else:
-        panels = read_panels()
-    return sum(
-        _score(engine, panels, origin, horizon)
-        for origin, horizon in days_ahead.items()
-    )
 
 
 def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:

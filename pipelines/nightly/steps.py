@@ -88,9 +88,7 @@ def count_demand(context: NightlyContext, run: Run) -> None:
 
 def score(context: NightlyContext, run: Run) -> None:
     """Scores the forecasts whose actuals are now known."""
-    run.metrics["scored"] = scoring.score_known_days(
-        run.engine, context.settings.zone, context.panels
-    )
+    run.metrics["scored"] = scoring.score_known_days(run.engine, context.panels)
 
 
 def prune(context: NightlyContext, run: Run) -> None:
@@ -159,7 +157,7 @@ def promote(context: NightlyContext, run: Run) -> None:
     """Promotes the challenger if it is better than the champion."""
     try:
         decision = promotion.promote_if_better(
-            run.engine, context.settings.artefacts, read_panels=context.panels
+            run.engine, context.settings.artefacts, context.panels
         )
     except NothingToDoError as error:
         run.metrics["reason"] = str(error)

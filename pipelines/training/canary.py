@@ -17,7 +17,7 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.forecast_checks import Check
 from forecaster.inference.infer import Forecast
 from pipelines.demand import counting
-from pipelines.demand.panels import ReadPanels, read_panel
+from pipelines.demand.panels import ReadPanels
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.store.models import Model
 
@@ -71,21 +71,22 @@ def run_canary(
     artefacts: Path,
     model: Model,
     champion: Model | None,
+    read_panels: ReadPanels,
     timer: Timer = time.perf_counter,
-    read_panels: ReadPanels | None = None,
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
 
-    The published artefacts are used; a champion whose artefact is unusable is left out. From
-    panels that were read already, it starts from no later day than theirs.
+    The published artefacts are used; a champion whose artefact is unusable is left out. It
+    starts from the newest day, or the last one of the panels.
     """
     version = model["version"]
     try:
         candidate = load_recorded(artefacts, model)
     except ArtefactError as error:
         return _unusable(version, None, error)
-    panel = _newest_panel(engine, read_panels)
-    origin = panel.origin
+    panels = read_panels()
+    origin = min(counting.default_origin(engine), panels.last_origin)
+    panel = panels.with_newest_counts(origin)
     loaded = _load_if_usable(artefacts, champion)
     limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
     champion_forecast = None
@@ -108,14 +109,6 @@ def run_canary(
     )
     beside = None if loaded is None else loaded.version
     return CanaryResult(version, beside, origin, checks)
-
-
-def _newest_panel(engine: sa.Engine, read_panels: ReadPanels | None) -> Panel:
-    origin = counting.default_origin(engine)
-    if read_panels is None:
-        return read_panel(engine, origin)
-    panels = read_panels()
-    return panels.with_newest_counts(min(origin, panels.last_origin))
 
 
 def _unusable(version: str, origin: date | None, error: ArtefactError) -> CanaryResult:

@@ -13,13 +13,20 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, live_accuracy
+from pipelines.forecasting import live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
 from pipelines.store.accuracy import Period
-from tests.pipelines.make import START, add_champion, add_depot, add_fleet, publish
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_depot,
+    add_fleet,
+    forecast_from,
+    publish,
+)
 
 pytestmark = pytest.mark.db
 
@@ -168,12 +175,12 @@ def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
             )
         )
     with recorded(engine, "forecast") as run:
-        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
+        forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
     assert (run.metrics["late_depots"], run.metrics["late_cities"]) == (1, {"Delft": 1})
     # A hindcast reads the counts that were known in the night after its origin.
     with recorded(engine, "forecast") as run:
         later = NOW + timedelta(days=9)
-        forecast.forecast_from(engine, folder, LAST, later, UTC_ZONE, run)
+        forecast_from(engine, folder, LAST, later, UTC_ZONE, run)
     assert "late_depots" not in run.metrics
 
 

@@ -11,7 +11,7 @@ from forecaster.inference import infer
 from pipelines import backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.forecasting import forecast, scoring
+from pipelines.forecasting import forecast
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import (
@@ -24,9 +24,13 @@ from pipelines.schema import (
 )
 from pipelines.store import models as model_store
 from pipelines.store import panel as panel_store
-from pipelines.training import promotion
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    forecast_from,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
 
@@ -186,7 +190,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # Forecasting again replaces, never doubles; made late, it leaves the live ones alone.
     late = AFTER_THE_NIGHT + timedelta(hours=37)
     for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
-        forecast.forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
+        forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
         assert count(fleet, forecasts) == 21
         assert count(fleet, forecast_totals) % 7 == 0
         assert count(fleet, forecasts, forecasts.c.is_live) == 21
@@ -218,7 +222,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     )
 
     # Scoring again finds nothing; a corrected count is scored again.
-    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+    assert score_known_days(fleet) == 0
     with fleet.begin() as connection:
         connection.execute(
             sa.update(daily_counts)
@@ -226,7 +230,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
             .values(orders=daily_counts.c.orders + 5)
         )
     counting.rebuild(fleet, late)
-    assert scoring.score_known_days(fleet, UTC_ZONE) > 0
+    assert score_known_days(fleet) > 0
 
     # A count that turns out not to be known takes its scores along.
     before = count(fleet, scores)
@@ -237,20 +241,18 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
             .values(orders=None)
         )
     counting.rebuild(fleet, late)
-    scoring.score_known_days(fleet, UTC_ZONE)
+    score_known_days(fleet)
     assert 0 < count(fleet, scores) < before
-    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+    assert score_known_days(fleet) == 0
 
     # Judging again keeps the verdict; an older model never takes the champion's place.
-    assert promotion.promote_if_better(
-        fleet, settings.artefacts, champion["version"]
-    ).promoted
+    assert judge(fleet, settings.artefacts, champion["version"]).promoted
     with fleet.begin() as connection:
         model_store.add_model(
             connection, version="older", trained_through=START, data_watermark="", seed=0,
             filename="o.npz", sha256="", role="challenger", scores={},
         )  # fmt: skip
-    verdict = promotion.promote_if_better(fleet, settings.artefacts, "older")
+    verdict = judge(fleet, settings.artefacts, "older")
     assert not verdict.promoted
     assert "serves hindcasts" in verdict.reason
 
@@ -258,7 +260,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     path = settings.artefacts / champion["filename"]
     path.write_bytes((settings.artefacts / judge["filename"]).read_bytes())
     with pytest.raises(ArtefactError, match="not the file that was recorded"):
-        forecast.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
+        forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
 
 
 def test_an_origin_long_after_the_data_is_refused(fleet, settings):
@@ -267,17 +269,13 @@ def test_an_origin_long_after_the_data_is_refused(fleet, settings):
     with pytest.raises(
         NoDataError, match=rf"origin is {far}.*newest orders are of {LAST}"
     ):
-        forecast.forecast_from(
-            fleet, settings.artefacts, far, AFTER_THE_NIGHT, UTC_ZONE
-        )
+        forecast_from(fleet, settings.artefacts, far, AFTER_THE_NIGHT, UTC_ZONE)
 
 
 def test_without_a_model_the_way_to_one_is_told(fleet, settings):
     counting.rebuild(fleet, AFTER_THE_NIGHT)
     with pytest.raises(NoModelError, match=r"No champion.*'harbor train'"):
-        forecast.forecast_from(
-            fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE
-        )
+        forecast_from(fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE)
 
 
 def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
@@ -289,9 +287,7 @@ def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
         )  # fmt: skip
     earlier = LAST - timedelta(days=9)
     with pytest.raises(NoModelError, match=rf"harbor train --through {earlier}"):
-        forecast.forecast_from(
-            fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE
-        )
+        forecast_from(fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE)
 
 
 def test_two_nights_at_once_are_one(fleet, settings):

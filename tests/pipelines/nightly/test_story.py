@@ -2,15 +2,14 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
-from pipelines.forecasting import scoring
 from pipelines.schema import demand_versions, forecasts, models, runs, scores
 from tests.pipelines.faults import faults
 from tests.pipelines.faults.victim import NOWHERE
+from tests.pipelines.make import score_known_days
 
 pytestmark = pytest.mark.db
 
@@ -114,7 +113,7 @@ def test_a_bad_night_ends_right(clean_engine, database_url, tmp_path):
     assert f"The night of {LAST} is done" in said
 
     # The eve's forecast of the day is scored by the counts that hold now.
-    scoring.score_known_days(clean_engine, ZoneInfo("UTC"))
+    score_known_days(clean_engine)
     scored = sa.select(scores.c.depot_id, scores.c.actual).where(
         scores.c.origin_on == eve, scores.c.target_on == LAST
     )

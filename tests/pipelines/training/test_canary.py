@@ -19,7 +19,13 @@ from pipelines.schema import runs
 from pipelines.store import models
 from pipelines.training import canary, promotion
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet, save_model
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    judge,
+    newest_panels,
+    save_model,
+)
 
 pytestmark = pytest.mark.db
 
@@ -91,7 +97,7 @@ def test_a_defective_model_is_rejected_and_the_champion_stays(
     clean_engine, settings, panel, champion, publish, spoil
 ):
     bad = publish(spoil(make_artefact(panel, seed=1)))
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert not decision.promoted
     assert decision.reason.startswith("Its canary failed: ")
     assert f"harbor models show {bad}" in decision.reason
@@ -104,7 +110,7 @@ def test_a_defective_model_is_rejected_and_the_champion_stays(
 
 def test_the_first_model_needs_a_canary_too(clean_engine, settings, panel, publish):
     publish(scaled(make_artefact(panel), np.nan))
-    assert not promotion.promote_if_better(clean_engine, settings.artefacts).promoted
+    assert not judge(clean_engine, settings.artefacts).promoted
     assert champion_version(clean_engine) is None
 
 
@@ -113,7 +119,7 @@ def test_a_model_that_is_pruned_before_it_is_promoted_is_rejected(
 ):
     good = publish(make_artefact(panel, seed=1))
     monkeypatch.setattr(promotion.models, "promote", lambda *_: False)
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert (decision.promoted, "was deleted" in decision.reason) == (False, True)
     assert champion_version(clean_engine) == champion
     assert recorded_model(clean_engine, good)["role"] == "rejected"
@@ -123,7 +129,7 @@ def test_a_good_model_is_promoted_with_its_checks_recorded(
     clean_engine, settings, panel, champion, publish
 ):
     good = publish(make_artefact(panel, seed=1))
-    assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
+    assert judge(clean_engine, settings.artefacts).promoted
     assert champion_version(clean_engine) == good
     stored = recorded_model(clean_engine, good)["scores"]["canary"]
     assert (stored["passed"], stored["beside"], stored["origin"]) == (
@@ -160,7 +166,14 @@ def test_a_slow_model_fails_its_canary(
     model = recorded_model(clean_engine, publish(make_artefact(panel, seed=1)))
     beside = recorded_model(clean_engine, champion)
     clock = Clock(*took_s)
-    result = canary.run_canary(clean_engine, settings.artefacts, model, beside, clock)
+    result = canary.run_canary(
+        clean_engine,
+        settings.artefacts,
+        model,
+        beside,
+        newest_panels(clean_engine),
+        clock,
+    )
     assert result.passed is passed
     assert clock.moments == []
 
@@ -170,7 +183,7 @@ def test_a_model_whose_file_was_replaced_is_rejected(
 ):
     bad = publish(make_artefact(panel, seed=1))
     (settings.artefacts / f"{bad}.npz").write_bytes(b"another")
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert "not the file that was recorded" in decision.reason
     assert champion_version(clean_engine) == champion
 
@@ -180,7 +193,7 @@ def test_a_champion_without_its_file_does_not_block_promotion(
 ):
     (settings.artefacts / f"{champion}.npz").unlink()
     good = publish(make_artefact(panel, seed=1))
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert decision.canary.beside is None
     assert champion_version(clean_engine) == good
 
@@ -200,7 +213,7 @@ def test_a_champion_promoted_meanwhile_is_the_one_compared_with(
         return whole(engine, artefacts, model, champion, **options)
 
     monkeypatch.setattr(canary, "run_canary", slow)
-    assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
+    assert judge(clean_engine, settings.artefacts).promoted
     assert beside == [champion, other]
 
 
