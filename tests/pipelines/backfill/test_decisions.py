@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from forecaster.config import TaskConfig, min_training_days
 from forecaster.errors import BadInputError, NoDataError
 from forecaster.model.two_stage_fit import Recipe, fit_to_history
-from pipelines.backfill import BackfillRequest, preview_backfill
+from pipelines.backfill import BackfillRequest
 from pipelines.backfill.decisions import decide
 from pipelines.demand import counting
 from pipelines.schema import (
@@ -66,18 +66,6 @@ def test_each_origin_gets_the_newest_model_trained_through_no_later(
         origins[0].reason
         == f"not there yet: the newest model trained through {days_before(30)}"
     )
-    assert count(fleet, forecasts) == 0
-
-
-def test_a_preview_has_every_due_origin_waiting_and_changes_nothing(
-    fleet, settings, add_model
-):
-    add_model(days_before(5))
-    result = preview_backfill(fleet, settings, request(6, 4))
-    assert (result.n_waiting, result.n_forecast, result.rows) == (2, 0, 0)
-    assert codes(result.origins) == ["no_model", "missing", "missing"]
-    with fleet.connect() as connection:
-        assert connection.scalar(sa.text("select count(*) from runs")) == 0
     assert count(fleet, forecasts) == 0
 
 
@@ -144,11 +132,6 @@ def test_an_origin_without_a_model_is_left_and_a_training_offered(
     assert due(with_training.origins)[0] == (days_before(6), True, None)
 
 
-def test_nothing_is_trained_where_every_origin_has_a_model(fleet, settings, add_model):
-    add_model(days_before(30))
-    assert decide(fleet, settings, request(6, 4, train=True)).train_through is None
-
-
 def test_an_origin_with_too_little_history_is_left_and_no_training_offered(
     fleet, settings
 ):
@@ -187,17 +170,6 @@ def test_what_is_there_with_the_same_model_and_data_is_left_unless_asked_for(
     again = decided(fleet, settings, again=True)
     assert codes(again) == ["again", "missing", "missing"]
     assert [each.replaced_rows for each in again] == [21, 0, 0]
-
-
-def test_a_newer_model_is_due_beside_what_the_older_one_forecast(
-    fleet, settings, add_model
-):
-    add_model(days_before(30))
-    backfill(fleet, settings, 6, 4)
-    add_model(days_before(5), seed=1)
-    origins = decided(fleet, settings)
-    assert codes(origins) == ["unchanged", "missing", "missing"]
-    assert origins[1].replaced_rows == 0
 
 
 def change_a_count(connection, day):

@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
+from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
+from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
 from pipelines.store.accuracy import Period
@@ -90,6 +92,7 @@ def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
         "city": lambda row: CITY[row["depot_id"]],
         "horizon": lambda row: (row["target_on"] - row["origin_on"]).days,
         "model": lambda row: row["model_version"],
+        "day": lambda row: row["target_on"],
     }
     newest = START + timedelta(days=20 - 7)
     seen = [row for row in rows if row["is_live"] and row["target_on"] >= newest]
@@ -103,6 +106,19 @@ def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
             assert each == pytest.approx(
                 {"segment": each["segment"], **plain(groups[each["segment"]])}
             )
+
+
+def test_doctor_tells_of_the_alarm(clean_engine):
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A")
+        add_models(connection, "v")
+        values = {"p90": 110.0, "point": 100.0, "actual": 50.0, "seasonal_naive": 51.0}
+        write(connection, [row_of("A", day, 1, **values) for day in range(3)])
+    for least_days, is_ok in ((3, False), (4, True)):
+        settings = Settings(alert_days_worse_than_naive=least_days)
+        found = {each.check: each for each in check_nights(clean_engine, settings)}
+        assert found["accuracy"].ok is is_ok
+        assert ("3 days in a row" in found["accuracy"].message) is not is_ok
 
 
 def plain(rows):

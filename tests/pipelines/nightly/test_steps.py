@@ -10,7 +10,6 @@ from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingT
 from forecaster.inference import infer
 from pipelines import backfill
 from pipelines.demand import counting
-from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
@@ -300,23 +299,6 @@ def test_two_nights_at_once_are_one(fleet, settings):
     assert count(fleet, models) == 0
 
 
-def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
-    with pytest.raises(NightlyError, match="There is no new forecast"):
-        run_nightly(night_of(clean_engine, settings))
-    with clean_engine.connect() as connection:
-        failed = connection.execute(
-            sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
-        ).all()
-    errors = {row.step: row.error for row in failed}
-    assert errors.keys() == {"nightly", "train", "forecast"}
-    assert "Load orders with 'harbor ingest" in errors["train"]
-    assert errors["nightly"] == (
-        f"There is no new forecast. {errors['forecast']} That was the step 'forecast'; "
-        f"'harbor nightly --origin {LAST}' goes on from there. "
-        f"The step 'train' failed, too: {errors['train']}"
-    )
-
-
 @pytest.mark.usefixtures("invented")
 def test_a_night_whose_training_fails_still_forecasts(
     fleet, settings, histories, monkeypatch
@@ -339,45 +321,8 @@ def test_a_night_whose_training_fails_still_forecasts(
     assert histories == [eve, LAST, LAST]
 
 
-@pytest.mark.usefixtures("invented")
-def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, settings):
-    first = run_nightly(night_of(fleet, settings, origin=None))
-    again = night_of(fleet, settings, origin=None)
-    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
-        run_nightly(again)
-    assert count(fleet, runs, runs.c.step == "nightly", runs.c.state == "skipped") == 1
-    assert count(fleet, runs, runs.c.step == "train") == 1
-
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
-            .values(orders=daily_counts.c.orders + 5)
-        )
-    corrected = run_nightly(night_of(fleet, settings, origin=None))
-    assert corrected["steps"]["demand"]["corrected"] == 1
-    assert corrected["run_id"] > first["run_id"]
-
-
 def _out_of_memory(*_):
     raise MemoryError("too large")
-
-
-def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
-    counting.rebuild(fleet, AFTER_THE_NIGHT)
-    day = LAST - timedelta(days=20)
-    before = read_panel(fleet, LAST)
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
-            .values(orders=99_999)
-        )
-    counting.rebuild(fleet, AFTER_THE_NIGHT + timedelta(days=3))
-    step = before.step(day)
-    assert read_panel(fleet, LAST).demand_dt[0, step] == 99_999
-    known = PanelsAsKnown(fleet, LAST, zone=UTC_ZONE).at(LAST)
-    assert known.demand_dt[0, step] == before.demand_dt[0, step]
 
 
 @pytest.mark.parametrize(
