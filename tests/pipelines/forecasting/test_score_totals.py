@@ -1,7 +1,6 @@
 """The totals equal the sums of the scores, whatever changed them."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -30,8 +29,6 @@ from tests.pipelines.make import (
 )
 
 pytestmark = pytest.mark.db
-
-UTC_ZONE = ZoneInfo("UTC")
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)

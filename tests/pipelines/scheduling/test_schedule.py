@@ -27,7 +27,6 @@ from tests.pipelines.in_process import harbor
 from tests.pipelines.make import add_depot
 
 PATIENCE_S = 30
-AMSTERDAM = Settings(timezone="Europe/Amsterdam")
 
 
 def day(number):
