@@ -21,7 +21,7 @@ class ForecastKey:
     version: str
     live: bool
     made_at: datetime
-    run_id: int | None
+    run_id: int
 
 
 def write_forecast(

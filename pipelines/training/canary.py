@@ -1,7 +1,5 @@
 """The canary: a new model forecasts beside the champion before it is promoted."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -20,13 +18,6 @@ from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.store.models import Model
-
-Timer = Callable[[], float]
-
-MAX_SLOWDOWN = 5.0
-"""Maximum ratio of a new model's forecast time to the champion's."""
-MIN_LIMIT_S, MIN_LIMIT_PER_DEPOT_S = 5.0, 0.001
-"""Time limit at least, in seconds, whatever the champion needs: short times are noisy."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,6 @@ def run_canary(
     model: Model,
     champion: Model | None,
     read_panels: ReadPanels,
-    timer: Timer = time.perf_counter,
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
 
@@ -88,24 +78,15 @@ def run_canary(
     origin = min(counting.default_origin(engine), panels.last_origin)
     panel = panels.with_newest_counts(origin)
     loaded = _load_if_usable(artefacts, champion)
-    limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
-    champion_forecast = None
-    if loaded is not None:
-        champion_forecast, took_s = _forecast(loaded, panel, timer)
-        limit_s = max(limit_s, MAX_SLOWDOWN * took_s)
+    champion_forecast = None if loaded is None else _forecast(loaded, panel)
     try:
-        forecast, took_s = _forecast(candidate, panel, timer)
+        forecast = _forecast(candidate, panel)
     except ArtefactError as error:
         return _unusable(version, origin, error)
-    if took_s > limit_s:
-        # Measured again: another program may have slowed the machine.
-        took_s = min(took_s, _forecast(candidate, panel, timer)[1])
-    message = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
-    checks = (
-        *forecast_checks.run_checks(
+    checks = tuple(
+        forecast_checks.run_checks(
             forecast, champion_forecast, panel, candidate.parity_error
-        ),
-        Check("latency", took_s <= limit_s, message),
+        )
     )
     beside = None if loaded is None else loaded.version
     return CanaryResult(version, beside, origin, checks)
@@ -123,9 +104,7 @@ def _load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
         return None
 
 
-def _forecast(model: Artefact, panel: Panel, timer: Timer) -> tuple[Forecast, float]:
-    started = timer()
+def _forecast(model: Artefact, panel: Panel) -> Forecast:
     # Overflow from bad weights is checked afterwards, so it is not warned of here.
     with np.errstate(all="ignore"):
-        forecast = infer.forecast(model, panel)
-    return forecast, timer() - started
+        return infer.forecast(model, panel)

@@ -1,5 +1,6 @@
 """Rows put straight into the tables, for tests of what happens after a load."""
 
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from forecaster.inference.artefact import Artefact
 from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, shared_panels
 from pipelines.forecasting import forecast, scoring
-from pipelines.runs.ledger import Run
+from pipelines.runs.ledger import Run, recorded
 from pipelines.schema import daily_counts, depots, orders
 from pipelines.store import models, order_counts, publications
 from pipelines.store.forecasts import FORECAST_COLUMNS
@@ -152,9 +153,9 @@ def forecast_from(
     run: Run | None = None,
     point: PointFor = DEFAULT_POINT,
 ) -> str:
-    """Forecasts as a command does; without a run, in none that the ledger has."""
-    run = run or Run(None, engine)  # type: ignore[arg-type]
+    """Forecasts as a command does."""
     panels = shared_panels(engine, origin, zone)
-    return forecast.forecast_from(
-        engine, artefacts, origin, now, zone, run, panels, point
-    )
+    with nullcontext(run) if run else recorded(engine, "forecast", origin) as own:
+        return forecast.forecast_from(
+            engine, artefacts, origin, now, zone, own, panels, point
+        )

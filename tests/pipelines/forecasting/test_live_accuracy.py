@@ -16,7 +16,7 @@ def days(*errors, naive=0.2, inside=80):
     """A hundred depot-days a day, with the mean errors given; None: nothing compared."""
     return [
         SegmentScores(
-            START + timedelta(days=number),
+            (START + timedelta(days=number),),
             n=100,
             n_in_interval=inside,
             n_comparable=0 if error is None else 100,

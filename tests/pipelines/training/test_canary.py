@@ -23,7 +23,6 @@ from tests.pipelines.make import (
     START,
     add_fleet,
     judge,
-    newest_panels,
     save_model,
 )
 
@@ -136,46 +135,8 @@ def test_a_good_model_is_promoted_with_its_checks_recorded(
         True, champion, LAST.isoformat(),
     )  # fmt: skip
     assert [check["name"] for check in stored["checks"]] == [
-        "finite", "parity", "range", "fleet", "champion", "latency",
+        "finite", "parity", "range", "fleet", "champion",
     ]  # fmt: skip
-
-
-class Clock:
-    """Every forecast takes the next of some times."""
-
-    def __init__(self, *took_s):
-        self.moments = [moment for each in took_s for moment in (0.0, each)]
-
-    def __call__(self):
-        return self.moments.pop(0)
-
-
-@pytest.mark.parametrize(
-    ("took_s", "passed"),
-    [
-        pytest.param((0.1, 4.9), True, id="slower, and still quick"),
-        pytest.param((0.1, 6.0, 6.0), False, id="slow"),
-        pytest.param((0.1, 6.0, 0.2), True, id="slow once, as another had the machine"),
-        pytest.param((10.0, 49.0), True, id="as slow as the champion"),
-        pytest.param((10.0, 51.0, 52.0), False, id="far slower than the champion"),
-    ],
-)
-def test_a_slow_model_fails_its_canary(
-    clean_engine, settings, panel, champion, publish, took_s, passed
-):
-    model = recorded_model(clean_engine, publish(make_artefact(panel, seed=1)))
-    beside = recorded_model(clean_engine, champion)
-    clock = Clock(*took_s)
-    result = canary.run_canary(
-        clean_engine,
-        settings.artefacts,
-        model,
-        beside,
-        newest_panels(clean_engine),
-        clock,
-    )
-    assert result.passed is passed
-    assert clock.moments == []
 
 
 def test_a_model_whose_file_was_replaced_is_rejected(
