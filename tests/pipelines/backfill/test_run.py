@@ -9,10 +9,9 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.backfill import ProgressCallbacks, hindcast, run
 from pipelines.backfill.run import BackfillError
-from pipelines.demand import counting
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.locks import LostRunError
-from pipelines.schema import daily_counts, forecast_totals, forecasts, runs, scores
+from pipelines.schema import forecast_totals, forecasts, runs, scores
 from pipelines.store import models
 from pipelines.store.backfill import BACKFILL_LOCK
 from tests.pipelines.backfill.conftest import (
@@ -108,28 +107,6 @@ def test_interrupted_at_random_it_ends_with_the_same_tables(
         except (KeyboardInterrupt, SystemExit):
             assert set(stored(fleet)["forecasts"]) <= set(whole["forecasts"])
     assert stored(fleet) == whole
-
-
-def test_what_arrives_between_two_runs_makes_its_origins_again(fleet, settings, model):
-    backfill(fleet, settings, 12, 5)
-    before = stored(fleet)["forecasts"]
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0")
-            .where(daily_counts.c.service_on == days_before(20))
-            .values(orders=9_999)
-        )
-    # In the morning after the origin seven days before the end.
-    counting.rebuild(fleet, NOW.replace(hour=8) - timedelta(days=11))
-    done = backfill(fleet, settings, 12, 5)
-    changed = {days_before(n) for n in (7, 6, 5)}
-    assert {each.origin_on for each in done.origins if each.is_due} == changed
-    after = stored(fleet)["forecasts"]
-    assert len(after) == len(before)
-    assert {row.origin_on for row in {*after} - {*before}} == changed
-    with pytest.raises(NothingToDoError, match="8 of 8 already there"):
-        backfill(fleet, settings, 12, 5)
 
 
 def test_asked_to_stop_it_ends_after_the_group(fleet, settings, model):
