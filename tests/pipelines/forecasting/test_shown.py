@@ -285,7 +285,7 @@ STEPS = ("forecast", "promote A", "promote B", "roll back", "next day", "withdra
 
 
 @hypothesis_settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

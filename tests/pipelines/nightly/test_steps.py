@@ -151,9 +151,9 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # The first model is champion; the fit it was judged by is kept for hindcasts.
     with fleet.connect() as connection:
         champion = model_store.champion(connection)
-        judge = model_store.newest_evaluation(connection)
+        evaluation = model_store.newest_evaluation(connection)
     assert champion["trained_through"] == LAST
-    assert judge["trained_through"] == LAST - timedelta(days=14)
+    assert evaluation["trained_through"] == LAST - timedelta(days=14)
     table = champion["scores"]["models"]
     assert set(table) == {"gru", "seasonal_naive", "median4"}
     # The file says of itself how good it is.
@@ -195,13 +195,13 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
         assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
     # Past origins are hindcast by the judged fit, which saw nothing after them.
-    first = judge["trained_through"]
+    first = evaluation["trained_through"]
     before, last = first - timedelta(days=1), LAST - timedelta(days=1)
     request = backfill.BackfillRequest(before, last)
     origins = backfill.run_backfill(fleet, settings, request, late).origins
     assert origins[0].model_version is None
     assert f"harbor train --through {first - timedelta(days=1)}" in origins[0].reason
-    assert {each.model_version for each in origins[1:]} == {judge["version"]}
+    assert {each.model_version for each in origins[1:]} == {evaluation["version"]}
     assert count(fleet, scores) > 0
     assert count(fleet, scores, scores.c.is_live) == 0
 
@@ -257,7 +257,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
 
     # An artefact that is not the one recorded is refused.
     path = settings.artefacts / champion["filename"]
-    path.write_bytes((settings.artefacts / judge["filename"]).read_bytes())
+    path.write_bytes((settings.artefacts / evaluation["filename"]).read_bytes())
     with pytest.raises(ArtefactError, match="not the file that was recorded"):
         forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
 

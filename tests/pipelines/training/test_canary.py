@@ -166,12 +166,12 @@ def test_a_champion_promoted_meanwhile_is_the_one_compared_with(
     publish(make_artefact(panel, seed=1))
     whole, beside = canary.run_canary, []
 
-    def slow(engine, artefacts, model, champion, **options):
+    def slow(engine, artefacts, model, champion, panels):
         beside.append(champion["version"])
         if len(beside) == 1:
             with engine.begin() as connection:
                 models.promote(connection, other, "by hand")
-        return whole(engine, artefacts, model, champion, **options)
+        return whole(engine, artefacts, model, champion, panels)
 
     monkeypatch.setattr(canary, "run_canary", slow)
     assert judge(clean_engine, settings.artefacts).promoted
