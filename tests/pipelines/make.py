@@ -50,6 +50,17 @@ def add_champion(engine: sa.Engine, panel: Panel, folder: Path) -> Artefact:
     return made
 
 
+def record_model(
+    connection: sa.Connection, version: str, role: str, **columns: Any
+) -> None:
+    """Records a model without a file; the columns replace its own."""
+    own = {
+        "trained_through": START, "data_watermark": "", "filename": f"{version}.npz",
+        "sha256": "", "seed": 0, "scores": {},
+    }  # fmt: skip
+    models.add_model(connection, version=version, role=role, **own | columns)
+
+
 def save_model(engine: sa.Engine, made: Artefact, folder: Path, **columns: Any) -> Path:
     """Saves an artefact and records it as a training does; the columns replace its own."""
     path = artefact.save(made, folder)

@@ -17,11 +17,11 @@ from pipelines.forecasting.forecast_pruning import (
 from pipelines.schema import forecast_totals, forecasts, score_totals, scores
 from pipelines.settings import Settings
 from pipelines.store import forecasts as forecast_store
-from pipelines.store import models as model_store
 from tests.pipelines.make import (
     START,
     add_fleet,
     forecast_table,
+    record_model,
     score_known_days,
 )
 
@@ -49,10 +49,7 @@ def fleet(clean_engine, rng):
     """Two depots with forecasts from seven origins, scored."""
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
-        model_store.add_model(
-            connection, version="v", trained_through=START, seed=0, data_watermark="",
-            filename="", sha256="", role="champion", scores={},
-        )  # fmt: skip
+        record_model(connection, "v", role="champion")
         for origin in ORIGINS:
             write(connection, origin, rng)
     counting.rebuild(clean_engine, NOW)

@@ -18,7 +18,6 @@ from pipelines.forecasting import live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.settings import Settings
-from pipelines.store import models as model_store
 from pipelines.store import score_totals
 from pipelines.store.accuracy import Period
 from tests.pipelines.make import (
@@ -28,6 +27,7 @@ from tests.pipelines.make import (
     add_fleet,
     forecast_from,
     publish,
+    record_model,
 )
 
 pytestmark = pytest.mark.db
@@ -38,10 +38,9 @@ UTC_ZONE = ZoneInfo("UTC")
 
 def add_models(connection, *versions):
     for version in versions:
-        model_store.add_model(
-            connection, version=version, trained_through=date(2023, 1, 1), seed=0,
-            data_watermark="", filename="", sha256="", role="retired", scores={},
-        )  # fmt: skip
+        record_model(
+            connection, version, role="retired", trained_through=date(2023, 1, 1)
+        )
 
 
 def write(connection, rows):

@@ -18,13 +18,13 @@ from pipelines.schema import (
     scores,
 )
 from pipelines.settings import Settings
-from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
 from pipelines.store.scores_due import mark_everything
 from tests.pipelines.make import (
     START,
     add_fleet,
     forecast_table,
+    record_model,
     score_known_days,
 )
 
@@ -84,10 +84,7 @@ def fleet(clean_engine):
         moved = sa.update(depots).where(depots.c.depot_id.in_(["A1", "A3"]))
         connection.execute(moved.values(city="Ghent"))
         for version in ("v", "w"):
-            model_store.add_model(
-                connection, version=version, trained_through=START, seed=0, scores={},
-                data_watermark="", filename="", sha256="", role="retired",
-            )  # fmt: skip
+            record_model(connection, version, role="retired")
     counting.rebuild(clean_engine, NOW)
     return clean_engine
 

@@ -23,7 +23,6 @@ from pipelines.schema import (
 from pipelines.settings import Settings
 from pipelines.store import events as event_store
 from pipelines.store import forecasts as store
-from pipelines.store import models as model_store
 from pipelines.store.scores_due import (
     ScoresDue,
     mark_everything,
@@ -33,6 +32,7 @@ from tests.pipelines.make import (
     START,
     add_fleet,
     forecast_table,
+    record_model,
     score_known_days,
 )
 
@@ -52,10 +52,7 @@ def fleet(clean_engine):
     """Two depots, and a week of forecasts whose days are known."""
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
-        model_store.add_model(
-            connection, version="v", trained_through=ORIGIN, seed=0, data_watermark="",
-            filename="", sha256="", role="champion", scores={},
-        )  # fmt: skip
+        record_model(connection, "v", role="champion", trained_through=ORIGIN)
         for depot in ("A0", "A1"):
             for day in AHEAD:
                 row = {
@@ -310,10 +307,7 @@ def test_marks_are_never_missing(fleet, tmp_path, seed):
     """Whoever writes: after a scoring of what was marked, comparing all rows finds nothing."""
     rng = random.Random(seed)
     with fleet.begin() as connection:
-        model_store.add_model(
-            connection, version="w", trained_through=ORIGIN, seed=0, data_watermark="",
-            filename="", sha256="", role="retired", scores={},
-        )  # fmt: skip
+        record_model(connection, "w", role="retired", trained_through=ORIGIN)
     daily, depots_of = "depot_id,date,orders", "depot_id,name,city,timezone,country,{}"
     event = "event_id,kind,depot_id,city,starts_on,ends_on"
 

@@ -28,6 +28,8 @@ from tests.pipelines.make import (
     START,
     add_fleet,
     forecast_from,
+    judge,
+    record_model,
     score_known_days,
 )
 
@@ -247,10 +249,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # Judging again keeps the verdict; an older model never takes the champion's place.
     assert judge(fleet, settings.artefacts, champion["version"]).promoted
     with fleet.begin() as connection:
-        model_store.add_model(
-            connection, version="older", trained_through=START, data_watermark="", seed=0,
-            filename="o.npz", sha256="", role="challenger", scores={},
-        )  # fmt: skip
+        record_model(connection, "older", role="challenger")
     verdict = judge(fleet, settings.artefacts, "older")
     assert not verdict.promoted
     assert "serves hindcasts" in verdict.reason
@@ -280,10 +279,7 @@ def test_without_a_model_the_way_to_one_is_told(fleet, settings):
 def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
     counting.rebuild(fleet, AFTER_THE_NIGHT)
     with fleet.begin() as connection:
-        model_store.add_model(
-            connection, version="v", trained_through=LAST, data_watermark="", seed=0,
-            filename="v.npz", sha256="", role="champion", scores={},
-        )  # fmt: skip
+        record_model(connection, "v", role="champion", trained_through=LAST)
     earlier = LAST - timedelta(days=9)
     with pytest.raises(NoModelError, match=rf"harbor train --through {earlier}"):
         forecast_from(fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE)

@@ -16,7 +16,7 @@ from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
-from tests.pipelines.make import START, add_depot, forecast_table
+from tests.pipelines.make import START, add_depot, forecast_table, record_model
 
 pytestmark = pytest.mark.db
 
@@ -30,10 +30,7 @@ def fleet(clean_engine):
     with clean_engine.begin() as connection:
         add_depot(connection)
         for version, role in (("old", "champion"), ("new", "challenger")):
-            model_store.add_model(
-                connection, version=version, trained_through=START, data_watermark="",
-                seed=0, filename="o.npz", sha256="", role=role, scores={},
-            )  # fmt: skip
+            record_model(connection, version, role=role)
     return clean_engine
 
 

@@ -23,6 +23,7 @@ from tests.pipelines.make import (
     START,
     add_fleet,
     judge,
+    record_model,
     save_model,
 )
 
@@ -228,8 +229,5 @@ def test_a_former_champion_needs_no_canary(
 
 
 def publish_in(connection):
-    models.add_model(
-        connection, version="second", trained_through=LAST, data_watermark="",
-        filename="second.npz", seed=0, role="challenger", sha256="", scores={},
-    )  # fmt: skip
+    record_model(connection, "second", role="challenger", trained_through=LAST)
     return "second"
