@@ -1,6 +1,6 @@
 """Decides what a backfill does at each origin, and why; writes nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -87,7 +87,7 @@ def decide(
     engine: sa.Engine,
     settings: Settings,
     request: BackfillRequest,
-    first_run_id: int | None = None,
+    written: Collection[date] = (),
 ) -> Decisions:
     """Decides what is done at each origin of a request, from one snapshot.
 
@@ -95,7 +95,7 @@ def decide(
       engine: Database the pipelines own.
       settings: Horizon and time zone.
       request: Origins, depots and options.
-      first_run_id: With `again`, what this run or a later one made is not made once more.
+      written: Origins that this backfill has forecast; `again` makes them once.
 
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
@@ -118,7 +118,7 @@ def decide(
             models=models.all_models(connection),
             stored=stored,
             arrivals=_arrivals(connection, settings, request.last, stored.values()),
-            first_run_id=first_run_id,
+            written=written,
         )
     origins = tuple(map(decider.decide, request.origins))
     untrained = (
@@ -161,7 +161,7 @@ class _Decider:
     models: list[Model]
     stored: dict[tuple[date, str], StoredForecast]
     arrivals: Sequence[Arrival]
-    first_run_id: int | None
+    written: Collection[date]
 
     def decide(self, origin: date) -> Decision:
         """What is done at one origin."""
@@ -205,10 +205,7 @@ class _Decider:
         """How the stored forecasts of the origin's model differ from what would be made."""
         if stored is None:
             return "missing", "not there yet"
-        is_of_this_backfill = (
-            self.first_run_id is not None and stored.run_id >= self.first_run_id
-        )
-        if self.request.again and not is_of_this_backfill:
+        if self.request.again and origin not in self.written:
             return "again", "--again"
         if not stored.is_complete:
             return "missing", "depots or the totals are missing"

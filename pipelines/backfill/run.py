@@ -137,7 +137,6 @@ class _Backfill:
     failures: list[str] = field(default_factory=list)
     trained: str | None = None
     scored: int = 0
-    first_run_id: int | None = None
     n_due: int = 0
 
     def run_until_nightly(self, run: Run) -> bool:
@@ -147,7 +146,6 @@ class _Backfill:
           NothingToDoError: no origin is due.
           BackfillError: origins or the training failed.
         """
-        self.first_run_id = self.first_run_id or run.run_id
         self.failures = []
         is_ended = self._forecast(run)
         # Those of groups that failed wait, too.
@@ -223,7 +221,7 @@ class _Backfill:
 
     def _decide(self) -> Decisions:
         """Decides on each origin anew; what was written stays so unless it is due again."""
-        decisions = decide(self.engine, self.settings, self.request, self.first_run_id)
+        decisions = decide(self.engine, self.settings, self.request, self.written)
         self.written -= {each.origin_on for each in decisions.due}
         self.origins |= {
             each.origin_on: each

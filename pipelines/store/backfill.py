@@ -35,7 +35,6 @@ select f.origin_on, f.model_version, count(*) as rows, bool_or(f.is_live) as is_
                where (o.depot_id, o.origin_on, o.model_version)
                      = (s.depot_id, f.origin_on, f.model_version)))
        end as is_complete,
-       coalesce(min(f.run_id), 0) as run_id,
        case when bool_and(r.run_id is not null) then min(r.started_at) end as data_as_of
 from forecasts f left join runs r using (run_id)
 where f.origin_on between :first and :last
@@ -91,14 +90,12 @@ class StoredForecast:
       rows: Their number.
       is_live: Whether any is live.
       is_complete: Whether no depot lacks one that had demand by the origin.
-      run_id: The first of the runs that made them.
       data_as_of: They see what had arrived by then; None where no run is recorded.
     """
 
     rows: int
     is_live: bool
     is_complete: bool
-    run_id: int
     data_as_of: datetime | None
 
 
