@@ -14,8 +14,7 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import MAX_CALENDAR_DAYS_AHEAD
 from pipelines.settings import Settings
-from pipelines.store import backfill as store
-from pipelines.store import models
+from pipelines.store import backfill, models
 from pipelines.store.backfill import Arrival, StoredForecast
 from pipelines.store.models import Model
 
@@ -102,18 +101,23 @@ def decide(
     """
     with snapshot(engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
-        chosen, n_depots = request.depot_ids(connection), store.count_depots(connection)
+        chosen, n_depots = (
+            request.depot_ids(connection),
+            backfill.count_depots(connection),
+        )
         if chosen is not None and len(chosen) == n_depots:
             chosen = None
-        newest_origin_on = store.newest_origin(connection)
-        stored = store.stored_forecasts(connection, request.first, request.last, chosen)
+        newest_origin_on = backfill.newest_origin(connection)
+        stored = backfill.stored_forecasts(
+            connection, request.first, request.last, chosen
+        )
         decider = _Decider(
             request=request,
             horizon=settings.horizon,
             last_day_on=last_day_on,
             is_part=chosen is not None,
             newest_origin_on=newest_origin_on or date.min,
-            first_day_on=store.first_observed(connection) or last_day_on,
+            first_day_on=backfill.first_observed(connection) or last_day_on,
             n_depots=n_depots if chosen is None else len(chosen),
             models=models.all_models(connection),
             stored=stored,
@@ -137,7 +141,7 @@ def _arrivals(
     read = [each.data_as_of for each in stored if each.data_as_of is not None]
     if not read:
         return ()
-    return store.arrivals(
+    return backfill.arrivals(
         connection, min(read), last, MAX_CALENDAR_DAYS_AHEAD, settings.zone
     )
 

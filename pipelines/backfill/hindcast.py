@@ -23,8 +23,7 @@ from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.settings.days import first_origin
-from pipelines.store import backfill as store
-from pipelines.store import models
+from pipelines.store import backfill, models
 
 Change = tuple[date, date]
 """The first origin that knows of a correction, and the earliest day that it concerns."""
@@ -109,11 +108,11 @@ def hindcast(
 
 
 def _changes(connection: sa.Connection, settings: Settings, last: date) -> list[Change]:
-    corrections = store.corrections(connection, last)
+    corrections = backfill.corrections(connection, last)
     return [
         *((first_origin(at, settings.zone), day) for at, day in corrections),
-        *((day, date.min) for day in store.announced(connection)),
-        *((day, date.min) for day in store.first_counts(connection)),
+        *((day, date.min) for day in backfill.announced(connection)),
+        *((day, date.min) for day in backfill.first_counts(connection)),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.settings import Settings
-from pipelines.store import accuracy as store
+from pipelines.store import accuracy
 from pipelines.store.accuracy import Period, SegmentScores
 
 LOOK_BACK_DAYS = 28
@@ -57,14 +57,14 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
       settings: Alarm thresholds.
     """
     with engine.connect() as connection:
-        days = store.by_segments(connection, ("day",), Period(LOOK_BACK_DAYS))
+        days = accuracy.by_segments(connection, ("day",), Period(LOOK_BACK_DAYS))
     return assess(days, settings)
 
 
 def scores_by(
     engine: sa.Engine, segments: Sequence[str], period: Period
 ) -> list[dict[str, Any]]:
-    """Live scores of a period by some of `store.SEGMENTS` together, with both naive forecasts.
+    """Live scores of a period by some of `accuracy.SEGMENTS` together, with both naive forecasts.
 
     Args:
       engine: Database the pipelines own.
@@ -77,7 +77,7 @@ def scores_by(
       (depot-days and horizons scored). None where undefined.
     """
     with engine.connect() as connection:
-        scores = store.by_segments(connection, segments, period)
+        scores = accuracy.by_segments(connection, segments, period)
     return [
         {
             "segment": score.segment[0] if len(segments) == 1 else list(score.segment),

@@ -10,8 +10,7 @@ from forecaster.data.panel import Panel
 from forecaster.naive_forecasts import median4, seasonal_naive
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels
-from pipelines.store import forecasts as store
-from pipelines.store import scores_due
+from pipelines.store import forecasts, scores_due
 
 
 def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
@@ -28,7 +27,7 @@ def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
     """
     with snapshot(engine) as connection:
         due = scores_due.read(connection)
-        days_ahead = store.origins_to_score(connection, due)
+        days_ahead = forecasts.origins_to_score(connection, due)
     scored = sum(
         _score(engine, read_panels(), origin, horizon)
         for origin, horizon in days_ahead.items()
@@ -41,15 +40,15 @@ def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
 
 def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:
     # Counts around an origin may have been withdrawn since: its old scores go then.
-    naive = pa.table({name: [] for name in store.NAIVE_COLUMNS})
+    naive = pa.table({name: [] for name in forecasts.NAIVE_COLUMNS})
     if panels.covers(origin):
         naive = _naive_forecasts(panels.at(origin), horizon)
     with engine.begin() as connection:
-        return store.score_origin(connection, origin, horizon, naive)
+        return forecasts.score_origin(connection, origin, horizon, naive)
 
 
 def _naive_forecasts(panel: Panel, horizon: int) -> pa.Table:
-    """Both naive forecasts by depot and day ahead, with `store.NAIVE_COLUMNS`."""
+    """Both naive forecasts by depot and day ahead, with `forecasts.NAIVE_COLUMNS`."""
     demand_dt = panel.demand_dt.astype(float)
     targets = [panel.origin + timedelta(days=step) for step in range(1, horizon + 1)]
     naive = (
@@ -61,4 +60,4 @@ def _naive_forecasts(panel: Panel, horizon: int) -> pa.Table:
         pa.array(targets * panel.n_depots),
         *(pa.array(values, from_pandas=True) for values in naive),
     )
-    return pa.table(dict(zip(store.NAIVE_COLUMNS, columns, strict=True)))
+    return pa.table(dict(zip(forecasts.NAIVE_COLUMNS, columns, strict=True)))
