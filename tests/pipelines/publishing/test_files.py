@@ -146,7 +146,7 @@ def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
     assert rows_of(published, "scores", "depot_id")["actual"].tolist() == [99, 99]
 
     monkeypatch.setattr(
-        forecast_pruning.store, "origins_older_than", lambda *_: [EARLIER]
+        forecast_pruning.forecast_retention, "origins_older_than", lambda *_: [EARLIER]
     )
     settings = Settings(keep_forecasts_days=365)
     deleted = forecast_pruning.delete_old_forecasts(fleet.engine, settings)
