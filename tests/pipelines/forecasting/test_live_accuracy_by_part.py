@@ -125,7 +125,7 @@ def plain(rows):
 
     def mape(name):
         errors = [abs(row[name] - row["actual"]) / row["actual"] for row in compared]
-        return 100 * sum(errors) / len(errors)
+        return 100 * sum(errors) / len(errors) if errors else None
 
     volume = sum(row["actual"] for row in rows)
     gaps = [row["point"] - row["actual"] for row in rows]
