@@ -1,8 +1,9 @@
 """Decides what a backfill does at each origin, and why; writes nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import date
+from functools import partial
 from typing import Literal
 
 import sqlalchemy as sa
@@ -13,8 +14,7 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import MAX_CALENDAR_DAYS_AHEAD
 from pipelines.settings import Settings
-from pipelines.store import backfill as store
-from pipelines.store import models
+from pipelines.store import backfill, models
 from pipelines.store.backfill import Arrival, StoredForecast
 from pipelines.store.models import Model
 
@@ -25,17 +25,14 @@ NEWEST_DAY = (
 )
 NO_MODEL = "no usable model was trained only on days up to this origin"
 ReasonCode = Literal[
-    "before_data",
-    "after_data",
+    "no_data",
     "newest_day",
     "too_little_history",
     "no_model",
     "live_forecast",
     "unchanged",
-    "model_pruned",
     "model_to_train",
     "missing",
-    "incomplete",
     "data_changed",
     "again",
 ]
@@ -89,7 +86,7 @@ def decide(
     engine: sa.Engine,
     settings: Settings,
     request: BackfillRequest,
-    first_run_id: int | None = None,
+    written: Collection[date] = (),
 ) -> Decisions:
     """Decides what is done at each origin of a request, from one snapshot.
 
@@ -97,30 +94,35 @@ def decide(
       engine: Database the pipelines own.
       settings: Horizon and time zone.
       request: Origins, depots and options.
-      first_run_id: With `again`, what this run or a later one made is not made once more.
+      written: Origins that this backfill has forecast; `again` makes them once.
 
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
     """
     with snapshot(engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
-        chosen, n_depots = request.depot_ids(connection), store.count_depots(connection)
+        chosen, n_depots = (
+            request.depot_ids(connection),
+            backfill.count_depots(connection),
+        )
         if chosen is not None and len(chosen) == n_depots:
             chosen = None
-        newest_origin_on = store.newest_origin(connection)
-        stored = store.stored_forecasts(connection, request.first, request.last, chosen)
+        newest_origin_on = backfill.newest_origin(connection)
+        stored = backfill.stored_forecasts(
+            connection, request.first, request.last, chosen
+        )
         decider = _Decider(
             request=request,
             horizon=settings.horizon,
             last_day_on=last_day_on,
             is_part=chosen is not None,
             newest_origin_on=newest_origin_on or date.min,
-            first_day_on=store.first_observed(connection) or last_day_on,
+            first_day_on=backfill.first_observed(connection) or last_day_on,
             n_depots=n_depots if chosen is None else len(chosen),
             models=models.all_models(connection),
             stored=stored,
             arrivals=_arrivals(connection, settings, request.last, stored.values()),
-            first_run_id=first_run_id,
+            written=written,
         )
     origins = tuple(map(decider.decide, request.origins))
     untrained = (
@@ -139,7 +141,7 @@ def _arrivals(
     read = [each.data_as_of for each in stored if each.data_as_of is not None]
     if not read:
         return ()
-    return store.arrivals(
+    return backfill.arrivals(
         connection, min(read), last, MAX_CALENDAR_DAYS_AHEAD, settings.zone
     )
 
@@ -163,34 +165,29 @@ class _Decider:
     models: list[Model]
     stored: dict[tuple[date, str], StoredForecast]
     arrivals: Sequence[Arrival]
-    first_run_id: int | None
+    written: Collection[date]
 
     def decide(self, origin: date) -> Decision:
         """What is done at one origin."""
         if decision := self._never_forecast(origin):
             return decision
-        model, pruned = self._model(origin), self._pruned(origin)
-        # What a pruned model would forecast may be stored already.
-        if decision := pruned and self._left_of_pruned(origin, pruned):
-            return decision
+        model = self._model(origin)
         if model is None:
-            return self._decide_without_model(origin, self._passed_over(origin))
+            return self._decide_without_model(origin)
         version = str(model["version"])
         stored = self.stored.get((origin, version))
         if stored and stored.is_live:
             return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
         code, reason = self._compare(origin, stored)
+        if model["pruned_at"]:
+            code, reason = "unchanged", "already there, and its model's artefact pruned"
         if code == "unchanged":
             return Decision(origin, False, code, reason, version)
-        qualifier = " whose artefact is kept," if pruned else ""
-        model_reason = (
-            f"the newest model{qualifier} trained through {model['trained_through']}"
-        )
         return Decision(
             origin_on=origin,
             is_due=True,
             reason_code=code,
-            reason=f"{reason}: {model_reason}{self._passed_over(origin)}",
+            reason=f"{reason}: the newest usable model, through {model['trained_through']}",
             model_version=version,
             rows=self.n_depots * self.horizon,
             replaced_rows=stored.rows if stored else 0,
@@ -198,30 +195,12 @@ class _Decider:
 
     def _never_forecast(self, origin: date) -> Decision | None:
         """The decision on an origin that is not forecast whatever the models."""
-        if origin < self.first_day_on:
-            reason = f"there is no data up to {origin}"
-            return Decision(origin, False, "before_data", reason)
-        if origin > self.last_day_on:
-            reason = f"the data ends on {self.last_day_on}, before it"
-            return Decision(origin, False, "after_data", reason)
+        if not self.first_day_on <= origin <= self.last_day_on:
+            reason = f"the data is of {self.first_day_on} to {self.last_day_on}"
+            return Decision(origin, False, "no_data", reason)
         # A champion of today may have no forecast of the newest origin yet.
         if self.is_part and origin >= self.newest_origin_on:
             return Decision(origin, False, "newest_day", NEWEST_DAY)
-        return None
-
-    def _left_of_pruned(self, origin: date, pruned: Model) -> Decision | None:
-        """The decision to keep what a pruned model has forecast; None if it has not."""
-        stored, version = (
-            self.stored.get((origin, pruned["version"])),
-            pruned["version"],
-        )
-        if stored is None:
-            return None
-        if stored.is_live:
-            return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
-        if stored.is_complete and not self.request.again:
-            reason = f"already there{self._passed_over(origin)}"
-            return Decision(origin, False, "model_pruned", reason, version)
         return None
 
     def _compare(
@@ -230,13 +209,10 @@ class _Decider:
         """How the stored forecasts of the origin's model differ from what would be made."""
         if stored is None:
             return "missing", "not there yet"
-        is_of_this_backfill = (
-            self.first_run_id is not None and stored.run_id >= self.first_run_id
-        )
-        if self.request.again and not is_of_this_backfill:
+        if self.request.again and origin not in self.written:
             return "again", "--again"
         if not stored.is_complete:
-            return "incomplete", "depots or the totals are missing"
+            return "missing", "depots or the totals are missing"
         if stored.data_as_of is None or any(
             arrival.arrived_at > stored.data_as_of and arrival.first_origin_on <= origin
             for arrival in self.arrivals
@@ -244,50 +220,40 @@ class _Decider:
             return "data_changed", "data that this origin knows has arrived since"
         return "unchanged", "already there, with the same model and data"
 
-    def _decide_without_model(self, origin: date, passed_over: str) -> Decision:
+    def _decide_without_model(self, origin: date) -> Decision:
         """Decides whether an origin without a model can get one."""
-        n_days = max((origin - self.first_day_on).days + 1, 0)
+        n_days = (origin - self.first_day_on).days + 1
         min_days = min_training_days(self.horizon)
         if n_days < min_days:
             reason = (
                 f"{NO_MODEL}, and only {n_days} days of data up to {origin}: training "
-                f"needs {min_days}{passed_over}"
+                f"needs {min_days}"
             )
             return Decision(origin, False, "too_little_history", reason)
         if self.request.train:
             rows = self.n_depots * self.horizon
-            reason = f"by the model that --train trains first{passed_over}"
+            reason = "by the model that --train trains first"
             return Decision(origin, True, "model_to_train", reason, rows=rows)
         command = f"'harbor train --through {origin}'"
-        reason = f"{NO_MODEL}. Train one with {command}, or add --train{passed_over}"
+        reason = f"{NO_MODEL}. Train one with {command}, or add --train"
         return Decision(origin, False, "no_model", reason)
 
     def _model(self, origin: date) -> Model | None:
-        """The newest unpruned model trained on nothing after an origin."""
-        kept = (model for model in self._eligible(origin) if not model["pruned_at"])
-        return next(kept, None)
+        """The newest model that was not rejected, saw nothing after an origin, and is usable.
 
-    def _pruned(self, origin: date) -> Model | None:
-        """The newest model trained on nothing after an origin, if it was pruned."""
-        newest_model = next(self._eligible(origin), None)
-        return newest_model if newest_model and newest_model["pruned_at"] else None
-
-    def _eligible(self, origin: date) -> Iterator[Model]:
-        """Models trained on nothing after an origin that nobody has turned down."""
-        return (
+        A model whose artefact was pruned is usable where it has forecast already.
+        """
+        eligible = (
             model
             for model in self.models
             if model["trained_through"] <= origin and model["role"] != "rejected"
         )
+        return next(filter(partial(self._is_usable, origin), eligible), None)
 
-    def _passed_over(self, origin: date) -> str:
-        """Completes a reason where the newest model up to an origin is not usable."""
-        newest = next((m for m in self.models if m["trained_through"] <= origin), None)
-        if newest is None:
-            return ""
-        if newest["role"] == "rejected":
-            return f"; {newest['version']} was rejected"
-        if newest["pruned_at"] is None:
-            return ""
-        pruned_on = newest["pruned_at"].astimezone(UTC).date()
-        return f"; the artefact of {newest['version']} was pruned on {pruned_on}"
+    def _is_usable(self, origin: date, model: Model) -> bool:
+        if model["pruned_at"] is None:
+            return True
+        stored = self.stored.get((origin, model["version"]))
+        if stored is None:
+            return False
+        return stored.is_live or (stored.is_complete and not self.request.again)

@@ -22,9 +22,7 @@ from pipelines.forecasting.forecast import load_recorded
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.settings.days import first_origin
-from pipelines.store import backfill as store
-from pipelines.store import models
+from pipelines.store import backfill, models
 
 Change = tuple[date, date]
 """The first origin that knows of a correction, and the earliest day that it concerns."""
@@ -51,7 +49,7 @@ def groups_of(
     if not by_origin:
         return []
     with snapshot(engine) as connection:
-        changes = _changes(connection, settings, max(by_origin))
+        changes = backfill.changes(connection, max(by_origin), settings.zone)
     groups = [
         Group(version, [by_origin[day] for day in days])
         for version, of_model in groupby(
@@ -106,15 +104,6 @@ def hindcast(
             run.metrics["origins"] += 1
             run.metrics["rows"] += rows
         on_written(by_origin[origin], rows)
-
-
-def _changes(connection: sa.Connection, settings: Settings, last: date) -> list[Change]:
-    corrections = store.corrections(connection, last)
-    return [
-        *((first_origin(at, settings.zone), day) for at, day in corrections),
-        *((day, date.min) for day in store.announced(connection)),
-        *((day, date.min) for day in store.first_counts(connection)),
-    ]
 
 
 def group_by_history(

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError
-from pipelines.store import backfill as store
+from pipelines.store import backfill
 
 MAX_ORIGINS = 3660
 """Ten years; longer is a year mistyped."""
@@ -63,7 +63,7 @@ class BackfillRequest:
         """
         if not (self.depots or self.cities):
             return None
-        chosen = store.chosen_depots(connection, self.depots, self.cities)
+        chosen = backfill.chosen_depots(connection, self.depots, self.cities)
         for depot in sorted(set(self.depots) - set(chosen)):
             raise NoDataError(f"There is no depot {depot!r}. Check --depot.")
         for city in sorted(set(self.cities) - set(chosen.values())):

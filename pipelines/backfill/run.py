@@ -18,7 +18,7 @@ from pipelines.backfill.decisions import (
 )
 from pipelines.backfill.hindcast import Group, groups_of, hindcast
 from pipelines.backfill.request import BackfillRequest
-from pipelines.demand.panels import PanelsAsKnown
+from pipelines.demand.panels import PanelsAsKnown, shared_panels
 from pipelines.forecasting import scoring
 from pipelines.forecasting.forecast_rows import ForecastKey
 from pipelines.nightly.run import NIGHTLY_LOCK
@@ -137,7 +137,6 @@ class _Backfill:
     failures: list[str] = field(default_factory=list)
     trained: str | None = None
     scored: int = 0
-    first_run_id: int | None = None
     n_due: int = 0
 
     def run_until_nightly(self, run: Run) -> bool:
@@ -147,14 +146,16 @@ class _Backfill:
           NothingToDoError: no origin is due.
           BackfillError: origins or the training failed.
         """
-        self.first_run_id = self.first_run_id or run.run_id
         self.failures = []
         is_ended = self._forecast(run)
         # Those of groups that failed wait, too.
         is_stopped = self.callbacks.must_stop() and self.result.n_waiting > 0
         if is_ended and not is_stopped:
             with self._step(run, "score", "The scoring") as step:
-                self.scored = scoring.score_known_days(step.engine, self.settings.zone)
+                panels = shared_panels(
+                    step.engine, self.request.last, self.settings.zone
+                )
+                self.scored = scoring.score_known_days(step.engine, panels)
                 step.metrics["scored"] = self.scored
         result = self.result
         run.metrics |= {"origins": result.n_forecast, "rows": result.rows}
@@ -220,7 +221,7 @@ class _Backfill:
 
     def _decide(self) -> Decisions:
         """Decides on each origin anew; what was written stays so unless it is due again."""
-        decisions = decide(self.engine, self.settings, self.request, self.first_run_id)
+        decisions = decide(self.engine, self.settings, self.request, self.written)
         self.written -= {each.origin_on for each in decisions.due}
         self.origins |= {
             each.origin_on: each
@@ -259,12 +260,14 @@ class _Backfill:
         """Trains through a day and evaluates the model, which serves hindcasts."""
         with self._step(run, "train", f"Training through {through}", through) as step:
             recipe = train.build_recipe(self.settings)
+            panels = shared_panels(step.engine, through, self.settings.zone)
             trained = train.train(
-                step.engine, self.settings, through, recipe, self._epoch_reporter, step
-            )
+                step.engine, self.settings, through, recipe, self._epoch_reporter, step,
+                panels,
+            )  # fmt: skip
             self.trained = trained.version
             decision = promotion.promote_if_better(
-                step.engine, self.settings.artefacts, trained.version
+                step.engine, self.settings.artefacts, panels, trained.version
             )
             step.metrics |= decision.metrics()
         if self.trained is None:

@@ -44,6 +44,7 @@ def forecast(
     """
     from pipelines.database.engine import snapshot
     from pipelines.demand import counting
+    from pipelines.demand.panels import shared_panels
     from pipelines.forecasting import forecast as forecast_module
     from pipelines.publishing import publication
     from pipelines.runs.ledger import recorded
@@ -63,7 +64,8 @@ def forecast(
                 context.now,
                 settings.zone,
                 run,
-                point=settings.point,
+                shared_panels(engine, day, settings.zone),
+                settings.point,
             )
             if publication.is_wanted(settings):
                 publication.publish(engine, settings, run, run.run_id)

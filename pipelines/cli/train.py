@@ -64,6 +64,7 @@ def train(
     Example: `harbor train --through 2026-03-31`
     """
     from pipelines.demand import counting
+    from pipelines.demand.panels import shared_panels
     from pipelines.runs.ledger import recorded
     from pipelines.training import promotion
     from pipelines.training import train as train_module
@@ -85,9 +86,12 @@ def train(
                 recorded(engine, "train", day) as run,
                 fit_progress() as report,
             ):
-                model = train_module.train(engine, settings, day, recipe, report, run)
+                panels = shared_panels(engine, day, settings.zone)
+                model = train_module.train(
+                    engine, settings, day, recipe, report, run, panels
+                )
                 decision = promotion.promote_if_better(
-                    engine, settings.artefacts, model.version
+                    engine, settings.artefacts, panels, model.version
                 )
                 run.metrics |= decision.metrics()
             _show(model, decision, as_json)

@@ -8,7 +8,7 @@ whatever is made from the panel.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Self
 from zoneinfo import ZoneInfo
 
@@ -121,6 +121,11 @@ class PanelsAsKnown:
 
 ReadPanels = Callable[[], PanelsAsKnown]
 """Returns panels that several steps share, so that the history is read once for all."""
+
+
+def shared_panels(engine: sa.Engine, origin: date, zone: ZoneInfo) -> ReadPanels:
+    """Panels through an origin or the newest day, which are read at the first call."""
+    return cache(lambda: PanelsAsKnown.through_newest(engine, origin, zone))
 
 
 def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from forecaster.errors import BadInputError
 from pipelines import backfill
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
+from pipelines.demand.panels import shared_panels
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
@@ -159,15 +160,20 @@ def train_challenger(
 ) -> str:
     """Trains a challenger through a day, and returns its version."""
     with recorded(demo.engine, "train", origin) as run:
-        model = train.train(demo.engine, demo.settings, origin, recipe, report, run)
+        panels = shared_panels(demo.engine, origin, demo.settings.zone)
+        model = train.train(
+            demo.engine, demo.settings, origin, recipe, report, run, panels
+        )
     return model.version
 
 
 def judge(demo: DemoContext, origin: date, version: str) -> str:
     """Promotes or rejects a challenger, and returns the reason."""
     with recorded(demo.engine, "promote", origin) as run:
-        artefacts = demo.settings.artefacts
-        decision = promotion.promote_if_better(run.engine, artefacts, version)
+        panels = shared_panels(run.engine, origin, demo.settings.zone)
+        decision = promotion.promote_if_better(
+            run.engine, demo.settings.artefacts, panels, version
+        )
         run.metrics |= decision.metrics()
     return decision.reason
 

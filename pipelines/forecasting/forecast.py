@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 import structlog
 
-from forecaster.config import DEFAULT_POINT, PointFor
+from forecaster.config import PointFor
 from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.inference import artefact, infer
@@ -16,7 +16,7 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.infer import Forecast
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting, feed_freshness
-from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
+from pipelines.demand.panels import ReadPanels
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
@@ -36,9 +36,9 @@ def forecast_from(
     origin: date,
     now: datetime,
     zone: ZoneInfo,
-    run: Run | None = None,
-    read_panels: ReadPanels | None = None,
-    point: PointFor = DEFAULT_POINT,
+    run: Run,
+    read_panels: ReadPanels,
+    point: PointFor,
 ) -> str:
     """Forecasts every depot with the champion, and returns its version.
 
@@ -59,7 +59,7 @@ def forecast_from(
       zone: The fleet's time zone, in which the origin's day ends.
       run: The run that records the metrics, for a live forecast the late feeds, and the
         reason if an earlier forecast is shown again.
-      read_panels: Returns panels that other steps share; the origin's is read without.
+      read_panels: Returns the panels, which other steps may share.
       point: What the point is made for.
 
     Raises:
@@ -78,21 +78,21 @@ def forecast_from(
         return _show_again(engine, origin, now, zone, run)
     loaded = load_recorded(artefacts, model)
     # Before the counts are read: what comes in between is missing in the forecast.
-    if run is not None and live:
+    if live:
         record_late_feeds(engine, origin, run)
-    panel = _panel(engine, origin, zone, live, read_panels)
+    panels = read_panels()
+    panel = panels.with_newest_counts(origin) if live else panels.at(origin)
     with measure_inference(run):
         result = infer.forecast(loaded, panel, missing, point)
     version = str(model["version"])
     write(engine, panel, result, version, now, zone, run, is_shown=is_shown)
-    if run is not None:
-        with engine.connect() as connection:
-            described = depots.depot_ids(connection)
-        if not_started := sorted(described - {*panel.depot_ids}):
-            run.metrics |= {
-                "not_started": len(not_started),
-                "not_started_ids": not_started,
-            }
+    with engine.connect() as connection:
+        described = depots.depot_ids(connection)
+    if not_started := sorted(described - {*panel.depot_ids}):
+        run.metrics |= {
+            "not_started": len(not_started),
+            "not_started_ids": not_started,
+        }
     return version
 
 
@@ -133,7 +133,7 @@ def show_stored(
 
 
 def _show_again(
-    engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo, run: Run | None
+    engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo, run: Run
 ) -> str:
     """Publishes again what was last published from an origin; returns its model's version.
 
@@ -162,8 +162,7 @@ def _show_again(
         f"earlier forecast from there, by model {stored.model_version}, is shown again."
     )
     log.warning("forecast_shown_again", reason=reason)
-    if run is not None:
-        run.metrics |= {"model": stored.model_version, "reason": reason}
+    run.metrics |= {"model": stored.model_version, "reason": reason}
     return stored.model_version
 
 
@@ -218,7 +217,7 @@ def write(
     version: str,
     now: datetime,
     zone: ZoneInfo,
-    run: Run | None,
+    run: Run,
     *,
     is_shown: bool,
 ) -> None:
@@ -226,36 +225,18 @@ def write(
 
     A stored live forecast is kept if this one is a hindcast or was made earlier.
     """
-    run_id = run.run_id if run else None
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
-        key = ForecastKey(panel.origin, version, live, now, run_id)
+        key = ForecastKey(panel.origin, version, live, now, run.run_id)
         rows = write_forecast(connection, key, forecast, panel.depot_ids)
         if is_shown and not publications.publish(
-            connection, panel.origin, version, live=live, now=now, run_id=run_id
+            connection, panel.origin, version, live=live, now=now, run_id=run.run_id
         ):
             log.warning("later_forecast_stays", origin=str(panel.origin), model=version)
         if rows is None:
             log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
             return
-    if run is not None:
-        run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
-
-
-def _panel(
-    engine: sa.Engine,
-    origin: date,
-    zone: ZoneInfo,
-    live: bool,
-    read_panels: ReadPanels | None,
-) -> Panel:
-    """The panel as known now, or for a hindcast as known in the night after the origin."""
-    if read_panels is not None:
-        panels = read_panels()
-        return panels.with_newest_counts(origin) if live else panels.at(origin)
-    if live:
-        return read_panel(engine, origin)
-    return PanelsAsKnown(engine, origin, zone).at(origin)
+    run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
 def is_live(

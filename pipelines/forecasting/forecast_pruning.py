@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from pipelines.settings import Settings
-from pipelines.store import forecast_retention as store
+from pipelines.store import forecast_retention
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,11 @@ def delete_old_forecasts(
     if settings.keep_forecasts_days is None:
         return None
     with engine.connect() as connection:
-        origins = store.origins_older_than(connection, settings.keep_forecasts_days)
+        origins = forecast_retention.origins_older_than(
+            connection, settings.keep_forecasts_days
+        )
     n_rows = 0
     for origin in origins:
         with engine.begin() as connection:
-            n_rows += store.delete_origin(connection, origin)
+            n_rows += forecast_retention.delete_origin(connection, origin)
     return DeletedForecasts(n_rows, len(origins))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.inference.infer import Forecast
-from pipelines.store import forecasts as store
+from pipelines.store import forecasts
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ForecastKey:
     version: str
     live: bool
     made_at: datetime
-    run_id: int | None
+    run_id: int
 
 
 def write_forecast(
@@ -47,21 +47,21 @@ def write_forecast(
     if only is not None:
         chosen = pa.array(only, pa.string())
         table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
-    if not store.replace_forecasts(
+    if not forecasts.replace_forecasts(
         connection, key.origin, key.version, table,
         live=key.live, made_at=key.made_at, depot_ids=only,
     ):  # fmt: skip
         return None
     if only is None:
         rows = _total_rows(key, forecast)
-        store.replace_totals(connection, key.origin, key.version, rows)
+        forecasts.replace_totals(connection, key.origin, key.version, rows)
     return len(table)
 
 
 def _forecast_table(
     key: ForecastKey, forecast: Forecast, depot_ids: Sequence[str]
 ) -> pa.Table:
-    """The rows by depot and day, with `store.forecasts.FORECAST_COLUMNS`."""
+    """The rows by depot and day, with `forecasts.FORECAST_COLUMNS`."""
     n_depots, horizon = forecast.p50_dh.shape
     rows = n_depots * horizon
     targets = [key.origin + timedelta(days=step) for step in range(1, horizon + 1)]

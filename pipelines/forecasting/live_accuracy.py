@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.settings import Settings
-from pipelines.store import accuracy as store
+from pipelines.store import accuracy
 from pipelines.store.accuracy import Period, SegmentScores
 
 LOOK_BACK_DAYS = 28
@@ -57,14 +57,14 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
       settings: Alarm thresholds.
     """
     with engine.connect() as connection:
-        days = store.newest_days(connection, LOOK_BACK_DAYS)
+        days = accuracy.by_segments(connection, ("day",), Period(LOOK_BACK_DAYS))
     return assess(days, settings)
 
 
 def scores_by(
     engine: sa.Engine, segments: Sequence[str], period: Period
 ) -> list[dict[str, Any]]:
-    """Live scores of a period by some of `store.SEGMENTS` together, with both naive forecasts.
+    """Live scores of a period by some of `accuracy.SEGMENTS` together, with both naive forecasts.
 
     Args:
       engine: Database the pipelines own.
@@ -77,7 +77,7 @@ def scores_by(
       (depot-days and horizons scored). None where undefined.
     """
     with engine.connect() as connection:
-        scores = store.by_segments(connection, segments, period)
+        scores = accuracy.by_segments(connection, segments, period)
     return [
         {
             "segment": score.segment[0] if len(segments) == 1 else list(score.segment),
@@ -97,7 +97,7 @@ def _percent(part: float, total: float) -> float | None:
     return None if total == 0 else 100 * part / total
 
 
-def assess(days: list[SegmentScores[date]], settings: Settings) -> LiveAccuracy:
+def assess(days: list[SegmentScores], settings: Settings) -> LiveAccuracy:
     """Computes accuracy and alarms from daily scores; no I/O.
 
     Args:
@@ -115,7 +115,7 @@ def assess(days: list[SegmentScores[date]], settings: Settings) -> LiveAccuracy:
     return LiveAccuracy(len(worse), mape, naive, coverage, raised)
 
 
-def _days_worse(days: list[SegmentScores[date]]) -> list[date]:
+def _days_worse(days: list[SegmentScores]) -> list[date]:
     """The latest consecutive days on which the naive was better, newest first."""
     worse: list[date] = []
     for day in reversed(days):
@@ -123,18 +123,18 @@ def _days_worse(days: list[SegmentScores[date]]) -> list[date]:
             continue
         if day.ape_sum <= day.naive_ape_sum:
             break
-        worse.append(day.segment)
+        worse.append(day.segment[0])
     return worse
 
 
-def _mean(days: list[SegmentScores[date]], column: str) -> float | None:
+def _mean(days: list[SegmentScores], column: str) -> float | None:
     n_comparable = sum(day.n_comparable for day in days)
     if n_comparable == 0:
         return None
     return float(sum(getattr(day, column) for day in days)) / n_comparable
 
 
-def _coverage(days: list[SegmentScores[date]]) -> float | None:
+def _coverage(days: list[SegmentScores]) -> float | None:
     n = sum(day.n for day in days)
     if n < MIN_DEPOT_DAYS:
         return None
@@ -142,11 +142,11 @@ def _coverage(days: list[SegmentScores[date]]) -> float | None:
 
 
 def _worse_alarm(
-    days: list[SegmentScores[date]], worse: list[date], settings: Settings
+    days: list[SegmentScores], worse: list[date], settings: Settings
 ) -> str | None:
     if len(worse) < settings.alert_days_worse_than_naive:
         return None
-    bad = [day for day in days if day.segment >= worse[-1]]
+    bad = [day for day in days if day.segment[0] >= worse[-1]]
     mape, naive = _mean(bad, "ape_sum"), _mean(bad, "naive_ape_sum")
     assert mape is not None, "the days were compared"
     assert naive is not None, "the days were compared"
@@ -160,13 +160,13 @@ def _worse_alarm(
 
 
 def _coverage_alarm(
-    days: list[SegmentScores[date]], coverage: float | None, settings: Settings
+    days: list[SegmentScores], coverage: float | None, settings: Settings
 ) -> str | None:
     low, high = settings.alert_coverage_low, settings.alert_coverage_high
     if coverage is None or low <= coverage <= high:
         return None
     return (
-        f"{100 * coverage:.0f} % of the actuals from {days[0].segment} to "
-        f"{days[-1].segment} lay inside the 80 % band, but {100 * low:.0f} to "
+        f"{100 * coverage:.0f} % of the actuals from {days[0].segment[0]} to "
+        f"{days[-1].segment[0]} lay inside the 80 % band, but {100 * low:.0f} to "
         f"{100 * high:.0f} % should. 'harbor train' calibrates the band again."
     )

@@ -1,8 +1,6 @@
 """Scores forecasts whose actuals are now known, with both naive forecasts."""
 
-from collections.abc import Mapping
 from datetime import date, timedelta
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -12,64 +10,45 @@ from forecaster.data.panel import Panel
 from forecaster.naive_forecasts import median4, seasonal_naive
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels
-from pipelines.store import forecasts as store
-from pipelines.store import scores_due
+from pipelines.store import forecasts, scores_due
 
 
-def score_known_days(
-    engine: sa.Engine,
-    zone: ZoneInfo,
-    read_panels: ReadPanels | None = None,
-) -> int:
+def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
     """Scores every forecast without a score, or whose actual was corrected.
 
     Only what changed since the last time is looked at, as `scores_due` has it.
 
     Args:
       engine: Database the pipelines own.
-      zone: The fleet's time zone; decides what was known at an origin.
-      read_panels: Returns the panels for the naive forecasts; they are read again without.
+      read_panels: Returns the panels for the naive forecasts, if any is due.
 
     Returns:
       Number of depot-days scored.
     """
     with snapshot(engine) as connection:
         due = scores_due.read(connection)
-        days_ahead = store.origins_to_score(connection, due)
-    scored = _score_origins(engine, zone, days_ahead, read_panels) if days_ahead else 0
+        days_ahead = forecasts.origins_to_score(connection, due)
+    scored = sum(
+        _score(engine, read_panels(), origin, horizon)
+        for origin, horizon in days_ahead.items()
+    )
     # Last, so that an interrupted scoring is begun again.
     with engine.begin() as connection:
         scores_due.remove(connection, due)
     return scored
 
 
-def _score_origins(
-    engine: sa.Engine,
-    zone: ZoneInfo,
-    days_ahead: Mapping[date, int],
-    read_panels: ReadPanels | None,
-) -> int:
-    if read_panels is None:
-        panels = PanelsAsKnown(engine, max(days_ahead), zone)
-    else:
-        panels = read_panels()
-    return sum(
-        _score(engine, panels, origin, horizon)
-        for origin, horizon in days_ahead.items()
-    )
-
-
 def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:
     # Counts around an origin may have been withdrawn since: its old scores go then.
-    naive = pa.table({name: [] for name in store.NAIVE_COLUMNS})
+    naive = pa.table({name: [] for name in forecasts.NAIVE_COLUMNS})
     if panels.covers(origin):
         naive = _naive_forecasts(panels.at(origin), horizon)
     with engine.begin() as connection:
-        return store.score_origin(connection, origin, horizon, naive)
+        return forecasts.score_origin(connection, origin, horizon, naive)
 
 
 def _naive_forecasts(panel: Panel, horizon: int) -> pa.Table:
-    """Both naive forecasts by depot and day ahead, with `store.NAIVE_COLUMNS`."""
+    """Both naive forecasts by depot and day ahead, with `forecasts.NAIVE_COLUMNS`."""
     demand_dt = panel.demand_dt.astype(float)
     targets = [panel.origin + timedelta(days=step) for step in range(1, horizon + 1)]
     naive = (
@@ -81,4 +60,4 @@ def _naive_forecasts(panel: Panel, horizon: int) -> pa.Table:
         pa.array(targets * panel.n_depots),
         *(pa.array(values, from_pandas=True) for values in naive),
     )
-    return pa.table(dict(zip(store.NAIVE_COLUMNS, columns, strict=True)))
+    return pa.table(dict(zip(forecasts.NAIVE_COLUMNS, columns, strict=True)))

@@ -1,15 +1,16 @@
 """The steps of a nightly run; each is repeatable and publishes on its run's session."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 
 import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError, TrainingError
 from pipelines.demand import counting, order_pruning
-from pipelines.demand.panels import PanelsAsKnown
+from pipelines.demand.panels import ReadPanels, shared_panels
 from pipelines.forecasting import forecast as forecast_module
 from pipelines.forecasting import forecast_pruning, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
@@ -38,7 +39,6 @@ class NightlyContext:
     # Last day of data that the forecast uses; by default the last complete day.
     origin: date | None
     report: FitReporter
-    _panels: PanelsAsKnown | None = field(default=None, repr=False)
 
     @property
     def day(self) -> date:
@@ -46,19 +46,10 @@ class NightlyContext:
         assert self.origin is not None, "the origin is set after counting demand"
         return self.origin
 
-    def panels(self) -> PanelsAsKnown:
-        """The panels of this night: the history is read at the first call, and never again.
-
-        What arrives later is news to the next night.
-
-        Raises:
-          NoDataError: there is no demand.
-        """
-        if self._panels is None:
-            self._panels = PanelsAsKnown.through_newest(
-                self.engine, self.day, self.settings.zone
-            )
-        return self._panels
+    @cached_property
+    def panels(self) -> ReadPanels:
+        """Returns the panels of this night; what arrives later is news to the next one."""
+        return shared_panels(self.engine, self.day, self.settings.zone)
 
 
 def ingest_inbox(context: NightlyContext, run: Run) -> None:
@@ -88,9 +79,7 @@ def count_demand(context: NightlyContext, run: Run) -> None:
 
 def score(context: NightlyContext, run: Run) -> None:
     """Scores the forecasts whose actuals are now known."""
-    run.metrics["scored"] = scoring.score_known_days(
-        run.engine, context.settings.zone, context.panels
-    )
+    run.metrics["scored"] = scoring.score_known_days(run.engine, context.panels)
 
 
 def prune(context: NightlyContext, run: Run) -> None:
@@ -159,7 +148,7 @@ def promote(context: NightlyContext, run: Run) -> None:
     """Promotes the challenger if it is better than the champion."""
     try:
         decision = promotion.promote_if_better(
-            run.engine, context.settings.artefacts, read_panels=context.panels
+            run.engine, context.settings.artefacts, context.panels
         )
     except NothingToDoError as error:
         run.metrics["reason"] = str(error)

@@ -24,15 +24,20 @@ from pyarrow import parquet
 from pipelines.database.engine import snapshot
 from pipelines.publishing.destination import Destination
 from pipelines.schema import reader_views
-from pipelines.store import reader_views as store
 from pipelines.store.published_states import forecast_states, score_states
+from pipelines.store.reader_views import (
+    FORECAST_SCHEMA,
+    SCORE_SCHEMA,
+    TOTAL_SCHEMA,
+    read_batches,
+)
 
 MANIFEST, SUCCESS, PART = "_published.json", "_SUCCESS", "part-0.parquet"
 LATEST = "latest"
 STATEMENTS = {
-    "forecasts": (reader_views.FORECASTS, store.FORECAST_SCHEMA),
-    "totals": (reader_views.TOTALS, store.TOTAL_SCHEMA),
-    "scores": (reader_views.SCORES_OF_ORIGIN, store.SCORE_SCHEMA),
+    "forecasts": (reader_views.FORECASTS, FORECAST_SCHEMA),
+    "totals": (reader_views.TOTALS, TOTAL_SCHEMA),
+    "scores": (reader_views.SCORES_OF_ORIGIN, SCORE_SCHEMA),
 }
 """Statement and columns of each dataset."""
 
@@ -103,7 +108,7 @@ def _read(
 ) -> pa.Table:
     statement, schema = STATEMENTS[dataset]
     parameters = {"origin": origin, "model": version}
-    tables = list(store.read_batches(connection, statement, parameters, schema))
+    tables = list(read_batches(connection, statement, parameters, schema))
     table = pa.concat_tables(tables) if tables else schema.empty_table()
     keys = ("city", "depot_id", "target_on", "model_version")
     return table.sort_by([(key, "ascending") for key in keys if key in schema.names])

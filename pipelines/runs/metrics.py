@@ -51,15 +51,14 @@ def step_metrics(result: "TrainingResult") -> dict[str, float | None]:
 
 
 @contextmanager
-def measure_inference(run: Run | None) -> Iterator[None]:
+def measure_inference(run: Run) -> Iterator[None]:
     """Records the duration of a forecast in its run, and the peak memory of the process."""
     started = time.perf_counter()
     yield
-    if run is not None:
-        run.metrics |= {
-            "inference_seconds": round(time.perf_counter() - started, 4),
-            "inference_host_memory_peak_bytes": host_memory_peak(),
-        }
+    run.metrics |= {
+        "inference_seconds": round(time.perf_counter() - started, 4),
+        "inference_host_memory_peak_bytes": host_memory_peak(),
+    }
 
 
 def host_memory_peak() -> int:

@@ -12,7 +12,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from structlog.typing import EventDict, WrappedLogger
 
 from pipelines.store import run_lines
-from pipelines.store.run_lines import Line
 
 MAX_CHARACTERS = 2_000
 
@@ -42,16 +41,17 @@ def store_line(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
             suppress(SQLAlchemyError),
             engine.begin() as connection,
         ):
-            run_lines.write_line(connection, _line(method, event))
+            run_lines.write_line(
+                connection, run_id=event["run_id"], written_at=datetime.now(UTC),
+                level=method, event=str(event["event"]), fields=_fields(event),
+            )  # fmt: skip
     return event
 
 
-def _line(method: str, event: EventDict) -> Line:
+def _fields(event: EventDict) -> dict[str, Any]:
     # Stored in columns, or known from the run.
     excluded = {"run_id", "step", "event", "level", "timestamp"}
-    fields = {key: plain(value) for key, value in event.items() if key not in excluded}
-    now = datetime.now(UTC)
-    return Line(event["run_id"], now, method, str(event["event"]), fields)
+    return {key: plain(value) for key, value in event.items() if key not in excluded}
 
 
 def plain(value: Any) -> Any:

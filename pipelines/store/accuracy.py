@@ -1,9 +1,9 @@
 """Queries of live accuracy, by day and by segment. Hindcasts are excluded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -97,16 +97,12 @@ class Period:
         }  # fmt: skip
 
 
-Segment = TypeVar("Segment")
-
-
 @dataclass(frozen=True)
-class SegmentScores(Generic[Segment]):
+class SegmentScores:
     """One segment of the fleet over a period, as sums.
 
     Args:
-      segment: A target day; or a tuple of depot, city, number of days ahead, model version or
-        day, as asked.
+      segment: Depot, city, number of days ahead, model version and target day, as asked.
       n: Forecasts scored.
       n_in_interval: Of these, actuals between p10 and p90.
       n_comparable: Of these, with an actual above 0 and both naive forecasts.
@@ -118,7 +114,7 @@ class SegmentScores(Generic[Segment]):
       abs_error_sum: Sum of |forecast - actual| over those scored.
     """
 
-    segment: Segment
+    segment: tuple[Any, ...]
     n: int
     n_in_interval: int
     n_comparable: int
@@ -151,19 +147,12 @@ class FleetScores:
     coverage: float
 
 
-def newest_days(connection: sa.Connection, days: int) -> list[SegmentScores[date]]:
-    """The newest days with live scores, oldest first."""
-    by_day = by_segments(connection, ("day",), Period(days))
-    return [replace(scores, segment=scores.segment[0]) for scores in by_day]
-
-
 def by_segments(
     connection: sa.Connection, segments: Sequence[str], period: Period
-) -> list[SegmentScores[Any]]:
+) -> list[SegmentScores]:
     """The live scores of a period by some of `SEGMENTS` together, in the order of their values.
 
-    Without a segment, one row of the whole fleet, if there is any score. The segment of a row is
-    a tuple.
+    Without a segment, one row of the whole fleet, if there is any score.
     """
     names = [f"segment_{name}" for name in segments]
     columns = [

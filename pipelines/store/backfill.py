@@ -35,7 +35,6 @@ select f.origin_on, f.model_version, count(*) as rows, bool_or(f.is_live) as is_
                where (o.depot_id, o.origin_on, o.model_version)
                      = (s.depot_id, f.origin_on, f.model_version)))
        end as is_complete,
-       coalesce(min(f.run_id), 0) as run_id,
        case when bool_and(r.run_id is not null) then min(r.started_at) end as data_as_of
 from forecasts f left join runs r using (run_id)
 where f.origin_on between :first and :last
@@ -73,13 +72,24 @@ select arrived_at, null, date '0001-01-01' from (
     where f.kind = 'depots'
 ) described where arrived_at > :since
 """
-# A change of an event matters to every day.
-CORRECTIONS = """
-select known_at, min(service_on) from demand_versions
+# Timestamps of corrections or first origins that know, each with the earliest day concerned: a
+# change of an event, or a depot whose first count has come, matters to every day.
+CHANGES = """
+select known_at, null::date as first_origin_on, min(service_on) as earliest_on
+from demand_versions
 where version > 1 and service_on <= :through
 group by known_at
 union all
-select distinct known_at, date '0001-01-01' from event_versions where version > 1
+select distinct known_at, null::date, date '0001-01-01' from event_versions
+where version > 1
+union all
+select distinct null::timestamptz, known_from, date '0001-01-01' from event_versions
+where known_from is not null
+union all
+select null, min(service_on), date '0001-01-01'
+from demand_versions join depots using (depot_id)
+where opened_on is null and superseded_at is null and orders is not null
+group by depot_id
 """
 
 
@@ -91,14 +101,12 @@ class StoredForecast:
       rows: Their number.
       is_live: Whether any is live.
       is_complete: Whether no depot lacks one that had demand by the origin.
-      run_id: The first of the runs that made them.
       data_as_of: They see what had arrived by then; None where no run is recorded.
     """
 
     rows: int
     is_live: bool
     is_complete: bool
-    run_id: int
     data_as_of: datetime | None
 
 
@@ -152,30 +160,18 @@ def arrivals(
     ]
 
 
-def corrections(
-    connection: sa.Connection, through: date
-) -> list[tuple[datetime, date]]:
-    """Timestamps of corrections of counts and events, each with the earliest day concerned."""
-    rows = connection.execute(sa.text(CORRECTIONS), {"through": through})
-    return [(known_at, earliest_on) for known_at, earliest_on in rows]
+def changes(
+    connection: sa.Connection, through: date, zone: ZoneInfo
+) -> list[tuple[date, date]]:
+    """Changes of what origins know: the first to know each, and the earliest day concerned.
 
-
-def announced(connection: sa.Connection) -> list[date]:
-    """Days on which an event was announced, as its file says in `known_from`."""
-    statement = (
-        "select distinct known_from from event_versions where known_from is not null"
-    )
-    return list(connection.scalars(sa.text(statement)))
-
-
-def first_counts(connection: sa.Connection) -> list[date]:
-    """Days from which on panels have a depot that has no opening day: that of its first count."""
-    statement = (
-        "select distinct min(service_on) from demand_versions join depots using (depot_id) "
-        "where opened_on is null and superseded_at is null and orders is not null "
-        "group by depot_id"
-    )
-    return list(connection.scalars(sa.text(statement)))
+    They are corrections of counts and events, announced events, and depots that start.
+    """
+    rows = connection.execute(sa.text(CHANGES), {"through": through})
+    return [
+        (first_origin_on or first_origin(known_at, zone), earliest_on)
+        for known_at, first_origin_on, earliest_on in rows
+    ]
 
 
 def first_observed(connection: sa.Connection) -> date | None:

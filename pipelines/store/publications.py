@@ -47,7 +47,7 @@ def publish(
     *,
     live: bool,
     now: datetime,
-    run_id: int | None,
+    run_id: int,
 ) -> bool:
     """Publishes a forecast, unless a run that began later has published one.
 
@@ -57,14 +57,14 @@ def publish(
       model_version: Its model.
       live: Whether it is live, and so counts in live accuracy.
       now: Time of the publication.
-      run_id: The run that made it; without one it is published in any case.
+      run_id: The run that made it.
 
     Returns:
       Whether it is shown now.
     """
     lock(connection)
     newest = connection.scalar(sa.select(sa.func.max(publications.c.run_id)))
-    if run_id is not None and newest is not None and newest > run_id:
+    if newest is not None and newest > run_id:
         return False
     connection.execute(
         sa.insert(publications).values(

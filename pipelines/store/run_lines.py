@@ -1,7 +1,6 @@
 """Statements for the log lines of runs."""
 
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,20 +8,9 @@ import sqlalchemy as sa
 from pipelines.schema import run_lines, runs
 
 
-@dataclass(frozen=True)
-class Line:
-    """One event of a run; `fields` holds text, numbers and truth values."""
-
-    run_id: int
-    written_at: datetime
-    level: str
-    event: str
-    fields: dict[str, Any]
-
-
-def write_line(connection: sa.Connection, line: Line) -> None:
-    """Writes a line beside its run."""
-    connection.execute(sa.insert(run_lines).values(asdict(line)))
+def write_line(connection: sa.Connection, **columns: Any) -> None:
+    """Writes one event of a run; its `fields` are text, numbers and truth values."""
+    connection.execute(sa.insert(run_lines).values(**columns))
 
 
 def lines_of(

@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from pipelines.settings import Settings
-from pipelines.store import artefacts as store
+from pipelines.store import artefacts
 from pipelines.training.cleanup import older_than
 
 MIN_AGE = timedelta(days=1)
@@ -42,10 +42,10 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> PrunedArtefacts:
     forecasts, and recent champions, each with its evaluation model. Safe to repeat.
     """
     with engine.begin() as connection:
-        versions = store.prune(connection, settings.keep_artefacts_days)
+        versions = artefacts.prune(connection, settings.keep_artefacts_days)
     paths = {path.name: path for path in settings.artefacts.glob("*.npz")}
     with engine.connect() as connection:
-        pruned = [paths[name] for name in store.pruned_files(connection, paths)]
+        pruned = [paths[name] for name in artefacts.pruned_files(connection, paths)]
     sizes = [_remove(path) for path in older_than(pruned, MIN_AGE)]
     removed = [size for size in sizes if size is not None]
     return PrunedArtefacts(versions, len(removed), sum(removed))

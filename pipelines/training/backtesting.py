@@ -144,7 +144,10 @@ def evaluation_scores(
         name: backtest.naive_forecaster(name, evaluation.horizon)
         for name in NAIVE_FORECASTS
     }
-    scores = _scores(panel, split, forecasters, known)
+    forecasts = backtest.run(panel, split, forecasters, known)
+    scores = backtest.score(
+        forecasts, backtest.mase_scale(panel, split.trained_through)
+    )
     return {
         "first_origin": split.origins[0].isoformat(),
         "last_origin": split.origins[-1].isoformat(),
@@ -165,14 +168,3 @@ def as_forecaster(model: Artefact, point: PointFor = DEFAULT_POINT) -> Forecaste
         return ScoredForecast(forecasts.p10_dh, forecasts.point_dh, forecasts.p90_dh)
 
     return forecast
-
-
-def _scores(
-    panel: Panel,
-    split: HoldoutSplit,
-    forecasters: dict[str, Forecaster],
-    known: PanelAsKnown | None,
-) -> dict[str, Scores]:
-    """Scores forecasts from the panels known at each origin with the panel's actuals."""
-    forecasts = backtest.run(panel, split, forecasters, known)
-    return backtest.score(forecasts, backtest.mase_scale(panel, split.trained_through))

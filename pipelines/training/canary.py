@@ -1,7 +1,5 @@
 """The canary: a new model forecasts beside the champion before it is promoted."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -17,16 +15,9 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.forecast_checks import Check
 from forecaster.inference.infer import Forecast
 from pipelines.demand import counting
-from pipelines.demand.panels import ReadPanels, read_panel
+from pipelines.demand.panels import ReadPanels
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.store.models import Model
-
-Timer = Callable[[], float]
-
-MAX_SLOWDOWN = 5.0
-"""Maximum ratio of a new model's forecast time to the champion's."""
-MIN_LIMIT_S, MIN_LIMIT_PER_DEPOT_S = 5.0, 0.001
-"""Time limit at least, in seconds, whatever the champion needs: short times are noisy."""
 
 
 @dataclass(frozen=True)
@@ -71,51 +62,34 @@ def run_canary(
     artefacts: Path,
     model: Model,
     champion: Model | None,
-    timer: Timer = time.perf_counter,
-    read_panels: ReadPanels | None = None,
+    read_panels: ReadPanels,
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
 
-    The published artefacts are used; a champion whose artefact is unusable is left out. From
-    panels that were read already, it starts from no later day than theirs.
+    The published artefacts are used; a champion whose artefact is unusable is left out. It
+    starts from the newest day, or the last one of the panels.
     """
     version = model["version"]
     try:
         candidate = load_recorded(artefacts, model)
     except ArtefactError as error:
         return _unusable(version, None, error)
-    panel = _newest_panel(engine, read_panels)
-    origin = panel.origin
+    panels = read_panels()
+    origin = min(counting.default_origin(engine), panels.last_origin)
+    panel = panels.with_newest_counts(origin)
     loaded = _load_if_usable(artefacts, champion)
-    limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
-    champion_forecast = None
-    if loaded is not None:
-        champion_forecast, took_s = _forecast(loaded, panel, timer)
-        limit_s = max(limit_s, MAX_SLOWDOWN * took_s)
+    champion_forecast = None if loaded is None else _forecast(loaded, panel)
     try:
-        forecast, took_s = _forecast(candidate, panel, timer)
+        forecast = _forecast(candidate, panel)
     except ArtefactError as error:
         return _unusable(version, origin, error)
-    if took_s > limit_s:
-        # Measured again: another program may have slowed the machine.
-        took_s = min(took_s, _forecast(candidate, panel, timer)[1])
-    message = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
-    checks = (
-        *forecast_checks.run_checks(
+    checks = tuple(
+        forecast_checks.run_checks(
             forecast, champion_forecast, panel, candidate.parity_error
-        ),
-        Check("latency", took_s <= limit_s, message),
+        )
     )
     beside = None if loaded is None else loaded.version
     return CanaryResult(version, beside, origin, checks)
-
-
-def _newest_panel(engine: sa.Engine, read_panels: ReadPanels | None) -> Panel:
-    origin = counting.default_origin(engine)
-    if read_panels is None:
-        return read_panel(engine, origin)
-    panels = read_panels()
-    return panels.with_newest_counts(min(origin, panels.last_origin))
 
 
 def _unusable(version: str, origin: date | None, error: ArtefactError) -> CanaryResult:
@@ -130,9 +104,7 @@ def _load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
         return None
 
 
-def _forecast(model: Artefact, panel: Panel, timer: Timer) -> tuple[Forecast, float]:
-    started = timer()
+def _forecast(model: Artefact, panel: Panel) -> Forecast:
     # Overflow from bad weights is checked afterwards, so it is not warned of here.
     with np.errstate(all="ignore"):
-        forecast = infer.forecast(model, panel)
-    return forecast, timer() - started
+        return infer.forecast(model, panel)

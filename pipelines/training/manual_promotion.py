@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from pathlib import Path
 
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
+from pipelines.demand import counting
+from pipelines.demand.panels import shared_panels
 from pipelines.forecasting import forecast
 from pipelines.settings import Settings
 from pipelines.store import models
@@ -69,7 +70,7 @@ def promote(
         )
     forecast.load_recorded(settings.artefacts, model)
     if model["promoted_at"] is None and not unchecked:
-        _require_canary(engine, settings.artefacts, model)
+        _require_canary(engine, settings, model)
     return _set_champion(engine, settings, model, reason, now)
 
 
@@ -104,10 +105,11 @@ def read(engine: sa.Engine, version: str) -> Model:
     return model
 
 
-def _require_canary(engine: sa.Engine, artefacts: Path, model: Model) -> None:
+def _require_canary(engine: sa.Engine, settings: Settings, model: Model) -> None:
     with engine.connect() as connection:
         champion = models.champion(connection)
-    result = canary.run_canary(engine, artefacts, model, champion)
+    panels = shared_panels(engine, counting.default_origin(engine), settings.zone)
+    result = canary.run_canary(engine, settings.artefacts, model, champion, panels)
     with engine.begin() as connection:
         models.set_canary(connection, model["version"], result.to_json())
     if not result.passed:

@@ -51,8 +51,8 @@ class PromotionDecision:
 def promote_if_better(
     engine: sa.Engine,
     artefacts: Path,
+    read_panels: ReadPanels,
     version: str | None = None,
-    read_panels: ReadPanels | None = None,
 ) -> PromotionDecision:
     """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
@@ -86,9 +86,7 @@ def promote_if_better(
         return PromotionDecision(challenger["version"], promoted, reason.strip())
     decision = _decide(challenger, serving)
     if decision.promoted:
-        result = canary.run_canary(
-            engine, artefacts, challenger, serving, read_panels=read_panels
-        )
+        result = canary.run_canary(engine, artefacts, challenger, serving, read_panels)
         decision = replace(decision, canary=result)
         if not result.passed:
             decision = replace(decision, promoted=False, reason=result.sentence())
@@ -99,7 +97,7 @@ def promote_if_better(
                 models.set_canary(connection, decision.version, canary_json)
             return _store(connection, decision)
     # Another model was promoted meanwhile.
-    return promote_if_better(engine, artefacts, version, read_panels)
+    return promote_if_better(engine, artefacts, read_panels, version)
 
 
 def _store(connection: sa.Connection, decision: PromotionDecision) -> PromotionDecision:

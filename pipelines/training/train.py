@@ -57,7 +57,7 @@ def train(
     recipe: "Recipe",
     report: FitReporter,
     run: Run,
-    read_panels: ReadPanels | None = None,
+    read_panels: ReadPanels,
 ) -> TrainedModel:
     """Trains on data through a day, and records the model with its scores.
 
@@ -68,16 +68,13 @@ def train(
       recipe: Task and training settings.
       report: Given the name of a fit, returns the callback for its epochs.
       run: The run that records the metrics.
-      read_panels: Returns panels that other steps share; they are read again without.
+      read_panels: Returns the panels, which other steps may share.
 
     Raises:
       NoDataError: the history is too short.
     """
     counting.require_recent_demand(engine, through)
-    if read_panels is None:
-        panels = PanelsAsKnown(engine, through, settings.zone)
-    else:
-        panels = read_panels()
+    panels = read_panels()
     panel = training_panel(engine, panels, through)
     result = _fit(panel, settings, recipe, report, run.metrics)
     scores = evaluation_scores(

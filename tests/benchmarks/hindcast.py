@@ -22,6 +22,7 @@ from pipelines.cli.context import CommandContext, open_context
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast
+from pipelines.runs.ledger import Run
 from pipelines.schema import depots
 from pipelines.store.copying import copy_rows
 from tests.benchmarks.invented import (
@@ -31,7 +32,10 @@ from tests.benchmarks.invented import (
     invented_panel,
 )
 from tests.benchmarks.machine import stamp, timed
-from tests.pipelines.make import save_model
+from tests.pipelines.make import (
+    forecast_from,
+    save_model,
+)
 
 N_DAYS = 548
 COUNTS = ("depot_id", "service_on", "orders", "file_id")
@@ -91,9 +95,7 @@ def _measure(
 
 def _single(context: CommandContext, origin: date) -> None:
     settings = context.settings
-    forecast.forecast_from(
-        context.engine, settings.artefacts, origin, _now(), settings.zone
-    )
+    forecast_from(context.engine, settings.artefacts, origin, _now(), settings.zone)
 
 
 def _one_by_one(
@@ -107,7 +109,7 @@ def _one_by_one(
         panel = panels.at(origin)
         forecasts, version = infer.forecast(loaded, panel), str(model["version"])
         forecast.write(
-            context.engine, panel, forecasts, version, _now(), settings.zone, None,
+            context.engine, panel, forecasts, version, _now(), settings.zone, Run(None, context.engine),
             is_shown=False,
         )  # fmt: skip
 

@@ -9,12 +9,18 @@ import sqlalchemy as sa
 from pipelines.database import roles
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, live_accuracy, scoring
+from pipelines.forecasting import live_accuracy
 from pipelines.schema import daily_counts, metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.store.accuracy import Period
 from tests.pages import ROOT
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_fleet,
+    forecast_from,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
 
@@ -76,9 +82,7 @@ def fleet(clean_engine, tmp_path):
     counting.rebuild(clean_engine, morning_after(earlier))
     add_champion(clean_engine, read_panel(clean_engine, earlier), tmp_path)
     zone = ZoneInfo("UTC")
-    forecast.forecast_from(
-        clean_engine, tmp_path, earlier, morning_after(earlier), zone
-    )
+    forecast_from(clean_engine, tmp_path, earlier, morning_after(earlier), zone)
     with clean_engine.begin() as connection:
         days = [LAST - timedelta(days=step) for step in range(5)]
         rows = [
@@ -96,8 +100,8 @@ def fleet(clean_engine, tmp_path):
             {"on": LAST + timedelta(days=2)},
         )
     counting.rebuild(clean_engine, morning_after(LAST))
-    forecast.forecast_from(clean_engine, tmp_path, LAST, morning_after(LAST), zone)
-    scoring.score_known_days(clean_engine, zone)
+    forecast_from(clean_engine, tmp_path, LAST, morning_after(LAST), zone)
+    score_known_days(clean_engine)
     with clean_engine.begin() as connection:
         planned = {"depot": "A0", "target": LAST + timedelta(days=1)}
         connection.execute(

@@ -1,19 +1,28 @@
 """Rows put straight into the tables, for tests of what happens after a load."""
 
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
+from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.panel import Panel
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
+from pipelines.demand import counting
+from pipelines.demand.panels import ReadPanels, shared_panels
+from pipelines.forecasting import forecast, scoring
+from pipelines.runs.ledger import Run, recorded
 from pipelines.schema import daily_counts, depots, orders
 from pipelines.store import models, order_counts, publications
 from pipelines.store.forecasts import FORECAST_COLUMNS
+from pipelines.training import promotion
+from pipelines.training.promotion import PromotionDecision
 from tests.make import make_artefact
 
 START = date(2024, 1, 1)
@@ -39,6 +48,17 @@ def add_champion(engine: sa.Engine, panel: Panel, folder: Path) -> Artefact:
     made = make_artefact(panel)
     save_model(engine, made, folder, role="champion", version="v")
     return made
+
+
+def record_model(
+    connection: sa.Connection, version: str, role: str, **columns: Any
+) -> None:
+    """Records a model without a file; the columns replace its own."""
+    own = {
+        "trained_through": START, "data_watermark": "", "filename": f"{version}.npz",
+        "sha256": "", "seed": 0, "scores": {},
+    }  # fmt: skip
+    models.add_model(connection, version=version, role=role, **own | columns)
 
 
 def save_model(engine: sa.Engine, made: Artefact, folder: Path, **columns: Any) -> Path:
@@ -111,4 +131,42 @@ def publish(connection: sa.Connection, *forecast_rows: dict[str, Any]) -> None:
         now = datetime.combine(origin + timedelta(days=1), time(4, 31), UTC)
         publications.publish(
             connection, origin, version, live=live, now=now, run_id=None
+        )
+
+
+UTC_ZONE = ZoneInfo("UTC")
+
+
+def newest_panels(engine: sa.Engine) -> ReadPanels:
+    """The panels of every origin up to the newest day, as a command reads them."""
+    return shared_panels(engine, counting.default_origin(engine), UTC_ZONE)
+
+
+def score_known_days(engine: sa.Engine) -> int:
+    """Scores what is known, as a command does."""
+    return scoring.score_known_days(engine, newest_panels(engine))
+
+
+def judge(
+    engine: sa.Engine, artefacts: Path, version: str | None = None
+) -> PromotionDecision:
+    """Promotes or rejects a challenger, as a command does."""
+    panels = newest_panels(engine)
+    return promotion.promote_if_better(engine, artefacts, panels, version)
+
+
+def forecast_from(
+    engine: sa.Engine,
+    artefacts: Path,
+    origin: date,
+    now: datetime,
+    zone: ZoneInfo,
+    run: Run | None = None,
+    point: PointFor = DEFAULT_POINT,
+) -> str:
+    """Forecasts as a command does."""
+    panels = shared_panels(engine, origin, zone)
+    with nullcontext(run) if run else recorded(engine, "forecast", origin) as own:
+        return forecast.forecast_from(
+            engine, artefacts, origin, now, zone, own, panels, point
         )

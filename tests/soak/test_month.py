@@ -22,7 +22,10 @@ from pipelines.settings import Settings
 from pipelines.store import models as store
 from tests.conftest import empty_tables
 from tests.pipelines.faults.faults import TABLES, tables
-from tests.pipelines.make import save_model
+from tests.pipelines.make import (
+    forecast_from,
+    save_model,
+)
 from tests.soak import inbox_files
 from tests.soak.inbox_files import NIGHTS, Inbox, origin_of
 from tests.soak.night import IN_TRAINING, now_after, run_here, start
@@ -161,9 +164,7 @@ def forecast(engine, settings, night, later):
     """Forecasts at a given time; the latest forecast is the published one."""
     now = now_after(night, later)
     origin = origin_of(night)
-    return forecasting.forecast_from(
-        engine, settings.artefacts, origin, now, settings.zone
-    )
+    return forecast_from(engine, settings.artefacts, origin, now, settings.zone)
 
 
 def total(engine, version, night):

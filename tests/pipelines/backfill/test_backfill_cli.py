@@ -69,12 +69,6 @@ def test_it_says_what_was_done_and_a_second_time_that_nothing_is_due(harbor, add
     assert [each["replaced_rows"] for each in answer["origins"]] == [0, 21, 21]
 
 
-def test_without_a_model_nothing_is_done_and_the_reason_told(harbor):
-    nothing = harbor(8, 7).exception
-    assert nothing.exit_code == 3
-    assert f"'harbor train --through {days_before(8)}', or add --train" in str(nothing)
-
-
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
@@ -115,14 +109,3 @@ def test_a_second_signal_ends_it_at_once(harbor, add_model, monkeypatch):
     assert stopped.exit_code == 130
     assert "Stopped. Origins that were written are kept." in str(stopped)
     assert harbor(8, 6).exit_code == 0
-
-
-def test_a_failure_is_told_once_and_how_to_try_again(harbor, add_model, settings):
-    version = add_model(days_before(7))
-    (artefact,) = settings.artefacts.glob(f"*{version}*")
-    artefact.write_bytes(b"broken")
-    done = harbor(6, 6)
-    assert done.exception.exit_code == 1
-    told = done.stderr + str(done.exception)
-    assert told.count(artefact.name) == 1
-    assert "the same command tries the rest again" in told

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from forecaster.config import TaskConfig, min_training_days
 from forecaster.errors import BadInputError, NoDataError
 from forecaster.model.two_stage_fit import Recipe, fit_to_history
-from pipelines.backfill import BackfillRequest, preview_backfill
+from pipelines.backfill import BackfillRequest
 from pipelines.backfill.decisions import decide
 from pipelines.demand import counting
 from pipelines.schema import (
@@ -64,59 +64,30 @@ def test_each_origin_gets_the_newest_model_trained_through_no_later(
     assert [each.rows for each in origins] == [21, 21, 21]
     assert (
         origins[0].reason
-        == f"not there yet: the newest model trained through {days_before(30)}"
+        == f"not there yet: the newest usable model, through {days_before(30)}"
     )
     assert count(fleet, forecasts) == 0
 
 
-def test_a_preview_has_every_due_origin_waiting_and_changes_nothing(
-    fleet, settings, add_model
-):
-    add_model(days_before(5))
-    result = preview_backfill(fleet, settings, request(6, 4))
-    assert (result.n_waiting, result.n_forecast, result.rows) == (2, 0, 0)
-    assert codes(result.origins) == ["no_model", "missing", "missing"]
-    with fleet.connect() as connection:
-        assert connection.scalar(sa.text("select count(*) from runs")) == 0
-    assert count(fleet, forecasts) == 0
-
-
-def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
+def test_an_origin_whose_model_was_pruned_or_rejected_falls_back(
     fleet, settings, add_model, prune
 ):
     old, new = add_model(days_before(30)), add_model(days_before(5))
+    add_model(days_before(5), seed=1, role="rejected")
     prune(new)
-    origins = decided(fleet, settings)
-    assert due(origins) == [(days_before(n), True, old) for n in (6, 5, 4)]
-    why = [each.reason for each in origins]
-    assert why[0].endswith(f"the newest model trained through {days_before(30)}")
-    assert why[1] == why[2]
-    assert f"whose artefact is kept, trained through {days_before(30)}" in why[1]
-    assert f"the artefact of {new} was pruned on {NOW:%Y-%m-%d}" in why[1]
-    prune(old)
-    origins = decided(fleet, settings)
-    assert due(origins) == [(days_before(n), False, None) for n in (6, 5, 4)]
-    assert f"{new} was pruned on" in origins[1].reason
-
-
-def test_an_origin_whose_model_was_rejected_falls_back_and_says_so(
-    fleet, settings, add_model
-):
-    rejected = add_model(days_before(5), role="rejected")
-    assert f"; {rejected} was rejected" in decided(fleet, settings)[1].reason
-    old = add_model(days_before(30))
-    origins = decided(fleet, settings)
-    assert due(origins) == [(days_before(n), True, old) for n in (6, 5, 4)]
-    assert [each.reason.endswith(f"; {rejected} was rejected") for each in origins] == [
-        False, True, True,
-    ]  # fmt: skip
+    assert due(decided(fleet, settings)) == [
+        (days_before(n), True, old) for n in (6, 5, 4)
+    ]
     with fleet.connect() as connection:
         newest = store_models.newest_trained_through(connection, days_before(4))
     assert newest["version"] == old
+    prune(old)
+    origins = decided(fleet, settings)
+    assert due(origins) == [(days_before(n), False, None) for n in (6, 5, 4)]
 
 
 @pytest.mark.parametrize(
-    ("live", "code"), [(False, "model_pruned"), (True, "live_forecast")]
+    ("live", "code"), [(False, "unchanged"), (True, "live_forecast")]
 )
 def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
     fleet, settings, add_model, prune, live, code
@@ -142,11 +113,6 @@ def test_an_origin_without_a_model_is_left_and_a_training_offered(
     with_training = decide(fleet, settings, request(6, 4, train=True))
     assert with_training.train_through == days_before(6)
     assert due(with_training.origins)[0] == (days_before(6), True, None)
-
-
-def test_nothing_is_trained_where_every_origin_has_a_model(fleet, settings, add_model):
-    add_model(days_before(30))
-    assert decide(fleet, settings, request(6, 4, train=True)).train_through is None
 
 
 def test_an_origin_with_too_little_history_is_left_and_no_training_offered(
@@ -187,17 +153,6 @@ def test_what_is_there_with_the_same_model_and_data_is_left_unless_asked_for(
     again = decided(fleet, settings, again=True)
     assert codes(again) == ["again", "missing", "missing"]
     assert [each.replaced_rows for each in again] == [21, 0, 0]
-
-
-def test_a_newer_model_is_due_beside_what_the_older_one_forecast(
-    fleet, settings, add_model
-):
-    add_model(days_before(30))
-    backfill(fleet, settings, 6, 4)
-    add_model(days_before(5), seed=1)
-    origins = decided(fleet, settings)
-    assert codes(origins) == ["unchanged", "missing", "missing"]
-    assert origins[1].replaced_rows == 0
 
 
 def change_a_count(connection, day):
@@ -343,9 +298,9 @@ def test_parts_of_the_fleet_are_not_yet_the_whole(fleet, settings, add_model):
     for depot in ("A0", "A1"):
         backfill(fleet, settings, 6, 6, depots=(depot,))
     assert codes(decided(fleet, settings, 6, 6, depots=("A0", "A1"))) == ["unchanged"]
-    assert codes(decided(fleet, settings, 6, 6, depots=("A1", "A2"))) == ["incomplete"]
+    assert codes(decided(fleet, settings, 6, 6, depots=("A1", "A2"))) == ["missing"]
     backfill(fleet, settings, 6, 6, depots=("A2",))
-    assert codes(decided(fleet, settings, 6, 6)) == ["incomplete"]
+    assert codes(decided(fleet, settings, 6, 6)) == ["missing"]
     backfill(fleet, settings, 6, 6)
     for part in ((), ("A1",), ("A0", "A2")):
         assert codes(decided(fleet, settings, 6, 6, depots=part)) == ["unchanged"]
@@ -378,10 +333,9 @@ def test_days_that_are_not_known_are_left(fleet, settings, add_model):
     add_model(days_before(30))
     before, tomorrow = START - timedelta(days=1), LAST + timedelta(days=1)
     [early] = between(fleet, settings, before, before).origins
-    assert "there is no data up to" in early.reason
+    assert f"the data is of {START} to {LAST}" in early.reason
     origins = between(fleet, settings, LAST, tomorrow).origins
-    assert codes(origins) == ["missing", "after_data"]
-    assert f"the data ends on {LAST}" in origins[1].reason
+    assert codes(origins) == ["missing", "no_data"]
 
 
 def test_nothing_is_trained_for_days_after_the_data(fleet, settings):
@@ -398,4 +352,4 @@ def test_swapped_days_and_a_year_mistyped_are_refused(fleet, settings):
         BackfillRequest(LAST, START)
     with pytest.raises(BadInputError, match="a backfill has 3,660 at most"):
         BackfillRequest(days_before(6), date.max)
-    assert codes(between(fleet, settings, date.max, date.max).origins) == ["after_data"]
+    assert codes(between(fleet, settings, date.max, date.max).origins) == ["no_data"]

@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.backfill import ProgressCallbacks
-from pipelines.forecasting import forecast as forecasting
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
@@ -16,7 +15,10 @@ from pipelines.schema import forecasts
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
 from tests.pipelines.backfill.conftest import LAST, UTC_ZONE, backfill, days_before
-from tests.pipelines.make import forecast_table
+from tests.pipelines.make import (
+    forecast_from,
+    forecast_table,
+)
 
 pytestmark = pytest.mark.db
 
@@ -90,7 +92,7 @@ def test_a_live_forecast_that_began_earlier_does_not_replace_a_later_one(
 ):
     def forecast(hours):
         now = MORNING + timedelta(hours=hours)
-        forecasting.forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE)
+        forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE)
         return {row.made_at for row in newest(fleet)}
 
     later = MORNING + timedelta(hours=3)
@@ -103,7 +105,7 @@ def test_a_backfill_that_writes_while_a_night_does_waits_and_finds_its_forecast(
     fleet, settings, champion
 ):
     """Two open transactions: the second asks only once the first is through."""
-    forecasting.forecast_from(fleet, settings.artefacts, LAST, MORNING, UTC_ZONE)
+    forecast_from(fleet, settings.artefacts, LAST, MORNING, UTC_ZONE)
     made = newest(fleet)
     with fleet.begin() as connection:
         connection.execute(sa.delete(forecasts))

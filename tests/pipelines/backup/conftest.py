@@ -13,9 +13,13 @@ from pipelines import backup
 from pipelines.database import migrate, roles
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_fleet,
+    forecast_from,
+)
 
 DAYS = 60
 LAST = START + timedelta(days=DAYS - 1)
@@ -51,9 +55,7 @@ class Fleet:
     def forecast(self):
         """Forecasts of the champion, depot by depot and day by day."""
         settings = self.settings
-        forecasting.forecast_from(
-            self.engine, settings.artefacts, LAST, NOW, ZoneInfo("UTC")
-        )
+        forecast_from(self.engine, settings.artefacts, LAST, NOW, ZoneInfo("UTC"))
         asked = "select depot_id, target_on, p10, p50, p90, point from forecasts order by 1, 2"
         with self.engine.connect() as connection:
             found = connection.execute(sa.text(asked)).all()

@@ -29,7 +29,6 @@ N_ORDERS = 120
 DISK_MB = 160
 QUICK = {
     ("file claimed", "SIGTERM"),
-    ("mid-COPY", "SIGKILL"),
     ("mid-COPY", "sessions ended"),
     ("before commit", "Postgres restarted"),
     ("after commit", "SIGKILL"),

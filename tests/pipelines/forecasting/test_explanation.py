@@ -9,10 +9,14 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast
 from pipelines.schema import daily_counts, event_versions
 from pipelines.store.forecasts import read_forecasts
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_fleet,
+    forecast_from,
+)
 
 pytestmark = pytest.mark.db
 
@@ -38,7 +42,7 @@ def fleet(clean_engine, tmp_path):
     counting.rebuild(clean_engine, NOW)
     panel = read_panel(clean_engine, LAST)
     add_champion(clean_engine, panel, tmp_path / "artefacts")
-    forecast.forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, ZONE)
+    forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, ZONE)
     return clean_engine
 
 

@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from typer.testing import CliRunner
 
 from pipelines.cli import app
 from pipelines.demand import counting
-from pipelines.forecasting import scoring
 from pipelines.forecasting.forecast_pruning import (
     DeletedForecasts,
     delete_old_forecasts,
@@ -19,8 +17,13 @@ from pipelines.forecasting.forecast_pruning import (
 from pipelines.schema import forecast_totals, forecasts, score_totals, scores
 from pipelines.settings import Settings
 from pipelines.store import forecasts as forecast_store
-from pipelines.store import models as model_store
-from tests.pipelines.make import START, add_fleet, forecast_table
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    forecast_table,
+    record_model,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
 
@@ -46,14 +49,11 @@ def fleet(clean_engine, rng):
     """Two depots with forecasts from seven origins, scored."""
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
-        model_store.add_model(
-            connection, version="v", trained_through=START, seed=0, data_watermark="",
-            filename="", sha256="", role="champion", scores={},
-        )  # fmt: skip
+        record_model(connection, "v", role="champion")
         for origin in ORIGINS:
             write(connection, origin, rng)
     counting.rebuild(clean_engine, NOW)
-    scoring.score_known_days(clean_engine, ZoneInfo("UTC"))
+    score_known_days(clean_engine)
     return clean_engine
 
 
@@ -112,7 +112,7 @@ def test_sums_of_the_scores_go_with_them_and_none_is_scored_again(fleet, setting
             sa.select(score_totals).where(score_totals.c.origin_on >= FIRST_KEPT)
         ).all()
     delete_old_forecasts(fleet, settings)
-    assert scoring.score_known_days(fleet, ZoneInfo("UTC")) == 0
+    assert score_known_days(fleet) == 0
     with fleet.connect() as connection:
         assert connection.execute(sa.select(score_totals)).all() == kept
     assert len(stored(fleet)["scores"]) == 2 * 14

@@ -11,15 +11,24 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
+from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, live_accuracy
+from pipelines.forecasting import live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
-from pipelines.store import models as model_store
+from pipelines.settings import Settings
 from pipelines.store import score_totals
 from pipelines.store.accuracy import Period
-from tests.pipelines.make import START, add_champion, add_depot, add_fleet, publish
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_depot,
+    add_fleet,
+    forecast_from,
+    publish,
+    record_model,
+)
 
 pytestmark = pytest.mark.db
 
@@ -29,10 +38,9 @@ UTC_ZONE = ZoneInfo("UTC")
 
 def add_models(connection, *versions):
     for version in versions:
-        model_store.add_model(
-            connection, version=version, trained_through=date(2023, 1, 1), seed=0,
-            data_watermark="", filename="", sha256="", role="retired", scores={},
-        )  # fmt: skip
+        record_model(
+            connection, version, role="retired", trained_through=date(2023, 1, 1)
+        )
 
 
 def write(connection, rows):
@@ -83,6 +91,7 @@ def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
         "city": lambda row: CITY[row["depot_id"]],
         "horizon": lambda row: (row["target_on"] - row["origin_on"]).days,
         "model": lambda row: row["model_version"],
+        "day": lambda row: row["target_on"],
     }
     newest = START + timedelta(days=20 - 7)
     seen = [row for row in rows if row["is_live"] and row["target_on"] >= newest]
@@ -98,12 +107,25 @@ def test_every_part_is_scored_beside_both_naive_forecasts(clean_engine):
             )
 
 
+def test_doctor_tells_of_the_alarm(clean_engine):
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A")
+        add_models(connection, "v")
+        values = {"p90": 110.0, "point": 100.0, "actual": 50.0, "seasonal_naive": 51.0}
+        write(connection, [row_of("A", day, 1, **values) for day in range(3)])
+    for least_days, is_ok in ((3, False), (4, True)):
+        settings = Settings(alert_days_worse_than_naive=least_days)
+        found = {each.check: each for each in check_nights(clean_engine, settings)}
+        assert found["accuracy"].ok is is_ok
+        assert ("3 days in a row" in found["accuracy"].message) is not is_ok
+
+
 def plain(rows):
     compared = [row for row in rows if row["actual"] > 0 and row["median4"] is not None]
 
     def mape(name):
         errors = [abs(row[name] - row["actual"]) / row["actual"] for row in compared]
-        return 100 * sum(errors) / len(errors)
+        return 100 * sum(errors) / len(errors) if errors else None
 
     volume = sum(row["actual"] for row in rows)
     gaps = [row["point"] - row["actual"] for row in rows]
@@ -168,12 +190,12 @@ def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
             )
         )
     with recorded(engine, "forecast") as run:
-        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
+        forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
     assert (run.metrics["late_depots"], run.metrics["late_cities"]) == (1, {"Delft": 1})
     # A hindcast reads the counts that were known in the night after its origin.
     with recorded(engine, "forecast") as run:
         later = NOW + timedelta(days=9)
-        forecast.forecast_from(engine, folder, LAST, later, UTC_ZONE, run)
+        forecast_from(engine, folder, LAST, later, UTC_ZONE, run)
     assert "late_depots" not in run.metrics
 
 

@@ -10,10 +10,14 @@ import pytest
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast
 from pipelines.forecasting.paths import write_paths
 from pipelines.store.forecasts import read_forecasts, read_totals
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_fleet,
+    forecast_from,
+)
 
 pytestmark = pytest.mark.db
 
@@ -29,9 +33,7 @@ def test_the_paths_of_a_forecast_have_its_quantiles_and_the_bands_of_its_totals(
     counting.rebuild(clean_engine, NOW)
     artefacts = tmp_path / "artefacts"
     add_champion(clean_engine, read_panel(clean_engine, LAST), artefacts)
-    version = forecast.forecast_from(
-        clean_engine, artefacts, LAST, NOW, ZoneInfo("UTC")
-    )
+    version = forecast_from(clean_engine, artefacts, LAST, NOW, ZoneInfo("UTC"))
     path = write_paths(
         clean_engine, artefacts, tmp_path / "paths", LAST, version, n_paths=2000
     )

@@ -11,14 +11,19 @@ from forecaster.inference import infer
 from pipelines import backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, scoring
 from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts, score_totals, scores
 from pipelines.settings import Settings
 from pipelines.store.forecasts import read_forecasts, read_totals
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_fleet,
+    forecast_from,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
 
@@ -75,10 +80,8 @@ def test_a_forecast_is_stored_with_the_point_of_the_setting(
 
 def test_scored_is_the_point(served, tmp_path):
     engine, _ = served
-    forecast.forecast_from(
-        engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape"
-    )
-    assert scoring.score_known_days(engine, UTC_ZONE) == 14
+    forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape")
+    assert score_known_days(engine) == 14
     key = ("depot_id", "origin_on", "target_on", "model_version")
     both = scores.join(
         forecasts, sa.and_(*(scores.c[name] == forecasts.c[name] for name in key))
@@ -99,9 +102,7 @@ def test_scored_is_the_point(served, tmp_path):
 
 def test_a_total_is_its_own_median_and_not_the_sum_of_the_points(served, tmp_path):
     engine, made = served
-    forecast.forecast_from(
-        engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape"
-    )
+    forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape")
     fleet, *_ = infer.forecast(made, read_panel(engine, ORIGIN), point="mape").totals
     with engine.connect() as connection:
         totals = read_totals(connection, ORIGIN, "v")[:7]
@@ -115,7 +116,7 @@ def test_a_total_is_its_own_median_and_not_the_sum_of_the_points(served, tmp_pat
 
 def test_the_answer_names_the_point_beside_the_quantiles(served, tmp_path):
     engine, _ = served
-    forecast.forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
+    forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
     with engine.connect() as connection:
         first = read_forecasts(connection, ORIGIN, "v")[0]
     assert list(first) == [
@@ -126,7 +127,7 @@ def test_the_answer_names_the_point_beside_the_quantiles(served, tmp_path):
 
 def test_a_point_outside_of_its_band_is_not_stored(served, tmp_path):
     engine, _ = served
-    forecast.forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
+    forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
     with (
         pytest.raises(sa.exc.IntegrityError, match="ck_forecasts_point"),
         engine.begin() as connection,

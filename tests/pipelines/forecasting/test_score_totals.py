@@ -1,7 +1,6 @@
 """The totals equal the sums of the scores, whatever changed them."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.forecasting import scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.schema import (
     demand_versions,
@@ -20,14 +18,17 @@ from pipelines.schema import (
     scores,
 )
 from pipelines.settings import Settings
-from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
 from pipelines.store.scores_due import mark_everything
-from tests.pipelines.make import START, add_fleet, forecast_table
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    forecast_table,
+    record_model,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
-
-UTC_ZONE = ZoneInfo("UTC")
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
@@ -83,10 +84,7 @@ def fleet(clean_engine):
         moved = sa.update(depots).where(depots.c.depot_id.in_(["A1", "A3"]))
         connection.execute(moved.values(city="Ghent"))
         for version in ("v", "w"):
-            model_store.add_model(
-                connection, version=version, trained_through=START, seed=0, scores={},
-                data_watermark="", filename="", sha256="", role="retired",
-            )  # fmt: skip
+            record_model(connection, version, role="retired")
     counting.rebuild(clean_engine, NOW)
     return clean_engine
 
@@ -113,20 +111,20 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
 ):
     for back in (30, 12, 9, 4, 1):
         forecast(fleet, rng, LAST - timedelta(days=back), "v")
-        assert scoring.score_known_days(fleet, UTC_ZONE) > 0
+        assert score_known_days(fleet) > 0
     n_rows = assert_in_step(fleet)
     assert n_rows >= 2 * (7 + 7 + 7 + 4 + 1)
 
     # A second model of one night, and a hindcast, which stay apart.
     forecast(fleet, rng, LAST - timedelta(days=9), "w", hours=30)
     forecast(fleet, rng, LAST - timedelta(days=20), "w", live=False, hours=500)
-    scoring.score_known_days(fleet, UTC_ZONE)
+    score_known_days(fleet)
     assert assert_in_step(fleet) > n_rows
 
     # The forecasts that are scored already are made again, and not scored yet.
     forecast(fleet, rng, LAST - timedelta(days=20), "w", live=False, hours=600)
     assert_in_step(fleet)
-    scoring.score_known_days(fleet, UTC_ZONE)
+    score_known_days(fleet)
     assert_in_step(fleet)
 
     # Counts are corrected, to none on one day; one day turns out not to be known.
@@ -140,7 +138,7 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
                 sa.update(demand_versions).where(mine).values(orders=orders)
             )
             mark_everything(connection)
-    assert scoring.score_known_days(fleet, UTC_ZONE) > 0
+    assert score_known_days(fleet) > 0
     assert_in_step(fleet)
 
     # A depot is closed for good, which takes scores away.
@@ -148,7 +146,7 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
         gone = sa.update(depots).where(depots.c.depot_id == "A3")
         connection.execute(gone.values(closed_on=LAST - timedelta(days=10)))
         mark_everything(connection)
-    scoring.score_known_days(fleet, UTC_ZONE)
+    score_known_days(fleet)
     assert_in_step(fleet)
 
     # And another moves to a new city.

@@ -16,7 +16,7 @@ from dashboard.queries.freshness import FRESHNESS
 from forecaster.errors import NoModelError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, live_accuracy, scoring
+from pipelines.forecasting import live_accuracy
 from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
@@ -25,10 +25,17 @@ from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import order_counts
 from pipelines.store.accuracy import Period
-from pipelines.training import manual_promotion, promotion
+from pipelines.training import manual_promotion
 from tests.conftest import empty_tables
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet, save_model
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    forecast_from,
+    judge,
+    save_model,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
 
@@ -71,9 +78,7 @@ class Fleet:
         origin = origin or counting.default_origin(self.engine)
         artefacts, zone = self.settings.artefacts, self.settings.zone
         with recorded(self.engine, "forecast", origin) as run:
-            version = forecast.forecast_from(
-                self.engine, artefacts, origin, self.now, zone, run
-            )
+            version = forecast_from(self.engine, artefacts, origin, self.now, zone, run)
         return version, run.metrics.get("reason")
 
     def load(self, day, orders=70):
@@ -99,7 +104,7 @@ class Fleet:
 
     def scored(self):
         """Depot-days that live accuracy scores, by model, as `harbor models live` lists them."""
-        scoring.score_known_days(self.engine, self.settings.zone)
+        score_known_days(self.engine)
         rows = live_accuracy.scores_by(self.engine, ("model",), Period(1000))
         return {row["segment"]: row["days"] for row in rows}
 
@@ -192,9 +197,7 @@ def test_after_a_withdrawal_the_newest_model_is_judged_although_it_is_older(
     withdrawn, spoil, is_promoted
 ):
     withdrawn.add_model("new", days_before(1), spoil=spoil)
-    decision = promotion.promote_if_better(
-        withdrawn.engine, withdrawn.settings.artefacts
-    )
+    decision = judge(withdrawn.engine, withdrawn.settings.artefacts)
     assert decision.promoted is is_promoted, decision.reason
     name = "new" if is_promoted else "former"
     assert withdrawn.forecast() == (withdrawn.versions[name], None)
@@ -237,7 +240,7 @@ def test_a_forecast_that_was_begun_earlier_is_not_shown_instead_of_a_later_one(f
     fleet.promote("A")
     with recorded(fleet.engine, "forecast", LAST) as slow:
         fleet.forecast()
-        version = forecast.forecast_from(
+        version = forecast_from(
             fleet.engine, fleet.settings.artefacts, LAST, fleet.now,
             fleet.settings.zone, slow,
         )  # fmt: skip
@@ -282,7 +285,7 @@ STEPS = ("forecast", "promote A", "promote B", "roll back", "next day", "withdra
 
 
 @hypothesis_settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

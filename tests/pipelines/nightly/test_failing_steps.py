@@ -101,19 +101,6 @@ def test_the_night_goes_on_without_a_step_and_says_so(fleet, night, fail, name):
     assert "failed, too" not in str(told.value)
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_step_that_cannot_begin_does_not_cost_the_forecast(
-    fleet, night, monkeypatch, name
-):
-    def work(*_):
-        raise MemoryError("no room")
-
-    monkeypatch.setitem(steps.STEPS, name, replace(STEPS[name], work=work))
-    with pytest.raises(NightlyError, match="no room"):
-        run_nightly(night())
-    assert live_rows(fleet) == 2 * 7
-
-
 def test_the_forecast_is_made_without_any_other_step(fleet, night, monkeypatch):
     def work(*_):
         raise OSError("broken")

@@ -1,11 +1,7 @@
 """One night at a time, once for an origin and its data; what is done is not done again."""
 
 import os
-import subprocess
-import sys
-import time
-from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -14,12 +10,12 @@ import structlog
 from forecaster.errors import NoModelError, NothingToDoError
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.night_findings import check_nights
-from pipelines.demand import counting, feed_freshness, order_pruning
+from pipelines.demand import counting, feed_freshness
 from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import due_notification
-from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
+from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
-from pipelines.schema import daily_counts, events, run_lines, runs
+from pipelines.schema import daily_counts, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import monitoring
@@ -29,12 +25,9 @@ from pipelines.training.canary import CanaryResult
 from tests.pipelines.make import START, add_depot, add_fleet, add_orders
 
 pytestmark = pytest.mark.db
-
-ROOT = Path(__file__).parents[3]
 DAYS = 30
 LAST = START + timedelta(days=DAYS - 1)
 NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
-PATIENCE_S = 30
 
 
 @pytest.fixture
@@ -163,27 +156,6 @@ def _power_cut(*_, **__):
     raise KeyboardInterrupt
 
 
-def test_a_failed_step_says_what_it_was_and_how_to_go_on(
-    fleet, night, light, monkeypatch
-):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(train_module, "train", full)
-    with pytest.raises(NightlyError, match="No space"):
-        run_nightly(night())
-    with fleet.connect() as connection:
-        query = sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
-        errors = dict(tuple(row) for row in connection.execute(query))
-    assert "Make room" in errors["train"]
-    assert errors["nightly"].endswith(
-        f"That was the step 'train'; 'harbor nightly --origin {LAST}' goes on from there. "
-        "The forecast was made all the same, by the champion."
-    )
-    # The champion there was has forecast all the same.
-    assert light == ["forecast"]
-
-
 @pytest.fixture
 def logged():
     """Log lines of the steps are stored in the ledger."""
@@ -230,60 +202,6 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
     assert traceback.endswith("RuntimeError: a folder that nobody may touch\n")
 
 
-KILLED = """
-import sys, time
-from datetime import datetime, date, UTC
-import sqlalchemy as sa
-import structlog
-from pipelines.training import train as train_module
-from pipelines.nightly.steps import NightlyContext
-from pipelines.nightly.run import run_nightly
-from pipelines.settings import Settings
-
-def train(*_):
-    print("training", flush=True)
-    time.sleep(600)
-
-train_module.train = train
-url, home, origin = sys.argv[1:]
-day = date.fromisoformat(origin)
-settings = Settings(home=home)
-run_nightly(NightlyContext(sa.create_engine(url), settings, datetime.now(UTC), day, None))
-"""
-
-
-def test_the_night_after_a_killed_one_begins_at_once_and_ends_it(
-    fleet, night, light, database_url, tmp_path
-):
-    command = [sys.executable, "-c", KILLED, database_url, str(tmp_path), str(LAST)]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert any(line == "training\n" for line in child.stdout)
-        with pytest.raises(
-            NothingToDoError, match="Another nightly run is in progress"
-        ):
-            run_nightly(night())
-        child.kill()
-    _wait_until_nobody_holds(fleet, NIGHTLY_LOCK)
-    run_nightly(night())
-    assert light == ["train", "forecast"]
-    assert [state for step, state in states(fleet) if step == "nightly"] == [
-        "failed",
-        "done",
-    ]
-    assert not [step for step, state in states(fleet) if state == "running"]
-
-
-def _wait_until_nobody_holds(engine, key):
-    held = sa.text("select count(*) from pg_locks where objid = :key")
-    deadline = time.monotonic() + PATIENCE_S
-    with engine.connect() as connection:
-        while connection.scalar(held, {"key": key}):
-            assert time.monotonic() < deadline, "somebody holds it"
-            time.sleep(0.01)
-
-
 @pytest.mark.parametrize(
     ("missing", "late"),
     [
@@ -310,44 +228,6 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
     assert (lateness.expected, lateness.n_late) == (3, len(missing))
     for city, number in late.items():
         assert f"{city} ({number})" in lateness.sentence()
-
-
-@pytest.mark.parametrize(
-    "closing",
-    [
-        pytest.param(
-            {"closed_weekdays": [LAST.isoweekday()]}, id="never open that day"
-        ),
-        pytest.param({"closed_on": LAST}, id="gone"),
-        pytest.param({"opened_on": LAST + timedelta(days=1)}, id="not open yet"),
-        pytest.param({"event": True}, id="closed by an event"),
-    ],
-)
-def test_a_depot_that_was_shut_is_not_late(fleet, closing):
-    columns = dict(closing)
-    with fleet.begin() as connection:
-        if columns.pop("event", False):
-            row = {
-                "kind": "closed",
-                "starts_on": LAST,
-                "ends_on": LAST,
-                "city": "Ghent",
-            }
-            connection.execute(sa.insert(events), {**row, "file_id": 1})
-        add_depot(connection, "G0", city="Ghent", **columns)
-        day = date.fromordinal(LAST.toordinal() - 1)
-        row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
-        connection.execute(sa.insert(daily_counts), row)
-    counting.rebuild(fleet, NOW)
-    assert not feed_freshness.read_lateness(fleet, LAST).is_late
-
-
-def test_a_depot_silent_for_a_fortnight_is_not_waited_for(fleet):
-    counting.rebuild(fleet, NOW)
-    # The day itself and the fourteen before are looked at.
-    for after, waited_for in ((14, 2), (15, 0)):
-        lateness = feed_freshness.read_lateness(fleet, LAST + timedelta(days=after))
-        assert lateness.n_late == waited_for
 
 
 def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
@@ -434,17 +314,3 @@ def test_the_night_deletes_old_forecasts_where_a_setting_says_so(night, keep, ro
     kept = {"keep_forecasts_days": keep}
     context.settings = context.settings.model_copy(update=kept)
     assert run_nightly(context)["steps"]["prune"].get("forecasts_deleted") == rows
-
-
-def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(
-    night, light, monkeypatch
-):
-    def broken(*_):
-        raise RuntimeError("nothing gives way")
-
-    monkeypatch.setattr(order_pruning, "drop_old_orders", broken)
-    context = night()
-    context.settings = context.settings.model_copy(update={"keep_orders_days": 20})
-    with pytest.raises(NightlyError, match="nothing gives way"):
-        run_nightly(context)
-    assert light == ["train", "forecast"]

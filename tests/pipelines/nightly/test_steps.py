@@ -10,8 +10,7 @@ from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingT
 from forecaster.inference import infer
 from pipelines import backfill
 from pipelines.demand import counting
-from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.forecasting import forecast, scoring
+from pipelines.forecasting import forecast
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import (
@@ -24,9 +23,15 @@ from pipelines.schema import (
 )
 from pipelines.store import models as model_store
 from pipelines.store import panel as panel_store
-from pipelines.training import promotion
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    forecast_from,
+    judge,
+    record_model,
+    score_known_days,
+)
 
 pytestmark = pytest.mark.db
 
@@ -148,9 +153,9 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # The first model is champion; the fit it was judged by is kept for hindcasts.
     with fleet.connect() as connection:
         champion = model_store.champion(connection)
-        judge = model_store.newest_evaluation(connection)
+        evaluation = model_store.newest_evaluation(connection)
     assert champion["trained_through"] == LAST
-    assert judge["trained_through"] == LAST - timedelta(days=14)
+    assert evaluation["trained_through"] == LAST - timedelta(days=14)
     table = champion["scores"]["models"]
     assert set(table) == {"gru", "seasonal_naive", "median4"}
     # The file says of itself how good it is.
@@ -186,19 +191,19 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # Forecasting again replaces, never doubles; made late, it leaves the live ones alone.
     late = AFTER_THE_NIGHT + timedelta(hours=37)
     for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
-        forecast.forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
+        forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
         assert count(fleet, forecasts) == 21
         assert count(fleet, forecast_totals) % 7 == 0
         assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
     # Past origins are hindcast by the judged fit, which saw nothing after them.
-    first = judge["trained_through"]
+    first = evaluation["trained_through"]
     before, last = first - timedelta(days=1), LAST - timedelta(days=1)
     request = backfill.BackfillRequest(before, last)
     origins = backfill.run_backfill(fleet, settings, request, late).origins
     assert origins[0].model_version is None
     assert f"harbor train --through {first - timedelta(days=1)}" in origins[0].reason
-    assert {each.model_version for each in origins[1:]} == {judge["version"]}
+    assert {each.model_version for each in origins[1:]} == {evaluation["version"]}
     assert count(fleet, scores) > 0
     assert count(fleet, scores, scores.c.is_live) == 0
 
@@ -218,7 +223,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     )
 
     # Scoring again finds nothing; a corrected count is scored again.
-    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+    assert score_known_days(fleet) == 0
     with fleet.begin() as connection:
         connection.execute(
             sa.update(daily_counts)
@@ -226,7 +231,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
             .values(orders=daily_counts.c.orders + 5)
         )
     counting.rebuild(fleet, late)
-    assert scoring.score_known_days(fleet, UTC_ZONE) > 0
+    assert score_known_days(fleet) > 0
 
     # A count that turns out not to be known takes its scores along.
     before = count(fleet, scores)
@@ -237,28 +242,23 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
             .values(orders=None)
         )
     counting.rebuild(fleet, late)
-    scoring.score_known_days(fleet, UTC_ZONE)
+    score_known_days(fleet)
     assert 0 < count(fleet, scores) < before
-    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+    assert score_known_days(fleet) == 0
 
     # Judging again keeps the verdict; an older model never takes the champion's place.
-    assert promotion.promote_if_better(
-        fleet, settings.artefacts, champion["version"]
-    ).promoted
+    assert judge(fleet, settings.artefacts, champion["version"]).promoted
     with fleet.begin() as connection:
-        model_store.add_model(
-            connection, version="older", trained_through=START, data_watermark="", seed=0,
-            filename="o.npz", sha256="", role="challenger", scores={},
-        )  # fmt: skip
-    verdict = promotion.promote_if_better(fleet, settings.artefacts, "older")
+        record_model(connection, "older", role="challenger")
+    verdict = judge(fleet, settings.artefacts, "older")
     assert not verdict.promoted
     assert "serves hindcasts" in verdict.reason
 
     # An artefact that is not the one recorded is refused.
     path = settings.artefacts / champion["filename"]
-    path.write_bytes((settings.artefacts / judge["filename"]).read_bytes())
+    path.write_bytes((settings.artefacts / evaluation["filename"]).read_bytes())
     with pytest.raises(ArtefactError, match="not the file that was recorded"):
-        forecast.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
+        forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
 
 
 def test_an_origin_long_after_the_data_is_refused(fleet, settings):
@@ -267,31 +267,22 @@ def test_an_origin_long_after_the_data_is_refused(fleet, settings):
     with pytest.raises(
         NoDataError, match=rf"origin is {far}.*newest orders are of {LAST}"
     ):
-        forecast.forecast_from(
-            fleet, settings.artefacts, far, AFTER_THE_NIGHT, UTC_ZONE
-        )
+        forecast_from(fleet, settings.artefacts, far, AFTER_THE_NIGHT, UTC_ZONE)
 
 
 def test_without_a_model_the_way_to_one_is_told(fleet, settings):
     counting.rebuild(fleet, AFTER_THE_NIGHT)
     with pytest.raises(NoModelError, match=r"No champion.*'harbor train'"):
-        forecast.forecast_from(
-            fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE
-        )
+        forecast_from(fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE)
 
 
 def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
     counting.rebuild(fleet, AFTER_THE_NIGHT)
     with fleet.begin() as connection:
-        model_store.add_model(
-            connection, version="v", trained_through=LAST, data_watermark="", seed=0,
-            filename="v.npz", sha256="", role="champion", scores={},
-        )  # fmt: skip
+        record_model(connection, "v", role="champion", trained_through=LAST)
     earlier = LAST - timedelta(days=9)
     with pytest.raises(NoModelError, match=rf"harbor train --through {earlier}"):
-        forecast.forecast_from(
-            fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE
-        )
+        forecast_from(fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE)
 
 
 def test_two_nights_at_once_are_one(fleet, settings):
@@ -302,23 +293,6 @@ def test_two_nights_at_once_are_one(fleet, settings):
         # The pool would hand the session on with its lock.
         other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
     assert count(fleet, models) == 0
-
-
-def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
-    with pytest.raises(NightlyError, match="There is no new forecast"):
-        run_nightly(night_of(clean_engine, settings))
-    with clean_engine.connect() as connection:
-        failed = connection.execute(
-            sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
-        ).all()
-    errors = {row.step: row.error for row in failed}
-    assert errors.keys() == {"nightly", "train", "forecast"}
-    assert "Load orders with 'harbor ingest" in errors["train"]
-    assert errors["nightly"] == (
-        f"There is no new forecast. {errors['forecast']} That was the step 'forecast'; "
-        f"'harbor nightly --origin {LAST}' goes on from there. "
-        f"The step 'train' failed, too: {errors['train']}"
-    )
 
 
 @pytest.mark.usefixtures("invented")
@@ -343,45 +317,8 @@ def test_a_night_whose_training_fails_still_forecasts(
     assert histories == [eve, LAST, LAST]
 
 
-@pytest.mark.usefixtures("invented")
-def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, settings):
-    first = run_nightly(night_of(fleet, settings, origin=None))
-    again = night_of(fleet, settings, origin=None)
-    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
-        run_nightly(again)
-    assert count(fleet, runs, runs.c.step == "nightly", runs.c.state == "skipped") == 1
-    assert count(fleet, runs, runs.c.step == "train") == 1
-
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
-            .values(orders=daily_counts.c.orders + 5)
-        )
-    corrected = run_nightly(night_of(fleet, settings, origin=None))
-    assert corrected["steps"]["demand"]["corrected"] == 1
-    assert corrected["run_id"] > first["run_id"]
-
-
 def _out_of_memory(*_):
     raise MemoryError("too large")
-
-
-def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
-    counting.rebuild(fleet, AFTER_THE_NIGHT)
-    day = LAST - timedelta(days=20)
-    before = read_panel(fleet, LAST)
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
-            .values(orders=99_999)
-        )
-    counting.rebuild(fleet, AFTER_THE_NIGHT + timedelta(days=3))
-    step = before.step(day)
-    assert read_panel(fleet, LAST).demand_dt[0, step] == 99_999
-    known = PanelsAsKnown(fleet, LAST, zone=UTC_ZONE).at(LAST)
-    assert known.demand_dt[0, step] == before.demand_dt[0, step]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,14 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, scoring
 from pipelines.schema import daily_counts
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_fleet,
+    forecast_from,
+    score_known_days,
+)
 
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
@@ -39,7 +44,7 @@ class Fleet:
 
     def forecast(self, day):
         artefacts = self.home / "artefacts"
-        forecast.forecast_from(self.engine, artefacts, day, morning_after(day), ZONE)
+        forecast_from(self.engine, artefacts, day, morning_after(day), ZONE)
 
     def count(self, day, orders):
         with self.engine.begin() as connection:
@@ -60,7 +65,7 @@ class Fleet:
     def next_night(self):
         """The last day is counted and scored, and forecast from."""
         self.count(LAST, 80)
-        scoring.score_known_days(self.engine, ZONE)
+        score_known_days(self.engine)
         self.forecast(LAST)
 
     def read(self, statement):

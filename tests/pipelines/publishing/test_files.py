@@ -10,12 +10,13 @@ import sqlalchemy as sa
 from pyarrow import fs
 
 from forecaster.errors import ConfigError
-from pipelines.forecasting import forecast_pruning, scoring
+from pipelines.forecasting import forecast_pruning
 from pipelines.publishing import files
 from pipelines.publishing.destination import Destination
 from pipelines.publishing.files import publish_files
 from pipelines.settings import Settings
-from tests.pipelines.publishing.conftest import EARLIER, LAST, ZONE
+from tests.pipelines.make import score_known_days
+from tests.pipelines.publishing.conftest import EARLIER, LAST
 
 pytestmark = pytest.mark.db
 
@@ -140,12 +141,12 @@ def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
             {"day": LAST},
         )
         connection.execute(sa.text("insert into scores_due (target_on) values (null)"))
-    scoring.score_known_days(fleet.engine, ZONE)
+    score_known_days(fleet.engine)
     assert publish(fleet, published) == {"scores": 1}
     assert rows_of(published, "scores", "depot_id")["actual"].tolist() == [99, 99]
 
     monkeypatch.setattr(
-        forecast_pruning.store, "origins_older_than", lambda *_: [EARLIER]
+        forecast_pruning.forecast_retention, "origins_older_than", lambda *_: [EARLIER]
     )
     settings = Settings(keep_forecasts_days=365)
     deleted = forecast_pruning.delete_old_forecasts(fleet.engine, settings)

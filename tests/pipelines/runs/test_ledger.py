@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from pipelines.cli.night_findings import check_nights
 from pipelines.runs import ledger as ledger_module
-from pipelines.runs.ledger import fail_dead_runs, recorded
+from pipelines.runs.ledger import recorded
 from pipelines.schema import run_lines, runs
 from pipelines.schema.ledger import RUN_LOCK, RUN_STATE
 from pipelines.settings import Settings
@@ -70,8 +70,18 @@ def row(engine, run_id):
 def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
     ledger, other_process
 ):
+    def states():
+        """As those see them who only read."""
+        with ledger.connect() as connection:
+            return list(connection.scalars(sa.text(f"select {RUN_STATE} from runs")))
+
+    # While its session lives, it goes on whatever else begins.
+    with recorded(ledger, "forecast"):
+        pass
+    assert sorted(states()) == ["done", "running", "running"]
     run_id = other_process.run_id
     kill(ledger, other_process)
+    assert sorted(states()) == ["done", "failed", "failed"]
     with recorded(ledger, "forecast"):
         pass
     run = row(ledger, run_id)
@@ -81,7 +91,9 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
     assert "start it again" in run["error"]
     # The last that is known of it is its last log line.
     with ledger.connect() as connection:
-        last = sa.select(sa.func.max(run_lines.c.written_at))
+        last = sa.select(sa.func.max(run_lines.c.written_at)).where(
+            run_lines.c.run_id == run_id
+        )
         assert run["finished_at"] == connection.scalar(last)
     assert row(ledger, run["parent_id"])["state"] == "failed"
 
@@ -95,27 +107,6 @@ def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     again = {finding.check: finding for finding in check_nights(ledger, Settings())}
     assert again["runs"].ok
     assert not again["last night"].ok
-
-
-def test_a_run_of_another_process_goes_on_while_its_session_lives(
-    ledger, other_process
-):
-    assert fail_dead_runs(ledger) == []
-    with recorded(ledger, "forecast"):
-        pass
-    run = row(ledger, other_process.run_id)
-    assert run["state"] == "running"
-    assert row(ledger, run["parent_id"])["state"] == "running"
-
-
-def test_those_who_only_read_see_that_a_run_died(ledger, other_process):
-    def states():
-        with ledger.connect() as connection:
-            return list(connection.scalars(sa.text(f"select {RUN_STATE} from runs")))
-
-    assert states() == ["running", "running"]
-    kill(ledger, other_process)
-    assert states() == ["failed", "failed"]
 
 
 @pytest.mark.parametrize("parent", [False, True], ids=["a whole", "a step"])

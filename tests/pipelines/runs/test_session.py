@@ -15,9 +15,8 @@ from pipelines.runs.locks import LostRunError, own_session, try_lock
 from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
-from pipelines.store.copying import copy_rows
 from pipelines.store.forecasts import replace_forecasts
-from tests.pipelines.make import START, add_depot, forecast_table
+from tests.pipelines.make import START, add_depot, forecast_table, record_model
 
 pytestmark = pytest.mark.db
 
@@ -31,10 +30,7 @@ def fleet(clean_engine):
     with clean_engine.begin() as connection:
         add_depot(connection)
         for version, role in (("old", "champion"), ("new", "challenger")):
-            model_store.add_model(
-                connection, version=version, trained_through=START, data_watermark="",
-                seed=0, filename="o.npz", sha256="", role=role, scores={},
-            )  # fmt: skip
+            record_model(connection, version, role=role)
     return clean_engine
 
 
@@ -72,25 +68,6 @@ def write_forecast(engine):
         )
 
 
-def write_score(engine):
-    row = (
-        "A",
-        ORIGIN,
-        ORIGIN + timedelta(days=1),
-        "old",
-        9.0,
-        1.0,
-        2.0,
-        3.0,
-        2.0,
-        True,
-    )
-    names = ("depot_id", "origin_on", "target_on", "model_version", "actual", "p10",
-             "p50", "p90", "point", "is_live")  # fmt: skip
-    with engine.begin() as connection:
-        copy_rows(connection, "scores", names, [row])
-
-
 def published(engine):
     with engine.connect() as connection:
         champion = model_store.champion(connection)["version"]
@@ -111,7 +88,7 @@ def night_under_way(engine):
         yield step
 
 
-PUBLISHING = pytest.mark.parametrize("publish", [promote, write_forecast, write_score])
+PUBLISHING = pytest.mark.parametrize("publish", [promote, write_forecast])
 
 
 @PUBLISHING

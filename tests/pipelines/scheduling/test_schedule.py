@@ -8,7 +8,6 @@ import time
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -27,9 +26,7 @@ from pipelines.settings.days import newest_complete_day
 from tests.pipelines.in_process import harbor
 from tests.pipelines.make import add_depot
 
-ROOT = Path(__file__).parents[3]
 PATIENCE_S = 30
-AMSTERDAM = Settings(timezone="Europe/Amsterdam")
 
 
 def day(number):
@@ -117,13 +114,6 @@ def test_the_night_of_a_clock_change_runs_at_half_past_four(zone, before, after)
 )
 def test_a_day_counts_once_it_is_over_at_half_of_the_depots(moment, zones, expected):
     assert newest_complete_day(at(moment), zones) == day(expected)
-
-
-def test_what_is_due_waits_for_half_of_the_depots():
-    morning = at("2026-06-10 06:00")
-    assert AMSTERDAM.due_on(morning) == day(9)
-    assert AMSTERDAM.due_on(morning, {"America/Chicago": 1}) == day(8)
-    assert AMSTERDAM.due_on(at("2026-06-10 03:00")) == day(8)
 
 
 @pytest.mark.parametrize("zones", [{"Pacific/Auckland": 1}, {"America/Chicago": 1}, {}])
@@ -323,79 +313,36 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
         assert fleet.ran == [origin] * 3
 
 
-def _end_session(engine, pid):
-    with engine.connect() as connection:
-        connection.execute(sa.text("select pg_terminate_backend(:pid)"), {"pid": pid})
-    gone = sa.text("select count(*) from pg_stat_activity where pid = :pid")
-
-    def is_gone():
-        # A transaction would go on seeing what it saw first.
-        with engine.connect() as connection:
-            return connection.scalar(gone, {"pid": pid}) == 0
-
-    _until(is_gone)
-
-
-def _until(there):
-    deadline = time.monotonic() + PATIENCE_S
-    while not there():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)
-
-
 @pytest.mark.db
-def test_the_lead_ends_with_the_session_that_holds_it(clean_engine, monkeypatch):
+def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
+    clean_engine, monkeypatch
+):
     monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
-    leading = threading.Event()
-    monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: leading.set())
-    args = (clean_engine, Settings(), threading.Event())
-    leader = threading.Thread(target=schedule.run_scheduler, args=args)
-    leader.start()
-    assert leading.wait(PATIENCE_S)
-    assert schedule.has_leader(clean_engine)
+    leads = threading.Semaphore(0)
+    monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: leads.release())
+    stopped = threading.Event()
+
+    def scheduler():
+        arguments = (clean_engine, Settings(), stopped)
+        thread = threading.Thread(target=schedule.run_scheduler, args=arguments)
+        thread.start()
+        return thread
+
+    first = scheduler()
+    assert leads.acquire(timeout=PATIENCE_S)
+    second = scheduler()
+    assert not leads.acquire(timeout=0.5)
     holder = sa.text("select pid from pg_locks where objid = :key and granted")
     with clean_engine.connect() as connection:
         pid = connection.scalar(holder, {"key": schedule.LEADER_LOCK})
-    _end_session(clean_engine, pid)
-    leader.join(PATIENCE_S)
-    assert not leader.is_alive()
+        connection.execute(sa.text("select pg_terminate_backend(:pid)"), {"pid": pid})
+    first.join(PATIENCE_S)
+    assert not first.is_alive()
+    assert leads.acquire(timeout=PATIENCE_S)
+    assert schedule.has_leader(clean_engine)
+    stopped.set()
+    second.join(PATIENCE_S)
     assert not schedule.has_leader(clean_engine)
-
-
-SCHEDULER = """
-import sys
-from threading import Event
-import sqlalchemy as sa
-from pipelines.cli.logs import configure_logs
-from pipelines.scheduling import schedule
-from pipelines.settings import Settings
-
-configure_logs()  # to stderr
-url, name = sys.argv[1:]
-schedule.LEADER_POLL_S = 0.05
-schedule.NightlyJobs.catch_up = lambda _: print("leads", flush=True)
-print("started", flush=True)
-schedule.run_scheduler(sa.create_engine(url), Settings(), Event())
-"""
-
-
-@pytest.mark.db
-def test_when_the_leader_is_killed_the_other_takes_over(clean_engine, database_url):
-    def scheduler(name):
-        command = [sys.executable, "-c", SCHEDULER, database_url, name]
-        return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-
-    def says(process, word):
-        return any(line == f"{word}\n" for line in process.stdout)
-
-    with scheduler("first") as first:
-        assert says(first, "leads")
-        with scheduler("second") as second:
-            assert says(second, "started")
-            assert schedule.has_leader(clean_engine)
-            first.kill()
-            assert says(second, "leads")
-            second.kill()
 
 
 @pytest.mark.parametrize(

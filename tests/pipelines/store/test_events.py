@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from pipelines.backfill.hindcast import has_change_between
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, replay
@@ -165,14 +164,6 @@ def withdraw(engine, event_id, reason="", now=NOON):
         return store.withdraw(connection, event, reason, now)
 
 
-def test_withdrawing_by_hand_appends_a_version_with_its_reason(clean_engine, loader):
-    loader(HEADER, "closed,2026-08-01,2026-08-07")
-    done = withdraw(clean_engine, "closed/2026-08-01", "works moved")
-    assert (done.version, done.withdrawn, done.reason) == (2, True, "works moved")
-    assert standing(clean_engine) == []
-    assert [row[-1] for row in versions(clean_engine)] == [False, True]
-
-
 def test_the_commands_list_and_withdraw(harbor, loader):
     run = partial(harbor, "events")
     loader(
@@ -267,13 +258,6 @@ def test_a_withdrawn_event_was_known_until_then(closure):
     ahead = [len(closed_ahead(panels.at(LAST - timedelta(days=n)))) for n in (4, 3, 0)]
     assert ahead == [2, 0, 0]
     assert closed_ahead(read_panel(closure, LAST)) == []
-
-
-def test_origins_before_and_after_a_correction_do_not_share_a_pass():
-    moment = knowledge_cutoff(LAST, ZONE)
-    changes = [(first_origin(moment, ZONE), date.min)]
-    assert has_change_between(changes, LAST - timedelta(days=1), LAST)
-    assert not has_change_between(changes, LAST, LAST + timedelta(days=1))
 
 
 @pytest.mark.parametrize(("seconds", "days"), [(-1, 0), (0, 0), (1, 1)])

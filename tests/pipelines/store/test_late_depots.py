@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from pipelines.schema import demand_versions, runs
+from pipelines.schema import demand_versions, events, runs
 from pipelines.store import late_depots
 from tests.pipelines.make import add_depot
 
@@ -61,6 +61,19 @@ def test_a_depot_is_late_that_lacks_the_last_day_it_was_open(
     assert late == len(found)
     oldest = late_depots.oldest_day(connection, SUNDAY)
     assert oldest == (SUNDAY - behind * A_DAY if found else SUNDAY)
+
+
+def test_a_depot_that_an_event_closed_is_not_late(connection):
+    add_depot(connection, "A")
+    count_through(connection, "A", SUNDAY - A_DAY)
+    closure = {
+        "kind": "closed",
+        "starts_on": SUNDAY,
+        "ends_on": SUNDAY,
+        "city": "Delft",
+    }
+    connection.execute(sa.insert(events), {**closure, "file_id": 1})
+    assert late_depots.missing_days(connection, SUNDAY) == {}
 
 
 @pytest.mark.parametrize(("opened_on", "expected"), [(None, 0), (SUNDAY, 1)])

@@ -107,16 +107,6 @@ def test_a_fleet_without_signals_has_none(fleet):
     assert PanelsAsKnown(fleet, LAST, SETTINGS.zone).at(LAST).signals is None
 
 
-def test_a_value_that_says_since_when_it_is_known_is_not_seen_before(fleet, loader):
-    since = LAST - timedelta(days=2)
-    loader(f"{HEADER},known_from", f"booked,A0,{AHEAD},7,{since}")
-    assert known(read_panel(fleet, LAST)) == 7
-    assert known(read_panel(fleet, since)) == 7
-    before = since - timedelta(days=1)
-    assert known(read_panel(fleet, before)) is None
-    assert known(PanelsAsKnown(fleet, LAST, SETTINGS.zone).at(before)) is None
-
-
 def test_each_night_a_new_value_stands_beside_those_before(fleet, loader, at_night):
     """Without known_from: what was booked four, three and two days ahead."""
     for night, value in (
@@ -133,12 +123,6 @@ def test_each_night_a_new_value_stands_beside_those_before(fleet, loader, at_nig
     ]
     panels = PanelsAsKnown(fleet, LAST, SETTINGS.zone)
     assert known(panels.at(LAST)) == known(read_panel(fleet, LAST)) == 5
-
-
-def test_an_unchanged_value_counts_as_unchanged(loader):
-    row = f"booked,A0,{AHEAD},5"
-    loader(HEADER, row)
-    assert counts(loader(HEADER, row, f"booked,A1,{AHEAD},1"), "signals") == (1, 1, 0)
 
 
 def test_loaded_history_was_always_known_and_a_later_file_corrects_it(fleet, loader):
@@ -289,12 +273,6 @@ def test_a_file_whose_values_a_later_one_repeats_is_taken_back_with_it(fleet, lo
         withdraw(fleet, [first])
     assert withdraw(fleet, [first, second]).removed == 2
     assert read_panel(fleet, LAST).signals is None
-
-
-def test_a_dry_run_changes_nothing(fleet, loader, tmp_path):
-    path = write(tmp_path / "x.csv", f"{HEADER}\nbooked,A0,{AHEAD},5\n")
-    assert counts(load(fleet, path, dry_run=True), "signals") == (1, 0, 0)
-    assert versions(fleet) == []
 
 
 def test_a_summary_says_what_is_missing_where_there_were_values(fleet, loader):

@@ -115,14 +115,6 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
     assert prune_artefacts(clean_engine, settings).is_empty
 
 
-def test_a_recently_retired_champion_is_kept(clean_engine, settings, add):
-    add("champion", "champion", promoted_days_ago=1)
-    add("before", "retired", promoted_days_ago=2)
-    add("two before", "retired", days_ago=400, promoted_days_ago=YOUNG)
-    assert prune_artefacts(clean_engine, settings).is_empty
-    assert there(settings) == {"champion", "before", "two before"}
-
-
 def test_the_age_of_a_former_champion_counts_from_its_replacement(
     clean_engine, settings, add
 ):

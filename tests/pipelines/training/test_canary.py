@@ -19,7 +19,13 @@ from pipelines.schema import runs
 from pipelines.store import models
 from pipelines.training import canary, promotion
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet, save_model
+from tests.pipelines.make import (
+    START,
+    add_fleet,
+    judge,
+    record_model,
+    save_model,
+)
 
 pytestmark = pytest.mark.db
 
@@ -91,7 +97,7 @@ def test_a_defective_model_is_rejected_and_the_champion_stays(
     clean_engine, settings, panel, champion, publish, spoil
 ):
     bad = publish(spoil(make_artefact(panel, seed=1)))
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert not decision.promoted
     assert decision.reason.startswith("Its canary failed: ")
     assert f"harbor models show {bad}" in decision.reason
@@ -104,7 +110,7 @@ def test_a_defective_model_is_rejected_and_the_champion_stays(
 
 def test_the_first_model_needs_a_canary_too(clean_engine, settings, panel, publish):
     publish(scaled(make_artefact(panel), np.nan))
-    assert not promotion.promote_if_better(clean_engine, settings.artefacts).promoted
+    assert not judge(clean_engine, settings.artefacts).promoted
     assert champion_version(clean_engine) is None
 
 
@@ -113,7 +119,7 @@ def test_a_model_that_is_pruned_before_it_is_promoted_is_rejected(
 ):
     good = publish(make_artefact(panel, seed=1))
     monkeypatch.setattr(promotion.models, "promote", lambda *_: False)
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert (decision.promoted, "was deleted" in decision.reason) == (False, True)
     assert champion_version(clean_engine) == champion
     assert recorded_model(clean_engine, good)["role"] == "rejected"
@@ -123,46 +129,15 @@ def test_a_good_model_is_promoted_with_its_checks_recorded(
     clean_engine, settings, panel, champion, publish
 ):
     good = publish(make_artefact(panel, seed=1))
-    assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
+    assert judge(clean_engine, settings.artefacts).promoted
     assert champion_version(clean_engine) == good
     stored = recorded_model(clean_engine, good)["scores"]["canary"]
     assert (stored["passed"], stored["beside"], stored["origin"]) == (
         True, champion, LAST.isoformat(),
     )  # fmt: skip
     assert [check["name"] for check in stored["checks"]] == [
-        "finite", "parity", "range", "fleet", "champion", "latency",
+        "finite", "parity", "range", "fleet", "champion",
     ]  # fmt: skip
-
-
-class Clock:
-    """Every forecast takes the next of some times."""
-
-    def __init__(self, *took_s):
-        self.moments = [moment for each in took_s for moment in (0.0, each)]
-
-    def __call__(self):
-        return self.moments.pop(0)
-
-
-@pytest.mark.parametrize(
-    ("took_s", "passed"),
-    [
-        pytest.param((0.1, 4.9), True, id="slower, and still quick"),
-        pytest.param((0.1, 6.0, 6.0), False, id="slow"),
-        pytest.param((0.1, 6.0, 0.2), True, id="slow once, as another had the machine"),
-        pytest.param((10.0, 49.0), True, id="as slow as the champion"),
-        pytest.param((10.0, 51.0, 52.0), False, id="far slower than the champion"),
-    ],
-)
-def test_a_slow_model_fails_its_canary(
-    clean_engine, settings, panel, champion, publish, took_s, passed
-):
-    model = recorded_model(clean_engine, publish(make_artefact(panel, seed=1)))
-    beside = recorded_model(clean_engine, champion)
-    clock = Clock(*took_s)
-    result = canary.run_canary(clean_engine, settings.artefacts, model, beside, clock)
-    assert result.passed is passed
-    assert clock.moments == []
 
 
 def test_a_model_whose_file_was_replaced_is_rejected(
@@ -170,7 +145,7 @@ def test_a_model_whose_file_was_replaced_is_rejected(
 ):
     bad = publish(make_artefact(panel, seed=1))
     (settings.artefacts / f"{bad}.npz").write_bytes(b"another")
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert "not the file that was recorded" in decision.reason
     assert champion_version(clean_engine) == champion
 
@@ -180,7 +155,7 @@ def test_a_champion_without_its_file_does_not_block_promotion(
 ):
     (settings.artefacts / f"{champion}.npz").unlink()
     good = publish(make_artefact(panel, seed=1))
-    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    decision = judge(clean_engine, settings.artefacts)
     assert decision.canary.beside is None
     assert champion_version(clean_engine) == good
 
@@ -192,15 +167,15 @@ def test_a_champion_promoted_meanwhile_is_the_one_compared_with(
     publish(make_artefact(panel, seed=1))
     whole, beside = canary.run_canary, []
 
-    def slow(engine, artefacts, model, champion, **options):
+    def slow(engine, artefacts, model, champion, panels):
         beside.append(champion["version"])
         if len(beside) == 1:
             with engine.begin() as connection:
                 models.promote(connection, other, "by hand")
-        return whole(engine, artefacts, model, champion, **options)
+        return whole(engine, artefacts, model, champion, panels)
 
     monkeypatch.setattr(canary, "run_canary", slow)
-    assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
+    assert judge(clean_engine, settings.artefacts).promoted
     assert beside == [champion, other]
 
 
@@ -254,8 +229,5 @@ def test_a_former_champion_needs_no_canary(
 
 
 def publish_in(connection):
-    models.add_model(
-        connection, version="second", trained_through=LAST, data_watermark="",
-        filename="second.npz", seed=0, role="challenger", sha256="", scores={},
-    )  # fmt: skip
+    record_model(connection, "second", role="challenger", trained_through=LAST)
     return "second"

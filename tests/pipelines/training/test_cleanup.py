@@ -9,7 +9,6 @@ import pytest
 
 from pipelines.backup import postgres
 from pipelines.runs.ledger import recorded
-from pipelines.runs.run_log import Line
 from pipelines.settings import Settings
 from pipelines.store import run_lines, runs
 from pipelines.training.cleanup import (
@@ -82,12 +81,12 @@ def test_old_log_lines_are_forgotten_and_their_runs_kept(clean_engine, settings)
         "old": LOG_LINE_AGE + timedelta(hours=1),
         "new": LOG_LINE_AGE - timedelta(hours=1),
     }
-    lines = [
-        Line(run.run_id, now - age, "info", name, {}) for name, age in ages.items()
-    ]
     with clean_engine.begin() as connection:
-        for line in lines:
-            run_lines.write_line(connection, line)
+        for name, age in ages.items():
+            run_lines.write_line(
+                connection, run_id=run.run_id, written_at=now - age, level="info",
+                event=name, fields={},
+            )  # fmt: skip
     clean_up(clean_engine, settings)
     with clean_engine.connect() as connection:
         left = run_lines.lines_of(connection, run.run_id)

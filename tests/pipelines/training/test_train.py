@@ -13,7 +13,7 @@ from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import train
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet, save_model
+from tests.pipelines.make import START, add_fleet, newest_panels, save_model
 
 pytestmark = pytest.mark.db
 
@@ -47,7 +47,10 @@ def trained(fleet, tmp_path, monkeypatch):
 
     def run():
         with recorded(fleet, "train", LAST) as run:
-            return train.train(fleet, settings, LAST, Recipe(), lambda _: None, run)
+            panels = newest_panels(fleet)
+            return train.train(
+                fleet, settings, LAST, Recipe(), lambda _: None, run, panels
+            )
 
     return settings, run
 
