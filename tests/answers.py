@@ -53,6 +53,16 @@ def _record(name: str, source: type, **more: Any) -> Any:
     return TypedDict(name, columns | more)
 
 
+def _object(name: str, **keys: Any) -> Any:
+    """An object with these keys."""
+    return TypedDict(name, keys)
+
+
+def _extended(name: str, source: Any, **more: Any) -> Any:
+    """The keys of another object, and further keys."""
+    return TypedDict(name, get_type_hints(source, include_extras=True) | more)
+
+
 Run = _row("Run", schema.runs)
 Model = _row("Model", schema.models)
 LogLine = _row("LogLine", schema.run_lines, step=str)
@@ -72,108 +82,87 @@ DeletedForecasts = _record("DeletedForecasts", DeletedForecastsRecord)
 DroppedOrders = _record("DroppedOrders", DroppedOrdersRecord)
 
 
-class IngestedFile(TypedDict):
-    path: str
-    kind: str | None
-    state: str
-    accepted: int
-    unchanged: int
-    rejected: int
-    error: NotRequired[str]
-
-
-class Ingested(TypedDict):
-    files: list[IngestedFile]
-    orders: RowCounts
-    daily: RowCounts
-    depots: RowCounts
-    events: RowCounts
-    signals: RowCounts
-
-
-class Forecast(TypedDict):
-    depot_id: str
-    origin_on: Day
-    target_on: Day
-    p10: float
-    p50: float
-    p90: float
-    point: float
-    planned: float
-    model_version: str
-
-
-class Scores(TypedDict):
-    mape: float | None
-    wape: float | None
-    bias: float | None
-    mase: float | None
-    coverage80: float | None
-    days: int
-
-
-class SegmentScores(Scores):
-    depot: NotRequired[str]
-    city: NotRequired[str]
-    horizon: NotRequired[int]
-    weekday: NotRequired[str]
-    kind: NotRequired[str]
-    model: str
-
-
-class WrittenFile(TypedDict):
-    path: str
-    rows: int
-
-
-class ExportedScores(WrittenFile):
-    first_on: Day
-    last_on: Day
-
-
-class WarmedUp(TypedDict):
-    """The answer of `train --warm-up`, which only compiles."""
-
-    trained_through: Day
-
-
-class HelperProcess(TypedDict):
-    """The answer of `train` in a process that is not the first."""
-
-    process: int
-    trained_through: Day
-
-
-class Backtest(TypedDict):
-    horizon: int
-    holdout_days: int
-    stride: int
-    origins: list[Day]
-    trained_through: Day
-    depots: int
-    train_seconds: float
-    models: dict[str, Scores]
-    by: NotRequired[dict[str, list[SegmentScores]]]
-    forecasts: NotRequired[WrittenFile]
-
-
-class Night(TypedDict):
-    origin: Day
-    run_id: int
-    steps: dict[str, Any]
-
-
-class LiveScores(TypedDict):
-    segment: str | int | list[str | int]
-    mape: float | None
-    naive_mape: float | None
-    median_mape: float | None
-    wape: float | None
-    bias: float | None
-    coverage80: float | None
-    days: int
-
-
+IngestedFile = _object(
+    "IngestedFile",
+    path=str,
+    kind=str | None,
+    state=str,
+    accepted=int,
+    unchanged=int,
+    rejected=int,
+    error=NotRequired[str],
+)
+Ingested = _object(
+    "Ingested",
+    files=list[IngestedFile],
+    orders=RowCounts,
+    daily=RowCounts,
+    depots=RowCounts,
+    events=RowCounts,
+    signals=RowCounts,
+)
+Forecast = _object(
+    "Forecast",
+    depot_id=str,
+    origin_on=Day,
+    target_on=Day,
+    p10=float,
+    p50=float,
+    p90=float,
+    point=float,
+    planned=float,
+    model_version=str,
+)
+Scores = _object(
+    "Scores",
+    mape=float | None,
+    wape=float | None,
+    bias=float | None,
+    mase=float | None,
+    coverage80=float | None,
+    days=int,
+)
+SegmentScores = _extended(
+    "SegmentScores",
+    Scores,
+    depot=NotRequired[str],
+    city=NotRequired[str],
+    horizon=NotRequired[int],
+    weekday=NotRequired[str],
+    kind=NotRequired[str],
+    model=str,
+)
+WrittenFile = _object("WrittenFile", path=str, rows=int)
+ExportedScores = _extended("ExportedScores", WrittenFile, first_on=Day, last_on=Day)
+WarmedUp = _object("WarmedUp", trained_through=Day)
+"""The answer of `train --warm-up`, which only compiles."""
+HelperProcess = _object("HelperProcess", process=int, trained_through=Day)
+"""The answer of `train` in a process that is not the first."""
+Backtest = _object(
+    "Backtest",
+    horizon=int,
+    holdout_days=int,
+    stride=int,
+    origins=list[Day],
+    trained_through=Day,
+    depots=int,
+    train_seconds=float,
+    models=dict[str, Scores],
+    by=NotRequired[dict[str, list[SegmentScores]]],
+    forecasts=NotRequired[WrittenFile],
+)
+Night = _object("Night", origin=Day, run_id=int, steps=dict[str, Any])
+LiveScores = _object(
+    "LiveScores",
+    segment=str | int | list[str | int],
+    mape=float | None,
+    naive_mape=float | None,
+    median_mape=float | None,
+    wape=float | None,
+    bias=float | None,
+    coverage80=float | None,
+    days=int,
+)
 LiveAnswer = TypedDict(
     "LiveAnswer",
     {
@@ -186,128 +175,64 @@ LiveAnswer = TypedDict(
         "scores": list[LiveScores],
     },
 )
-
-
-class ForecastPart(TypedDict):
-    part: str
-    orders: float
-    percent: float | None
-
-
-class ExplainedDay(TypedDict):
-    target_on: Day
-    basis: str
-    planned: float
-    parts: list[ForecastPart]
-
-
-class ExplainedForecast(TypedDict):
-    depot_id: str
-    origin_on: Day
-    model_version: str
-    days: list[ExplainedDay]
-
-
-class RunWithSteps(TypedDict):
-    run: Run
-    steps: list[Run]
-
-
-class RunWithLines(RunWithSteps):
-    lines: list[LogLine]
-
-
-class Withdrawn(TypedDict):
-    files: list[File]
-    removed: int
-    restored: int
-    depots: int
-
-
-class Champion(TypedDict):
-    champion: str
-    reason: str
-    shown_from: date | None
-
-
-class Finding(TypedDict):
-    check: str
-    ok: bool
-    message: str
-
-
-class SentNotification(TypedDict):
-    channel: str
-    error: str | None
-
-
-class Address(TypedDict):
-    url: str
-
-
-class NextNight(TypedDict):
-    next: Timestamp
-
-
-class Schedule(NextNight):
-    next_utc: Timestamp
-    next_origin: Day | None
-    timezone: str
-    due_now: Day | None
-    scheduler_runs: bool
-    last_night: Any
-
-
-class SchemaStatus(TypedDict):
-    found: str | None
-    wanted: str
-    current: bool
-
-
-class SchemaCheck(TypedDict):
-    same: bool
-
-
-class PrunedAll(TypedDict):
-    artefacts: PrunedArtefacts
-    forecasts: DeletedForecasts | None
-    orders: DroppedOrders | None
-
-
-class Backup(TypedDict):
-    backup: str
-    bytes: int
-    missing: dict[str, str]
-    removed: list[str]
-
-
-class Restored(TypedDict):
-    backup: str
-    rows: int
-    artefacts: int
-    missing: dict[str, str]
-
-
-class Stage(TypedDict):
-    stage: str
-    seconds: float
-    outcome: str
-
-
-class Demo(TypedDict):
-    stages: list[Stage]
-
-
-class TpuCheck(TypedDict):
-    topology: str
-    cores: int
-    batch_size: int
-    compile_seconds: float
-    bytes_per_core: int
-    hbm_bytes_per_core: int
-    collectives: dict[str, int]
-    largest_batch: int
-
+ForecastPart = _object("ForecastPart", part=str, orders=float, percent=float | None)
+ExplainedDay = _object(
+    "ExplainedDay", target_on=Day, basis=str, planned=float, parts=list[ForecastPart]
+)
+ExplainedForecast = _object(
+    "ExplainedForecast",
+    depot_id=str,
+    origin_on=Day,
+    model_version=str,
+    days=list[ExplainedDay],
+)
+RunWithSteps = _object("RunWithSteps", run=Run, steps=list[Run])
+RunWithLines = _extended("RunWithLines", RunWithSteps, lines=list[LogLine])
+Withdrawn = _object(
+    "Withdrawn", files=list[File], removed=int, restored=int, depots=int
+)
+Champion = _object("Champion", champion=str, reason=str, shown_from=date | None)
+Finding = _object("Finding", check=str, ok=bool, message=str)
+SentNotification = _object("SentNotification", channel=str, error=str | None)
+Address = _object("Address", url=str)
+NextNight = _object("NextNight", next=Timestamp)
+Schedule = _extended(
+    "Schedule",
+    NextNight,
+    next_utc=Timestamp,
+    next_origin=Day | None,
+    timezone=str,
+    due_now=Day | None,
+    scheduler_runs=bool,
+    last_night=Any,
+)
+SchemaStatus = _object("SchemaStatus", found=str | None, wanted=str, current=bool)
+SchemaCheck = _object("SchemaCheck", same=bool)
+PrunedAll = _object(
+    "PrunedAll",
+    artefacts=PrunedArtefacts,
+    forecasts=DeletedForecasts | None,
+    orders=DroppedOrders | None,
+)
+Backup = _object(
+    "Backup", backup=str, bytes=int, missing=dict[str, str], removed=list[str]
+)
+Restored = _object(
+    "Restored", backup=str, rows=int, artefacts=int, missing=dict[str, str]
+)
+Stage = _object("Stage", stage=str, seconds=float, outcome=str)
+Demo = _object("Demo", stages=list[Stage])
+TpuCheck = _object(
+    "TpuCheck",
+    topology=str,
+    cores=int,
+    batch_size=int,
+    compile_seconds=float,
+    bytes_per_core=int,
+    hbm_bytes_per_core=int,
+    collectives=dict[str, int],
+    largest_batch=int,
+)
 
 ANSWERS: dict[str, Any] = {
     "demo": Demo,
