@@ -256,30 +256,27 @@ def weekday_profile(
     It includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
     weighted by their misses of the depot's last regular days.
     """
-    deviation_dt = residuals.log_dt - residuals.level_dt
-    profiles = [_profile(residuals, deviation_dt, rate) for rate in PROFILE_RATES]
-    return _hedged(
-        profiles, deviation_dt, residuals.regular_dt, WEEK, PROFILE_STRENGTH, 0
-    )
-
-
-def _profile(
-    residuals: BaselineResiduals,
-    deviation_dt: Float32[np.ndarray, "depot time"],
-    rate: float,
-) -> Float32[np.ndarray, "depot time"]:
-    """The weekday profile at one rate; its changes are clipped."""
     regular_dt = residuals.regular_dt.astype(np.float32)
-    weight_dt = np.maximum(_weekly_sum(regular_dt, rate), MIN_WEIGHT)
-    first_profile_dt = _weekly_sum(deviation_dt * regular_dt, rate) / weight_dt
-    previous_profile_dt = lag(first_profile_dt, WEEK)
-    change_dt = deviation_dt - previous_profile_dt
+    deviation_dt = residuals.log_dt - residuals.level_dt
+    weights = [
+        np.maximum(_weekly_sum(regular_dt, rate), MIN_WEIGHT) for rate in PROFILE_RATES
+    ]
+    # What a day deviates from when it is clipped is the profile at the slowest rate.
+    slowest_dt = _weekly_sum(deviation_dt * regular_dt, PROFILE_RATES[0]) / weights[0]
+    previous_dt = lag(slowest_dt, WEEK)
+    change_dt = deviation_dt - previous_dt
     clipped_dt = _clipped(change_dt, residuals)
     has_warmed_up_dt = _regular_days(residuals.regular_dt) > WARMUP_DAYS
     np.copyto(clipped_dt, change_dt, where=~has_warmed_up_dt)
-    clipped_dt += previous_profile_dt
+    clipped_dt += previous_dt
     clipped_dt *= regular_dt
-    return _weekly_sum(clipped_dt, rate) / weight_dt
+    profiles = [
+        _weekly_sum(clipped_dt, rate) / weight_dt
+        for rate, weight_dt in zip(PROFILE_RATES, weights, strict=True)
+    ]
+    return _hedged(
+        profiles, deviation_dt, residuals.regular_dt, WEEK, PROFILE_STRENGTH, 0
+    )
 
 
 def smoothed_level(
@@ -338,20 +335,18 @@ def _hedged(
       strength: Exponent of a miss relative to the mean of all.
       first_step: First step returned.
     """
-    days_dt = trailing_sum(regular_dt, HEDGE_DAYS, first_step)
-    misses = [
-        trailing_sum(
-            np.abs(value_dt - lag(estimate_dt, ahead)) * regular_dt,
-            HEDGE_DAYS,
-            first_step,
-        )
-        for estimate_dt in estimates
-    ]
+    count_dt = regular_dt.astype(np.float32)
+    days_dt = trailing_sum(count_dt, HEDGE_DAYS, first_step)
+    misses = []
+    for estimate_dt in estimates:
+        missed_dt = value_dt - lag(estimate_dt, ahead)
+        np.abs(missed_dt, out=missed_dt)
+        missed_dt *= count_dt
+        misses.append(trailing_sum(missed_dt, HEDGE_DAYS, first_step))
     least_dt = reduce(np.minimum, misses)
-    scale_dt = strength * days_dt / (days_dt + HEDGE_PRIOR_DAYS)
-    scale_dt = scale_dt.astype(np.float32) / np.maximum(
-        np.mean(misses, axis=0), MIN_WEIGHT
-    )
+    scale_dt = np.maximum(reduce(np.add, misses), MIN_WEIGHT)
+    scale_dt *= days_dt + np.float32(HEDGE_PRIOR_DAYS)
+    np.divide(strength * len(misses) * days_dt, scale_dt, out=scale_dt)
     mean_dt, total_dt = np.zeros((2, *least_dt.shape), np.float32)
     for estimate_dt, missed_dt in zip(estimates, misses, strict=True):
         weight_dt = np.exp(scale_dt * (least_dt - missed_dt))
