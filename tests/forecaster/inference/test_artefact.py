@@ -82,7 +82,9 @@ def test_a_half_written_file_is_replaced(result, path):
 def test_a_file_other_than_the_recorded_one_is_refused(path):
     recorded = artefacts.file_sha256(path)
     artefacts.load(path, recorded)
-    with pytest.raises(ArtefactError, match=r"not the file that was recorded.*Restore it"):
+    with pytest.raises(
+        ArtefactError, match=r"not the file that was recorded.*Restore it"
+    ):
         artefacts.load(path, recorded[::-1])
 
 
