@@ -87,11 +87,3 @@ def test_a_foreseen_failure_is_one_sentence_and_an_exit_code(database_url, engin
     done = harbor("runs", "show", "123456", HARBOR_DATABASE_URL=database_url)
     sentence = "harbor: There is no run 123456. See 'harbor runs list'.\n"
     assert done == CommandResult(1, "", sentence)
-
-
-@pytest.mark.db
-def test_another_address_is_refused_without_insecure(database_url, engine):
-    words = ("dashboard", "--address", "0.0.0.0")
-    done = harbor(*words, HARBOR_DATABASE_URL=database_url)
-    assert done.returncode == 1
-    assert "--insecure" in done.stderr

@@ -8,10 +8,8 @@ from datetime import date
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from typer.testing import CliRunner
 
 from forecaster import naive_forecasts
-from pipelines.cli import app
 from pipelines.cli.backtest import NAIVE_FORECASTS
 from pipelines.cli.models import SCORE_SEGMENTS
 from pipelines.database import schema_version
@@ -111,10 +109,6 @@ def test_the_shell_completes_commands_without_the_libraries():
     suggestions, _, names = done.stdout.partition("MODULES ")
     assert suggestions.split() == ["models"]
     assert LIBRARIES & {*names.split()} == set()
-
-
-def test_completion_can_be_installed():
-    assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
 
 
 def test_help_names_the_choices_that_the_work_has():

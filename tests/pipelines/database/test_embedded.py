@@ -12,10 +12,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-import sqlalchemy as sa
 
 from forecaster.errors import DatabaseError
-from pipelines.database import embedded, migrate
+from pipelines.database import embedded
 from pipelines.database.embedded import binaries, cluster, server, stale_pidfile
 
 pytestmark = pytest.mark.db
@@ -206,16 +205,6 @@ def lives(pid):
 LONG = "a long name " * 8
 
 
-def test_a_copy_works_on_its_own_data_and_leaves_the_originals_alone(home):
-    with embedded.running(home) as url:
-        keep(url, "before")
-    copy = copied(home, LONG)
-    with embedded.running(copy) as url, embedded.running(home) as original:
-        keep(url, "of the copy")
-        assert rows(url) == ["before", "of the copy"]
-        assert rows(original) == ["before"]
-
-
 # With a short name the socket lies inside of the home, and is copied with it.
 @pytest.mark.parametrize("name", ["our home", LONG])
 def test_a_copy_made_while_the_original_runs_has_a_server_of_its_own(home, name):
@@ -255,25 +244,6 @@ def test_who_leaves_a_home_that_was_moved_meanwhile_stops_no_other_server(home):
     with embedded.running(moved) as url:
         assert rows(url) == ["of the moved one"]
     assert not answers(url)
-
-
-def test_a_checkout_that_was_renamed_finds_its_data(home):
-    checkout = home.with_name("checkout")
-    for folder in ("forecaster", "pipelines", "migrations"):
-        shutil.copytree(Path(__file__).parents[3] / folder, checkout / folder)
-    (checkout / "pyproject.toml").touch()
-    with embedded.running(checkout / "var") as url:
-        engine = sa.create_engine(url)
-        migrate.upgrade(engine)
-        engine.dispose()
-    renamed = checkout.rename(home.with_name("renamed"))
-    status = subprocess.run(
-        [sys.executable, "-m", "pipelines", "db", "status"],
-        cwd=renamed, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert status.returncode == 0
-    assert "as this program needs" in status.stderr
-    assert not checkout.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps a database elsewhere")

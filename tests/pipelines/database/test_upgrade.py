@@ -15,6 +15,7 @@ ARGUMENTS = {
     "harbor backfill": ["--from", "2024-02-01", "--to", "2024-02-02"],
     "harbor backup create": ["/nowhere"],
     "harbor events withdraw": ["1", "--reason", "a test"],
+    "harbor scores export": ["scores.csv"],
     "harbor dashboard": ["--port", str(free_port())],
 }
 # They look at no table, or say what is wrong with the tables among other things.

@@ -8,8 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demo import fleet as fleets
-from pipelines.demo.depots import CITIES, LOCAL_EVENTS, black_friday
+from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
 from pipelines.ingest import FileOptions, ingest
@@ -20,22 +19,10 @@ ZONES = {city.name: city.timezone for city in CITIES}
 
 
 @pytest.fixture(scope="module")
-def fleet():
-    return invent(7, 7, 420, ENDS_ON)
-
-
-@pytest.fixture(scope="module")
-def folder(fleet, tmp_path_factory):
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("invented files") / "fleet"
-    write_files(fleet, folder)
+    write_files(invent(7, 7, 150, ENDS_ON), folder)
     return folder
-
-
-@pytest.fixture(scope="module")
-def counts(folder):
-    """Orders per depot and local day once every file is in: the last row wins."""
-    orders = read_orders(folder).drop_duplicates("order_id", keep="last")
-    return orders.groupby(["depot_id", "day"]).size().unstack("day", fill_value=0)
 
 
 def read_orders(folder):
@@ -52,13 +39,6 @@ def read_orders(folder):
         tables.append(table.assign(local=local, city=city, file=path.name))
     rows = pd.concat(tables, ignore_index=True)
     return rows.assign(day=rows["local"].dt.date)
-
-
-def lift(counts, depots, day):
-    """A day as a multiple of the median of the same weekdays up to three weeks away."""
-    near = [day + timedelta(weeks=weeks) for weeks in (-3, -2, -1, 1, 2, 3)]
-    near = [each for each in near if each in counts.columns]
-    return counts.loc[depots, day].sum() / counts.loc[depots, near].sum().median()
 
 
 def test_the_same_seed_writes_the_same_files_and_another_seed_does_not(tmp_path):
@@ -82,46 +62,6 @@ def test_two_million_orders_120_vans_and_last_week_repeated_is_12_percent_off(se
     compared = (actual > 0) & (week_ago > 0)
     errors = np.abs(week_ago - actual)[compared] / actual[compared]
     assert 0.10 < errors.mean() < 0.14
-
-
-def test_what_happens_to_the_fleet_shows_in_its_orders(fleet, counts):
-    depots = fleet.depots.set_index("depot_id")
-    london, helsinki = (
-        depots.index[depots["city"] == name] for name in ("London", "Helsinki")
-    )
-    assert lift(counts, london, date(2025, 12, 25)) < 0.5
-    assert lift(counts, london, date(2025, 8, 25)) < 0.85, "a holiday of London's"
-    assert lift(counts, helsinki, date(2025, 8, 25)) > 0.85
-    assert lift(counts, counts.index, black_friday(2025)) > 1.3
-    new = depots["opened_on"].dropna()
-    assert len(new) == 1
-    days = counts.loc[new.index[0], new.iat[0] :]
-    assert days.iloc[:28].mean() < 0.8 * days.iloc[-28:].mean(), "it starts small"
-    assert counts.loc[new.index[0], : new.iat[0] - timedelta(days=1)].sum() == 0
-    sundays = [day for day in counts.columns if day.weekday() == 6]
-    open_sunday = depots["closed_weekdays"] == ""
-    assert not counts.loc[~open_sunday, sundays].to_numpy().any()
-    rotterdam = depots.index[depots["city"] == "Rotterdam"]
-    silent = counts.columns[counts.loc[rotterdam].sum() == 0]
-    assert len(silent) == 2, "its feed was silent for two days"
-    assert counts.loc[london, silent].to_numpy().any()
-
-
-def test_events_are_announced_lie_ahead_and_move_orders(fleet, counts):
-    events = fleet.events
-    assert (events["known_from"] < events["starts_on"]).all()
-    assert (events["known_from"] <= ENDS_ON).all()
-    ahead = events[events["starts_on"] > ENDS_ON]
-    assert {"promotion", "closed"} <= set(ahead["kind"])
-    past = events[events["ends_on"] <= ENDS_ON]
-    for closed in past[past["kind"] == "closed"].itertuples():
-        assert counts.loc[closed.depot_id, closed.starts_on : closed.ends_on].sum() == 0
-    cities = fleet.depots.set_index("depot_id")["city"]
-    lifts = [
-        lift(counts, cities.index[cities == promotion.city], promotion.starts_on)
-        for promotion in past[past["kind"] == "promotion"].itertuples()
-    ]
-    assert 1.05 < np.median(lifts) < 1.25
 
 
 def test_partners_write_in_their_own_ways_and_correct_themselves(folder):
@@ -169,21 +109,6 @@ def test_the_last_nights_have_files_of_their_own_one_late_and_one_corrected(tmp_
     )
     after = pd.read_csv(corrected).set_index("order_id")
     assert (before.loc[after.index, "depot_id"] != after["depot_id"]).all()
-
-
-def test_a_local_event_that_only_planners_know_moves_its_depots_orders(monkeypatch):
-    with_events = invent(7, 24, 70, ENDS_ON)
-    monkeypatch.setattr(fleets, "LOCAL_EVENTS", ())
-    without = invent(7, 24, 70, ENDS_ON)
-    moved = np.argwhere(
-        np.abs(with_events.counts_dt / np.maximum(without.counts_dt, 1) - 1) > 0.12
-    )
-    ids = with_events.depots["depot_id"]
-    found = {(ids[depot], 69 - day) for depot, day in moved}
-    past = {
-        (each.depot_id, each.days_ago) for each in LOCAL_EVENTS if each.days_ago > 0
-    }
-    assert past <= found
 
 
 def test_one_depot_is_a_fleet_too(tmp_path):
