@@ -27,7 +27,6 @@ from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
 from pipelines.store.quarantine import QuarantinedRow
-from pipelines.store.signal_summaries import SignalSummary
 from pipelines.training.artefact_pruning import PrunedArtefacts as PrunedArtefactsRecord
 from pipelines.training.train import TrainedModel
 
@@ -71,7 +70,6 @@ Backfill = _record("Backfill", BackfillResult, origins=list[Origin])
 File = _record("File", LoadedFile)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
-Signal = _record("Signal", SignalSummary)
 RejectedRow = _record("RejectedRow", QuarantinedRow)
 Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", ReplayResult)
@@ -262,7 +260,6 @@ ANSWERS: dict[str, Any] = {
     "files withdraw": Withdrawn,
     "events list": list[Event],
     "events withdraw": Event,
-    "signals list": list[Signal],
     "depots list": list[Depot],
     "quarantine list": list[RejectedRow],
     "quarantine show": RejectedRow,

@@ -36,7 +36,6 @@ from pipelines.cli import (
     runs,
     schedule,
     scores,
-    signals,
     tpu,
     train,
     watch,
@@ -94,7 +93,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 for group in (
-    schedule, runs, models, scores, files, events, signals, depots, quarantine, notifications,
+    schedule, runs, models, scores, files, events, depots, quarantine, notifications,
     db, backup,
 ):  # fmt: skip
     app.add_typer(group.app)

@@ -19,9 +19,6 @@ from pipelines.cli.context import (
 if TYPE_CHECKING:
     from pipelines.database import roles
     from pipelines.database.schema_version import SchemaStatus
-    from pipelines.demand.order_pruning import DroppedOrders
-    from pipelines.forecasting.forecast_pruning import DeletedForecasts
-    from pipelines.settings import Settings
 
 MIB = 2**20
 
@@ -156,7 +153,12 @@ def prune(as_json: AsJson = False) -> None:
             parts = {"artefacts": pruned, "orders": dropped, "forecasts": deleted}
             show_json({name: each and asdict(each) for name, each in parts.items()})
         if all(each is None or each.is_empty for each in (pruned, dropped, deleted)):
-            raise NothingToDoError(_nothing_to_prune(settings, dropped, deleted))
+            raise NothingToDoError(
+                "Nothing is old enough to remove, by HARBOR_KEEP_ARTEFACTS_DAYS "
+                f"({settings.keep_artefacts_days}), HARBOR_KEEP_ORDERS_DAYS "
+                f"({settings.keep_orders_days or 'not set'}) and "
+                f"HARBOR_KEEP_FORECASTS_DAYS ({settings.keep_forecasts_days or 'not set'})."
+            )
     if as_json:
         return
     echo(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
@@ -170,27 +172,6 @@ def prune(as_json: AsJson = False) -> None:
             f"Orders dropped: {dropped.orders:,}. Demand of the days before "
             f"{dropped.before} is frozen."
         )
-
-
-def _nothing_to_prune(
-    settings: Settings,
-    dropped: DroppedOrders | None,
-    deleted: DeletedForecasts | None,
-) -> str:
-    orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
-    if dropped is not None:
-        orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
-    forecasts = "every forecast (HARBOR_KEEP_FORECASTS_DAYS is not set)"
-    if deleted is not None:
-        forecasts = (
-            f"forecasts of the last {settings.keep_forecasts_days} days "
-            "(HARBOR_KEEP_FORECASTS_DAYS)"
-        )
-    return (
-        "Nothing is old enough to remove. Kept are artefacts of the last "
-        f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and "
-        f"older ones still needed, {orders}, and {forecasts}."
-    )
 
 
 @app.command("url")

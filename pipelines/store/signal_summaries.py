@@ -1,4 +1,4 @@
-"""Statements that say what signals there are, and which values are missing ahead."""
+"""Statements that say which values signals lack in the days ahead."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -26,13 +26,9 @@ with newest as materialized (
               = (p.signal, p.depot_id, p.city, ahead.day_on))
     group by p.signal
 )
-select signal, count(*) as days,
-       count(distinct depot_id) filter (where depot_id <> '') as depots,
-       count(distinct city) filter (where city <> '') as cities,
-       min(day_on) as first_on, max(day_on) as last_on,
-       coalesce(min(missing.days), 0) as missing, min(missing.first_on) as first_missing_on
-from newest left join missing using (signal)
-group by signal order by signal
+select distinct signal, coalesce(missing.days, 0) as missing,
+       missing.first_on as first_missing_on
+from newest left join missing using (signal) order by signal
 """
 
 
@@ -40,16 +36,11 @@ group by signal order by signal
 class SignalSummary:
     """One signal as it stands.
 
-    `days` counts its values over all depots and cities. `missing` counts those that the days
-    ahead lack, of depots and cities that had one in the last 28 days.
+    `missing` counts the values that the days ahead lack, of depots and cities that had one
+    in the last 28 days.
     """
 
     signal: str
-    days: int
-    depots: int
-    cities: int
-    first_on: date
-    last_on: date
     missing: int
     first_missing_on: date | None
 

@@ -27,8 +27,7 @@ def test_data_that_ends_before_the_day_that_is_due_is_late(newest, is_fine, mess
 
 def summary(signal, missing=0):
     first = date(2026, 3, 10) if missing else None
-    day = date(2026, 3, 9)
-    return SignalSummary(signal, 9, 1, 0, day, day, missing, first)
+    return SignalSummary(signal, missing, first)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from tests.deploy.tools import skip_or_fail
 
 COMMAND = [sys.executable, "-m", "pipelines", "tpu-check"]
@@ -27,11 +25,10 @@ def test_the_step_of_a_v4_8_compiles_and_fits(monkeypatch):
     assert told["largest_batch"] > told["batch_size"]
 
 
-@pytest.mark.parametrize("topology", ["v4:no", "v99:2x2x1"])
-def test_a_topology_that_cannot_be_had_is_refused_with_what_to_do(topology):
-    command = [*COMMAND, "--topology", topology]
+def test_a_topology_that_cannot_be_had_is_refused_with_what_to_do():
+    command = [*COMMAND, "--topology", "v99:2x2x1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert topology in done.stderr
+    assert "v99:2x2x1" in done.stderr
     assert "such as v4:2x2x1" in done.stderr
     assert "Traceback" not in done.stderr

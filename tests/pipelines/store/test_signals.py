@@ -1,8 +1,6 @@
 """Signals keep what was known when: by their files, by arrival, and once taken back."""
 
-import json
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
 
 import numpy as np
 import pytest
@@ -284,19 +282,9 @@ def test_a_summary_says_what_is_missing_where_there_were_values(fleet, loader):
         rain, strike = summaries(connection, LAST, horizon=7)
         (unexpected, _) = summaries(connection, None, horizon=7)
     missing = LAST + timedelta(days=3)
-    assert rain == SignalSummary("rain", 5, 0, 1, LAST, ahead[-1], 3, missing)
-    assert strike == SignalSummary("strike", 2, 2, 0, START, START, 0, None)
+    assert rain == SignalSummary("rain", 3, missing)
+    assert strike == SignalSummary("strike", 0, None)
     assert unexpected.missing == 0
-
-
-def test_the_command_lists_them_for_people_and_for_machines(fleet, loader, harbor):
-    run = partial(harbor, "signals", "list")
-    assert "There are no signals." in run().stderr
-    loader(HEADER, f"rain,A0,{LAST},1")
-    printed = run().stdout
-    assert f"7, from {LAST + timedelta(days=1)}" in printed
-    (found,) = json.loads(run("--json").stdout)
-    assert (found["signal"], found["missing"]) == ("rain", 7)
 
 
 dated_rows = st.lists(
