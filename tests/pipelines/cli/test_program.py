@@ -86,14 +86,18 @@ def test_a_forecast_whose_session_ended_while_it_was_computed_is_not_stored(
     fleet, clean_engine, monkeypatch
 ):
     compute = infer.forecast
+    with clean_engine.connect() as connection:
+        began_at = connection.scalar(sa.text("select clock_timestamp()"))
 
     def compute_meanwhile(*inputs):
         with clean_engine.connect() as connection:
             connection.execute(
                 sa.text(
                     "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
-                    "where datname = current_database() and pid <> pg_backend_pid()"
-                )
+                    "where datname = current_database() and backend_start >= :began_at "
+                    "and pid <> pg_backend_pid()"
+                ),
+                {"began_at": began_at},
             )
         return compute(*inputs)
 

@@ -47,13 +47,14 @@ def test_ctrl_c_in_a_load_says_what_was_kept(clean_engine, database_url, tmp_pat
     ],
 )  # fmt: skip
 def test_ctrl_c_elsewhere_says_what_was_kept(
-    command, work, message, engine, database_url, monkeypatch
+    command, work, message, engine, database_url, monkeypatch, tmp_path
 ):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(work, interrupt)
-    done = harbor(*command.split(), HARBOR_DATABASE_URL=database_url)
+    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
+    done = harbor(*command.split(), **places)
     assert (done.returncode, done.stderr) == (130, f"harbor: {message}\n")
 
 

@@ -136,7 +136,7 @@ def test_the_command_deletes_and_says_how_much(
     assert stored(fleet) == rest(before, FIRST_KEPT)
     done = CliRunner().invoke(app, ["db", "prune", "--json"])
     assert json.loads(done.output)["forecasts"] == {"rows": 0, "origins": 0}
-    assert "forecasts of the last 365 days" in str(done.exception)
+    assert f"HARBOR_KEEP_FORECASTS_DAYS ({KEEP})" in str(done.exception)
 
 
 def test_without_forecasts_there_is_nothing_to_delete(clean_engine, settings):

@@ -238,8 +238,7 @@ def test_a_second_pruning_reports_that_nothing_is_old_enough(harbor, add):
     assert harbor("db", "prune").returncode == 0
     again = harbor("db", "prune")
     assert again.returncode == 3
-    kept = f"artefacts of the last {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)"
-    assert kept in again.stderr
+    assert f"HARBOR_KEEP_ARTEFACTS_DAYS ({KEPT_DAYS})" in again.stderr
     assert "HARBOR_KEEP_ORDERS_DAYS (not set)" in again.stderr
     assert "HARBOR_KEEP_FORECASTS_DAYS (not set)" in again.stderr
 
