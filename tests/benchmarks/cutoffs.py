@@ -31,6 +31,7 @@ from forecaster import backtest
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.inference.postprocessing import Postprocessing
+from forecaster.inference.totals import FLEET
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import Forecasts, naive_forecast, with_actuals
@@ -236,7 +237,7 @@ def measure(
     for name, scored in backtest.score(backtests, scale_d).items():
         scores = {score: getattr(scored, score) for score in ("mape", "wape", "bias")}
         scores["depots_in"] = scored.coverage80
-        scores |= total_coverage(panel, backtests[name], forecasts[name])
+        scores |= total_scores(panel, backtests[name], forecasts[name])
         if name == "delivered":
             scores["poisson_floor"] = poisson_floor(backtests[name])
         rows.append(asdict(cell) | {"model": name} | scores)
@@ -255,10 +256,10 @@ def poisson_floor(scored: BacktestForecasts) -> float:
     return float(missed_kr[drawn_kr > 0].mean())
 
 
-def total_coverage(
+def total_scores(
     panel: Panel, scored: BacktestForecasts, forecasts: ModelForecasts
 ) -> dict[str, float]:
-    """Share of the totals of cities, and of the fleet, within their intervals."""
+    """Share of the totals within their intervals, and the bias of the fleet's medians."""
     if forecasts.total_onqh is None:
         return {}
     actual_odh = np.where(
@@ -267,7 +268,12 @@ def total_coverage(
     inside = within_intervals(
         panel.cities, actual_odh, forecasts.total_names, forecasts.total_onqh
     )
-    return {f"{part}_in": share for part, share in inside.items()}
+    fleet = forecasts.total_names.index(FLEET)
+    ordered = actual_odh.sum()
+    over = (forecasts.total_onqh[:, fleet, 1].sum() - ordered) / ordered
+    return {f"{part}_in": share for part, share in inside.items()} | {
+        "fleet_bias": 100 * float(over)
+    }
 
 
 def _kept(
@@ -337,7 +343,7 @@ def report(rows: pd.DataFrame, model: str = "delivered") -> str:
         table[score] = own
     table["bias"] = wide["bias"][model]
     own_rows = rows[rows["model"] == model].set_index(wide.index.names)
-    for part in ("depots_in", "cities_in", "fleet_in", "poisson_floor"):
+    for part in ("fleet_bias", "depots_in", "cities_in", "fleet_in", "poisson_floor"):
         if part in own_rows:
             table[part] = own_rows[part]
     parts = [_means(table.reset_index(), by) for by in ("length", "name")]

@@ -13,7 +13,7 @@ from tests.benchmarks.cutoffs import (
     cut,
     of_rows,
     report,
-    total_coverage,
+    total_scores,
 )
 from tests.benchmarks.invented import invented_panel
 from tests.benchmarks.known_fleets import chain, newcomers
@@ -65,7 +65,7 @@ def test_some_depots_keep_their_demand_calendar_and_closures(shops):
     )
 
 
-def test_the_share_of_totals_in_their_intervals_is_counted():
+def test_totals_are_scored_by_coverage_and_bias():
     panel = invented_panel(4, 60)
     cell_data = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
     assert cell_data is not None
@@ -77,9 +77,13 @@ def test_the_share_of_totals_in_their_intervals_is_counted():
     outside = np.stack([fleet_oh + 1, fleet_oh + 2, fleet_oh + 3], axis=1)
     totals = np.stack([inside, outside], axis=1)
     forecasts_with_totals = ModelForecasts(Forecasts(*forecasts), ("", "Delft"), totals)
-    shares = total_coverage(panel, scored, forecasts_with_totals)
+    shares = total_scores(panel, scored, forecasts_with_totals)
     assert shares["fleet_in"] == 1.0
     assert shares["cities_in"] < 1.0
+    assert shares["fleet_bias"] == 0.0
+    low = ModelForecasts(Forecasts(*forecasts), ("", "Delft"), totals - 1)
+    bias = total_scores(panel, scored, low)["fleet_bias"]
+    assert bias == pytest.approx(-100 * fleet_oh.size / fleet_oh.sum())
 
 
 def test_the_table_takes_geometric_means_against_the_best_peer_of_each_cell():
