@@ -3,13 +3,25 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import date
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from forecaster.errors import NothingToDoError
 from pipelines.cli.console import echo, show_csv, show_json, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
 from pipelines.cli.findings import not_started_depots
+from pipelines.cli.hours import as_rows, show_hours, show_today
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pipelines.store.publications import Publication
+
+NO_HOURS = (
+    "There are no hours to show: they come from orders with times, and this fleet's demand "
+    "comes as daily counts. The forecast itself is stored."
+)
 
 
 def forecast(
@@ -33,6 +45,20 @@ def forecast(
             "HARBOR_HOME/paths.",
         ),
     ] = None,
+    hourly: Annotated[
+        bool,
+        typer.Option(
+            "--hourly", help="Print the orders of each hour of the days ahead."
+        ),
+    ] = False,
+    today: Annotated[
+        bool,
+        typer.Option(
+            "--today",
+            help="Forecast nothing; say where the running day is heading, from the orders that "
+            "have come so far.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Forecasts every depot, and stores the forecast.
@@ -46,6 +72,7 @@ def forecast(
     from pipelines.demand import counting
     from pipelines.demand.panels import shared_panels
     from pipelines.forecasting import forecast as forecast_module
+    from pipelines.forecasting import hours
     from pipelines.publishing import publication
     from pipelines.runs.ledger import recorded
     from pipelines.store import publications
@@ -53,9 +80,13 @@ def forecast(
 
     if as_csv and as_json:
         raise typer.BadParameter("Give --csv or --json, not both.")
+    if today:
+        _tell_today(as_csv=as_csv, as_json=as_json)
+        return
     with open_context() as context:
         engine, settings = context.engine, context.settings
         day = past_day(context, origin, "--origin") or counting.default_origin(engine)
+        panels = shared_panels(engine, day, settings.zone)
         with recorded(engine, "forecast", day) as run:
             version = forecast_module.forecast_from(
                 run.engine,
@@ -64,15 +95,18 @@ def forecast(
                 context.now,
                 settings.zone,
                 run,
-                shared_panels(engine, day, settings.zone),
+                panels,
                 settings.point,
             )
+            hours.store_shares(run.engine, run, panels, day)
             if publication.is_wanted(settings):
                 publication.publish(engine, settings, run, run.run_id)
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
             shown = publications.shown(connection)
+            if hourly:
+                by_hour = hours.forecast_hours(connection, panels().at(day), rows)
         if n_paths is not None:
             from pipelines.forecasting.paths import write_paths
 
@@ -81,12 +115,15 @@ def forecast(
                 engine, settings.artefacts, folder, day, version, n_paths
             )
             echo(f"{n_paths} paths of all depots and days: {path}")
+    if hourly and not by_hour.num_rows:
+        raise NothingToDoError(NO_HOURS)
     if not_started := run.metrics.get("not_started_ids"):
         echo(f"Not started, and left out: {not_started_depots(not_started)}.")
+    printed = as_rows(by_hour, day, version) if hourly else rows
     if as_json:
-        show_json(rows)
+        show_json(printed)
     elif as_csv:
-        show_csv(rows)
+        show_csv(printed)
     else:
         echo(
             f"Forecast from {day} with model {version}; 80 % of days should fall "
@@ -94,20 +131,51 @@ def forecast(
         )
         if "reason" in run.metrics:
             echo(run.metrics["reason"])
-        if shown is not None and (shown.origin_on, shown.model_version) != (
-            day,
-            version,
-        ):
-            echo(
-                f"The dashboard goes on showing the forecast from {shown.origin_on}, by "
-                f"model {shown.model_version}."
-            )
+        _tell_what_is_shown(shown, day, version)
         show_totals(totals)
-        _show_by_day(
-            "Orders planned",
-            "depot",
-            ((row["depot_id"], row["target_on"], _planned(row)) for row in rows),
+        _show_hours_or_days(rows, by_hour if hourly else None)
+
+
+def _tell_what_is_shown(shown: "Publication | None", day: date, version: str) -> None:
+    """Says so if the pages show another forecast."""
+    if shown is not None and (shown.origin_on, shown.model_version) != (day, version):
+        echo(
+            f"The dashboard goes on showing the forecast from {shown.origin_on}, by model "
+            f"{shown.model_version}."
         )
+
+
+def _show_hours_or_days(rows: list[dict[str, Any]], by_hour: "pa.Table | None") -> None:
+    if by_hour is not None:
+        show_hours(by_hour)
+        return
+    _show_by_day(
+        "Orders planned",
+        "depot",
+        ((row["depot_id"], row["target_on"], _planned(row)) for row in rows),
+    )
+
+
+def _tell_today(*, as_csv: bool, as_json: bool) -> None:
+    """Prints where the running day is heading; exit code 3 where nothing has come of it."""
+    from pipelines.database.engine import snapshot
+    from pipelines.forecasting.hours import running_day
+
+    with open_context() as context, snapshot(context.engine) as connection:
+        cities = running_day(connection, context.now)
+    if cities.empty:
+        raise NothingToDoError(
+            "Nothing can be said of today yet: it needs a forecast of today, and orders of "
+            "today with their times. Load the newest file with 'harbor ingest PATH'."
+        )
+    if as_json:
+        show_json(cities.to_dict("records"))
+    elif as_csv:
+        show_csv(
+            [dict(zip(cities.columns, row, strict=True)) for row in cities.to_numpy()]
+        )
+    else:
+        show_today(cities)
 
 
 def _show_by_day(

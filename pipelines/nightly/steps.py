@@ -12,7 +12,7 @@ from forecaster.errors import NothingToDoError, TrainingError
 from pipelines.demand import counting, order_pruning
 from pipelines.demand.panels import ReadPanels, shared_panels
 from pipelines.forecasting import forecast as forecast_module
-from pipelines.forecasting import forecast_pruning, live_accuracy, scoring
+from pipelines.forecasting import forecast_pruning, hours, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.publishing import publication
 from pipelines.runs.ledger import Run
@@ -172,6 +172,11 @@ def forecast(context: NightlyContext, run: Run) -> None:
     )
 
 
+def shape_day(context: NightlyContext, run: Run) -> None:
+    """Stores when in the day the orders of the forecast come."""
+    hours.store_shares(run.engine, run, context.panels, context.day)
+
+
 def publish(context: NightlyContext, run: Run) -> None:
     """Gives other systems the forecast that is shown, and the scores that have come in."""
     assert run.parent_id is not None, "the night is above its steps"
@@ -205,6 +210,7 @@ STEPS: dict[str, Step] = {
     "train": Step(train, "by the champion"),
     "promote": Step(promote, "by the champion"),
     "forecast": Step(forecast, None),
+    "hours": Step(shape_day, "and the hours of its days are missing"),
     PUBLISH: Step(publish, "and other systems were not given all of it"),
 }
 """The steps in execution order."""

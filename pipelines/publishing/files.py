@@ -3,8 +3,9 @@
     forecasts/origin_on=2026-11-22/part-0.parquet    and _SUCCESS, written last
     totals/origin_on=2026-11-22/…
     scores/origin_on=2026-11-22/…
+    hours/origin_on=2026-11-22/…                     where orders have times
     latest/forecasts/…                               the forecast that is shown
-    latest/totals/…
+    latest/totals/… latest/hours/…
     _published.json                                  what was published, and from which state
 
 Only what has changed since is written: an origin that was published again, scores that came
@@ -22,6 +23,7 @@ import sqlalchemy as sa
 from pyarrow import parquet
 
 from pipelines.database.engine import snapshot
+from pipelines.forecasting import hours
 from pipelines.publishing.destination import Destination
 from pipelines.schema import reader_views
 from pipelines.store.published_states import forecast_states, score_states
@@ -33,7 +35,7 @@ from pipelines.store.reader_views import (
 )
 
 MANIFEST, SUCCESS, PART = "_published.json", "_SUCCESS", "part-0.parquet"
-LATEST = "latest"
+LATEST, HOURS = "latest", "hours"
 STATEMENTS = {
     "forecasts": (reader_views.FORECASTS, FORECAST_SCHEMA),
     "totals": (reader_views.TOTALS, TOTAL_SCHEMA),
@@ -78,7 +80,7 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
                     _write(destination, partition, table.drop_columns(["origin_on"]))
                     published[str(origin)] = state
                     done.count(dataset)
-        _publish_latest(connection, destination, shown, manifest.setdefault(LATEST, {}))
+        _publish_latest(connection, destination, shown, manifest, done)
     content = json.dumps(manifest, indent=1, sort_keys=True).encode()
     if content != stored:
         destination.write(MANIFEST, content)
@@ -89,18 +91,27 @@ def _publish_latest(
     connection: sa.Connection,
     destination: Destination,
     states: Mapping[date, tuple[str, str]],
-    published: dict[str, str],
+    manifest: dict[str, dict[str, str]],
+    done: PublishedFiles,
 ) -> None:
-    """Writes the forecast that is shown once more, at a place that stays the same."""
+    """Writes the forecast that is shown once more, at a place that stays the same, and its hours."""
     shown = connection.execute(sa.text("select * from shown_forecast")).one_or_none()
     if shown is None or shown.origin_on not in states:
         return
     version, state = states[shown.origin_on]
+    published = manifest.setdefault(LATEST, {})
     for dataset in ("forecasts", "totals"):
         if published.get(dataset) != state:
             table = _read(connection, dataset, shown.origin_on, version)
             _write(destination, f"{LATEST}/{dataset}", table)
             published[dataset] = state
+    if published.get(HOURS) != state:
+        table = hours.stored_hours(connection, shown.origin_on, version)
+        if table.num_rows:
+            _write(destination, f"{LATEST}/{HOURS}", table)
+            _write(destination, f"{HOURS}/origin_on={shown.origin_on}", table)
+            published[HOURS] = state
+            done.count(HOURS)
 
 
 def _read(

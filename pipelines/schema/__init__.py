@@ -14,6 +14,7 @@ from pipelines.schema.demand import (
 from pipelines.schema.forecasting import (
     forecast_totals,
     forecasts,
+    hour_shares,
     models,
     publications,
     shown_forecast,

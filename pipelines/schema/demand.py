@@ -1,6 +1,7 @@
 """Tables of daily demand, and of the days to be recounted."""
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql as pg
 
 from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata
 
@@ -44,6 +45,8 @@ order_counts = sa.Table(
     sa.Column("service_on", sa.Date, primary_key=True),
     sa.Column("depot_id", sa.Text, primary_key=True),
     sa.Column("orders", sa.BigInteger, nullable=False),
+    # Of each hour on the depot's clock, from midnight.
+    sa.Column("by_hour", pg.ARRAY(sa.Integer), nullable=False),
     # The first file with any of them; later files may correct them.
     sa.Column("file_id", sa.BigInteger, nullable=False),
     # The last file with any of them, and the local time of the day's last order.

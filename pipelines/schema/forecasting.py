@@ -111,3 +111,18 @@ forecast_totals = sa.Table(
     sa.CheckConstraint("target_on > origin_on", name="future"),
     sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
 )
+
+# When in the day orders come, for the days ahead of the newest forecast that was published: see
+# `forecaster.hours`. Empty where the fleet's orders have no times.
+hour_shares = sa.Table(
+    "hour_shares",
+    metadata,
+    sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column("origin_on", sa.Date, nullable=False),
+    # Of each hour on the depot's clock, from midnight; they add up to 1.
+    sa.Column("share", pg.ARRAY(sa.REAL), nullable=False),
+    # How far single days stray from their shape, of depots and of cities.
+    sa.Column("concentration", sa.Double, nullable=False),
+    sa.Column("city_concentration", sa.Double, nullable=False),
+)

@@ -12,7 +12,6 @@ LOCAL_TIME = """
      else ((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
            at time zone 'UTC') at time zone d.timezone end)
 """
-SERVICE_DAY = f"{LOCAL_TIME}::date"
 SHIFT_DAYS = 2
 SHIFT = timedelta(days=SHIFT_DAYS)
 """A service day lies no further from the wall-clock time, whatever the zones."""
@@ -24,13 +23,23 @@ POP_CHANGED_DAYS = """
 delete from changed_days returning case when isfinite(day_on) then day_on end
 """
 DELETE = "delete from order_counts where service_on between :first and :last"
+BY_HOUR = ", ".join(f"count(*) filter (where hour = {hour})" for hour in range(24))
+# "offset 0": the local time of an order is worked out once, and not for each of the hours.
 COUNT = f"""
-insert into order_counts (depot_id, service_on, orders, file_id, last_file_id, last_time)
-select o.depot_id, {SERVICE_DAY}, count(*), min(o.file_id), max(o.file_id),
-       max({LOCAL_TIME})::time
-from orders o join depots d using (depot_id)
-where o.ordered_local >= :from_local and o.ordered_local < :to_local
-  and {SERVICE_DAY} between :first and :last
+insert into order_counts (depot_id, service_on, orders, by_hour, file_id, last_file_id, last_time)
+select depot_id, local::date, count(*), array[{BY_HOUR}]::integer[], min(file_id),
+       max(file_id), max(local)::time
+from (
+    select *, extract(hour from local)::integer as hour
+    from (
+        select o.depot_id, o.file_id, {LOCAL_TIME} as local
+        from orders o join depots d using (depot_id)
+        where o.ordered_local >= :from_local and o.ordered_local < :to_local
+        offset 0
+    ) as local_orders
+    offset 0
+) as local_hours
+where local::date between :first and :last
 group by 1, 2
 order by 2, 1
 """

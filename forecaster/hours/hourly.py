@@ -1,0 +1,125 @@
+"""Orders of each hour, from the forecast of the day and the shares of its hours.
+
+A day's orders are uncertain, and so is on which hours they fall: the variance of an hour has both
+parts, and a negative binomial of that mean and variance gives its quantiles. Hours, shifts and
+whole cities are computed alike.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from jaxtyping import Float
+
+from forecaster.inference.baseline_errors import NORMAL_HIGH
+
+SMALL_MEAN = 30.0
+"""Orders up to which quantiles are counted out; above, a skewed normal is as close."""
+MAX_COUNT = 400
+
+
+class PartForecast(NamedTuple):
+    """Forecast of parts of days, such as hours: orders."""
+
+    mean: Float[np.ndarray, "*row part"]
+    p10: Float[np.ndarray, "*row part"]
+    p50: Float[np.ndarray, "*row part"]
+    p90: Float[np.ndarray, "*row part"]
+
+
+def forecast_parts(
+    orders: Float[np.ndarray, "*row"],
+    p10: Float[np.ndarray, "*row"],
+    p90: Float[np.ndarray, "*row"],
+    share: Float[np.ndarray, "*row part"],
+    concentration: float,
+) -> PartForecast:
+    """Forecasts parts of days.
+
+    Args:
+      orders: Of the whole day.
+      p10: Lower bound of its 80 % band.
+      p90: Upper bound.
+      share: Of the day's orders in each part.
+      concentration: From `day_shape`.
+
+    Returns:
+      Means, which add up to the day's orders, and whole numbers for quantiles.
+    """
+    day, sigma = orders[..., None], ((p90 - p10) / (2 * NORMAL_HIGH))[..., None]
+    mean = day * share
+    square = day**2 + sigma**2
+    by_chance = share * (1 - share) * (square + concentration * day)
+    variance = share**2 * sigma**2 + by_chance / (1 + concentration)
+    return PartForecast(mean, *_quantiles(mean, variance))
+
+
+def _quantiles(
+    mean: Float[np.ndarray, "*row"], variance: Float[np.ndarray, "*row"]
+) -> tuple[Float[np.ndarray, "*row"], ...]:
+    """10, 50 and 90 % quantiles of counts that vary at least as much as by chance."""
+    variance = np.maximum(variance, mean * (1 + 1e-6))
+    deviation = np.sqrt(variance)
+    skewness = np.divide(
+        2 * variance / np.where(mean > 0, mean, 1.0) - 1,
+        deviation,
+        out=np.zeros_like(mean),
+        where=deviation > 0,
+    )
+    found = [
+        np.maximum(np.rint(mean + deviation * (z + (z**2 - 1) * skewness / 6)), 0.0)
+        for z in (-NORMAL_HIGH, 0.0, NORMAL_HIGH)
+    ]
+    is_small = mean <= SMALL_MEAN
+    counted = _counted_out(mean[is_small], variance[is_small])
+    for quantile, value in zip(found, counted, strict=True):
+        quantile[is_small] = value
+    return tuple(found)
+
+
+def _counted_out(
+    mean_r: Float[np.ndarray, " row"], variance_r: Float[np.ndarray, " row"]
+) -> Float[np.ndarray, "3 row"]:
+    """Quantiles of negative binomials, by adding up their probabilities."""
+    quantile_qr = np.zeros((3, len(mean_r)))
+    left_r = np.flatnonzero(mean_r > 0)
+    ratio_r = mean_r[left_r] / variance_r[left_r]
+    size_r = mean_r[left_r] * ratio_r / (1 - ratio_r)
+    probability_r = np.exp(size_r * np.log(ratio_r))
+    sum_r = probability_r.copy()
+    for count in range(1, MAX_COUNT):
+        is_open_qr = sum_r < np.array([[0.1], [0.5], [0.9]])
+        quantile_qr[:, left_r] += is_open_qr
+        is_left_r = is_open_qr[2]
+        if not is_left_r.any():
+            break
+        left_r, ratio_r, size_r = (
+            part[is_left_r] for part in (left_r, ratio_r, size_r)
+        )
+        probability_r, sum_r = probability_r[is_left_r], sum_r[is_left_r]
+        probability_r = probability_r * (1 - ratio_r) * (size_r + count - 1) / count
+        sum_r = sum_r + probability_r
+    return quantile_qr
+
+
+def hours_of(day: date, zone: ZoneInfo) -> list[datetime]:
+    """The starts of a local day's hours, in order: 24, and 23 or 25 where clocks change."""
+    midnight, end = (
+        datetime.combine(each, time(), zone).astimezone(UTC)
+        for each in (day, day + timedelta(days=1))
+    )
+    n_hours = round((end - midnight) / timedelta(hours=1))
+    return [
+        (midnight + timedelta(hours=number)).astimezone(zone)
+        for number in range(n_hours)
+    ]
+
+
+def shares_of_hours(
+    share_k: Float[np.ndarray, "*row 24"], hours: list[datetime]
+) -> Float[np.ndarray, "*row hour"]:
+    """Shares of a day's hours; an hour that is skipped has none, a repeated one has two."""
+    share = share_k[..., [hour.hour for hour in hours]]
+    total = share.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, share / np.where(total > 0, total, 1.0), 1 / len(hours))

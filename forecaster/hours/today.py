@@ -1,0 +1,155 @@
+"""Where the running day is heading, from the orders that have come so far.
+
+Forecast and count are two witnesses of how far the day lies from its forecast. Each is weighed by
+its variance: the forecast's from its band; the count's from chance, and from how far the hours of
+single days stray from their shape.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Float32
+
+from forecaster.hours.day_shape import HOURS
+from forecaster.inference.baseline_errors import NORMAL_HIGH
+
+MIN_SHARE = 0.01
+"""Usual share of the day below which the count says nothing yet."""
+FLEET = ""
+OFF_DEVIATIONS = 2.5
+"""Standard deviations from which on a depot's orders so far are out of the ordinary."""
+CITY_COLUMNS = (
+    "city", "target_on", "until_hour", "depots", "orders_so_far", "usual_share", "forecast",
+    "estimate", "p10", "p90",
+)  # fmt: skip
+
+
+class DayEstimate(NamedTuple):
+    """Orders of whole days that are running."""
+
+    orders: Float[np.ndarray, " row"]
+    p10: Float[np.ndarray, " row"]
+    p90: Float[np.ndarray, " row"]
+
+
+def share_until(
+    share: Float32[np.ndarray, "*row 24"], hour: Float[np.ndarray, "*row"]
+) -> Float[np.ndarray, "*row"]:
+    """Usual share of a day's orders by an hour, such as 11.5 for half past eleven."""
+    part = np.clip(np.asarray(hour)[..., None] - np.arange(HOURS), 0.0, 1.0)
+    until: np.ndarray = (share * part).sum(axis=-1)
+    return until
+
+
+def estimate(
+    count: Float[np.ndarray, " row"],
+    orders: Float[np.ndarray, " row"],
+    p10: Float[np.ndarray, " row"],
+    p90: Float[np.ndarray, " row"],
+    share: Float[np.ndarray, " row"],
+    concentration: float,
+) -> DayEstimate:
+    """Estimates whole days from their orders so far.
+
+    Args:
+      count: Orders so far.
+      orders: Forecast of the whole day.
+      p10: Lower bound of its 80 % band.
+      p90: Upper bound.
+      share: Share of the day's orders that has usually come by now.
+      concentration: From `day_shape`, of such rows.
+    """
+    is_telling = (share >= MIN_SHARE) & (orders > 0)
+    usual = np.where(is_telling, share, 1.0)
+    prior = ((p90 - p10) / (2 * NORMAL_HIGH)) ** 2
+    # Of the count over its usual share, for a day of as many orders as forecast.
+    noise = (
+        orders * (1 - usual) / usual * (orders + concentration) / (1 + concentration)
+    )
+    # At its end a day is what has come, whatever its band.
+    weight = np.divide(
+        prior, prior + noise, out=np.ones_like(prior), where=prior + noise > 0
+    )
+    weight = np.where(is_telling, weight, 0.0)
+    middle = np.maximum(orders + weight * (count / usual - orders), count)
+    half = NORMAL_HIGH * np.sqrt(np.where(is_telling, weight * noise, prior))
+    return DayEstimate(middle, np.maximum(middle - half, count), middle + half)
+
+
+def running_cities(depots: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
+    """How the running day is going, the fleet first, then by city.
+
+    Args:
+      depots: Of the depots whose orders have come: depot_id, city, target_on, until_hour,
+        by_hour, share, city_concentration, part (of the planned total).
+      totals: city, target_on, p10, p50, p90: the model's.
+
+    Returns:
+      `CITY_COLUMNS`: city (FLEET for all, where their day is the same), target_on, until_hour
+      (the earliest of its feeds), depots (number of them), orders_so_far, usual_share (of a day's
+      orders by then), forecast (planned), estimate, and its 80 % band p10 and p90.
+    """
+    if depots.empty or totals.empty:
+        return pd.DataFrame(columns=list(CITY_COLUMNS))
+    so_far = depots_so_far(depots)
+    cities = _summed(so_far)
+    if so_far["target_on"].nunique() == 1 and len(cities) > 1:
+        cities = pd.concat([_summed(so_far.assign(city=FLEET)), cities])
+    cities = cities.merge(totals, on=["city", "target_on"])
+    share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
+    # A planner's numbers move the band with them.
+    ratio = cities["forecast"] / cities["p50"]
+    estimated = estimate(
+        cities["orders_so_far"].to_numpy(float),
+        cities["forecast"].to_numpy(float),
+        (ratio * cities["p10"]).to_numpy(float),
+        (ratio * cities["p90"]).to_numpy(float),
+        share_r,
+        float(depots["city_concentration"].iloc[0]),
+    )
+    cities = cities.assign(
+        usual_share=share_r,
+        estimate=estimated.orders,
+        p10=estimated.p10,
+        p90=estimated.p90,
+    )
+    return cities.loc[share_r >= MIN_SHARE, list(CITY_COLUMNS)].reset_index(drop=True)
+
+
+def _summed(depots: pd.DataFrame) -> pd.DataFrame:
+    """Sums of each city's depots that are open."""
+    cities = depots.groupby(["city", "target_on"], as_index=False).agg(
+        until_hour=("until_hour", "min"),
+        depots=("depot_id", "count"),
+        orders_so_far=("orders_so_far", "sum"),
+        expected=("expected", "sum"),
+        forecast=("part", "sum"),
+    )
+    return cities[cities["forecast"] > 0]
+
+
+def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:
+    """Adds orders_so_far, and expected: orders that were to come by then."""
+    hour_r = depots["until_hour"].to_numpy(float)
+    by_hour_rk = np.array(depots["by_hour"].to_list(), float)
+    # Orders of later hours are a mistake of a clock.
+    is_past_rk = np.arange(HOURS) < np.ceil(hour_r)[:, None]
+    share_rk = np.array(depots["share"].to_list(), np.float32)
+    part_r = depots["part"].to_numpy(float)
+    return depots.assign(
+        orders_so_far=(by_hour_rk * is_past_rk).sum(axis=1),
+        expected=part_r * share_until(share_rk, hour_r),
+    )
+
+
+def depots_off(depots: pd.DataFrame) -> pd.DataFrame:
+    """The depots of `depots_so_far` furthest from what was to come by now, worst first."""
+    expected = depots["expected"]
+    off = depots["orders_so_far"] - expected
+    share = expected / depots["part"].where(depots["part"] > 0)
+    strays = (1 - share) / (share.clip(lower=MIN_SHARE) * (1 + depots["concentration"]))
+    deviation = np.sqrt(expected + strays * expected**2)
+    is_off = (off.abs() > OFF_DEVIATIONS * deviation) & (share >= MIN_SHARE)
+    order = off.abs().where(is_off).dropna().sort_values(ascending=False).index
+    return depots.loc[order]

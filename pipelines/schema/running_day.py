@@ -1,0 +1,42 @@
+"""SQL for the day that is running at each depot: the command and the pages take it from here."""
+
+from pipelines.schema.planned_orders import PLANNED_PARTS
+
+# A feed is a source: its newest order of the day says until when orders have come. Of a feed that
+# has not spoken today, and of a depot that had no order for a week, nothing can be said.
+RUNNING_DAY = f"""
+with clocks as (
+    select d.*, (cast(:now as timestamptz) at time zone d.timezone) as local_now from depots d
+), seen as (
+    select distinct on (c.depot_id) c.depot_id, f.source
+    from order_counts c join files f on f.file_id = c.last_file_id
+    where c.service_on >= cast(:now as timestamptz)::date - 8
+    order by c.depot_id, c.service_on desc
+), running as (
+    select k.*, seen.source, k.local_now::date as target_on, c.by_hour, c.last_time
+    from clocks k join seen using (depot_id)
+    left join order_counts c
+      on c.depot_id = k.depot_id and c.service_on = k.local_now::date
+), heard as (
+    select timezone, source,
+           extract(epoch from least(max(last_time), max(local_now::time)))::float8 / 3600
+               as until_hour
+    from running where by_hour is not null group by timezone, source
+)
+select r.depot_id, r.name, r.city, r.target_on, h.until_hour,
+       coalesce(r.by_hour, array_fill(0, array[24])) as by_hour, s.share,
+       s.concentration, s.city_concentration, f.part, f.model_part
+from running r join heard h using (timezone, source)
+join hour_shares s on s.depot_id = r.depot_id and s.target_on = r.target_on
+join ({PLANNED_PARTS}) f on f.depot_id = r.depot_id and f.target_on = r.target_on
+order by r.city, r.depot_id
+"""
+"""Depots of which orders of the running day have come, and the forecast of `:origin` by `:model`."""
+
+RUNNING_TOTALS = """
+select city, target_on, p10, p50, p90 from forecast_totals
+where origin_on = :origin and model_version = :model
+  and target_on between cast(:now as timestamptz)::date - 1
+                    and cast(:now as timestamptz)::date + 1
+"""
+"""The model's totals on the days that may be running."""

@@ -1,0 +1,228 @@
+"""Hours of the days ahead and the running day, from orders with times in a real database."""
+
+import csv
+import io
+import json
+from datetime import UTC, date, datetime, timedelta
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel, shared_panels
+from pipelines.forecasting import hours
+from pipelines.runs.ledger import recorded
+from pipelines.schema import files
+from pipelines.store import order_counts
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_depot,
+    add_fleet,
+    forecast_from,
+)
+
+pytestmark = pytest.mark.db
+
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+TODAY = LAST + timedelta(days=1)
+AMSTERDAM = ZoneInfo("Europe/Amsterdam")
+NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 3, 30, tzinfo=UTC)
+NOON = NOW.replace(hour=11)
+CLOCK = np.arange(24)
+RATE = 12 * np.exp(-((CLOCK - 9) ** 2) / 8) + 4 * np.exp(-((CLOCK - 17) ** 2) / 8)
+COPY = "copy orders (order_id, depot_id, ordered_local, utc_offset_minutes, file_id) from stdin"
+
+
+def add_file(connection, source="default", loaded_at=NOW):
+    row = {
+        "path": source, "sha256": str(uuid4()), "options_sha256": "", "kind": "orders",
+        "source": source, "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
+        "ignored_columns": [], "loaded_at": loaded_at,
+    }  # fmt: skip
+    return connection.scalar(sa.insert(files).values(row).returning(files.c.file_id))
+
+
+def add_orders(connection, file_id, depot, day, by_hour, offset=None):
+    """So many orders in each hour of a local day."""
+    driver = connection.connection.driver_connection
+    with driver.cursor().copy(COPY) as copy:
+        for hour, orders in enumerate(by_hour):
+            for number in range(orders):
+                moment = f"{day} {hour:02d}:{number * 59 // orders:02d}"
+                copy.write_row(
+                    (f"{depot} {moment} {number}", depot, moment, offset, file_id)
+                )
+    order_counts.mark_all(connection)
+
+
+@pytest.fixture
+def fleet(clean_engine, tmp_path):
+    """Two depots of Delft and one of Leiden, with orders by the hour and a forecast."""
+    rng = np.random.default_rng(2)
+    with clean_engine.begin() as connection:
+        for depot, city in (("A", "Delft"), ("B", "Delft"), ("C", "Leiden")):
+            add_depot(connection, depot, city=city)
+        file_id = add_file(connection)
+        for depot in "ABC":
+            for step in range(DAYS):
+                day = START + timedelta(days=step)
+                add_orders(connection, file_id, depot, day, rng.poisson(RATE))
+    counting.rebuild(clean_engine, NOW)
+    add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path / "artefacts")
+    forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, AMSTERDAM)
+    store_shares(clean_engine)
+    return clean_engine
+
+
+def store_shares(engine):
+    panels = shared_panels(engine, LAST, AMSTERDAM)
+    with recorded(engine, "hours", LAST) as run:
+        hours.store_shares(run.engine, run, panels, LAST)
+    return run.metrics
+
+
+def today_so_far(engine, now=NOON):
+    with engine.connect() as connection:
+        return hours.running_day(connection, now).set_index("city")
+
+
+def add_today(engine, by_hour, depots="ABC", source="default", loaded_at=NOON):
+    with engine.begin() as connection:
+        file_id = add_file(connection, source, loaded_at)
+        for depot in depots:
+            add_orders(connection, file_id, depot, TODAY, by_hour)
+    counting.rebuild(engine, loaded_at)
+
+
+def test_orders_are_counted_by_the_hour_of_the_depots_clock(clean_engine):
+    """Two files of one day; offsets; the hour that a clock change skips, and the one it repeats."""
+    spring, autumn = date(2026, 3, 29), date(2026, 10, 25)
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A")
+        first, second = add_file(connection), add_file(connection, "other")
+        add_orders(connection, first, "A", START, [0] * 7 + [3] + [0] * 15 + [1])
+        add_orders(connection, second, "A", START, [0] * 8 + [2])
+        # 01:00 UTC is 03:00 in spring; 00:00 and 01:00 UTC are both 02:00 in autumn.
+        add_orders(connection, first, "A", spring, [0, 2], offset=0)
+        add_orders(connection, first, "A", autumn, [1, 1, 1], offset=0)
+    counting.rebuild(clean_engine, datetime(2026, 11, 1, tzinfo=UTC))
+    with clean_engine.connect() as connection:
+        days = [START, spring, autumn]
+        by_hour = hours.store_hours.past_hours(connection, ["A", "unknown"], days)
+        orders = connection.execute(
+            sa.text("select service_on, orders from order_counts order by 1")
+        ).all()
+    expected = np.zeros((2, 3, 24))
+    expected[0, 0, [7, 8, 23]] = 3, 2, 1
+    expected[0, 1, 3] = 2
+    expected[0, 2, [2, 3]] = 2, 1
+    np.testing.assert_array_equal(by_hour, expected)
+    assert [tuple(row) for row in orders] == list(zip(days, (6, 2, 3), strict=True))
+
+
+def test_hours_add_up_to_the_forecast_and_follow_the_clock(fleet, harbor):
+    answer = json.loads(
+        harbor("forecast", "--origin", str(LAST), "--hourly", "--json").stdout
+    )
+    days = json.loads(harbor("forecast", "--origin", str(LAST), "--json").stdout)
+    assert len(answer) == 24 * len(days) == 24 * 3 * 7
+    for day in days:
+        own = [
+            row
+            for row in answer
+            if (row["depot_id"], row["target_on"])
+            == (day["depot_id"], day["target_on"])
+        ]
+        assert [row["hour"] for row in own] == list(range(24))
+        assert sum(row["point"] for row in own) == pytest.approx(day["point"])
+        assert max(own, key=lambda row: row["point"])["hour"] in (8, 9, 10)
+        assert {row["model_version"] for row in own} == {day["model_version"]}
+    assert answer[0]["starts_at"] == f"{LAST}T23:00:00+00:00"
+    written = harbor("forecast", "--origin", str(LAST), "--hourly", "--csv").stdout
+    assert len(list(csv.DictReader(io.StringIO(written)))) == len(answer)
+    assert (
+        "Orders planned by hour in Leiden"
+        in harbor("forecast", "--origin", str(LAST), "--hourly").stdout
+    )
+
+
+def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    counting.rebuild(clean_engine, NOW)
+    add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path / "artefacts")
+    forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, AMSTERDAM)
+    assert store_shares(clean_engine) == {"has_hours": False}
+    refused = harbor("forecast", "--origin", str(LAST), "--hourly")
+    assert refused.returncode == 3
+    assert "daily counts" in refused.stderr
+    told = harbor("forecast", "--today")
+    assert told.returncode == 3
+    assert "Nothing can be said of today yet" in told.stderr
+    assert today_so_far(clean_engine).empty
+
+
+def test_the_running_day_is_estimated_and_never_counts(fleet):
+    assert today_so_far(fleet).empty
+    with fleet.connect() as connection:
+        before = connection.execute(sa.text("select * from demand_versions")).all()
+    add_today(fleet, [round(1.5 * rate) for rate in RATE[:12]])
+    cities = today_so_far(fleet)
+    assert list(cities.index) == ["", "Delft", "Leiden"]
+    delft = cities.loc["Delft"]
+    assert delft["orders_so_far"] == 2 * sum(round(1.5 * rate) for rate in RATE[:12])
+    assert delft["usual_share"] == pytest.approx(RATE[:12].sum() / RATE.sum(), abs=0.04)
+    assert delft["forecast"] < delft["estimate"] < 1.6 * delft["forecast"]
+    assert delft["orders_so_far"] <= delft["p10"] < delft["estimate"] < delft["p90"]
+    with fleet.connect() as connection:
+        after = connection.execute(sa.text("select * from demand_versions")).all()
+    assert after == before
+
+
+def test_a_feed_that_is_late_within_the_day_counts_until_its_newest_order(fleet):
+    """At noon the newest order is of before eight: what came is usual by then, not too little."""
+    add_today(fleet, [round(rate) for rate in RATE[:8]])
+    delft = today_so_far(fleet).loc["Delft"]
+    assert 7 < delft["until_hour"] < 8
+    assert delft["estimate"] == pytest.approx(delft["forecast"], rel=0.15)
+
+
+def test_of_a_source_that_has_not_spoken_today_nothing_is_said(fleet):
+    with fleet.begin() as connection:
+        other = add_file(connection, "partner", NOW - timedelta(days=1))
+        add_orders(connection, other, "C", LAST, [0, 1])
+    add_today(fleet, [round(rate) for rate in RATE[:10]], depots="A")
+    cities = today_so_far(fleet)
+    assert "Leiden" not in cities.index
+    # B's feed has spoken, and brought none of it.
+    assert cities.loc["Delft", "depots"] == 2
+
+
+def test_orders_of_another_day_in_todays_file_are_not_of_today(fleet):
+    add_today(fleet, [round(rate) for rate in RATE[:10]])
+    before = today_so_far(fleet)
+    with fleet.begin() as connection:
+        file_id = add_file(connection, loaded_at=NOON)
+        add_orders(connection, file_id, "A", TODAY + timedelta(days=1), [5] * 24)
+        add_orders(connection, file_id, "A", LAST - timedelta(days=3), [0, 0, 5])
+    counting.rebuild(fleet, NOON)
+    assert today_so_far(fleet)["orders_so_far"].equals(before["orders_so_far"])
+
+
+def test_the_hours_are_published_with_the_forecast(fleet, harbor, tmp_path):
+    folder = tmp_path / "out"
+    done = harbor("forecast", "--origin", str(LAST), HARBOR_PUBLISH_URL=str(folder))
+    assert done.returncode == 0, done.stderr
+    stored = pq.read_table(folder / "latest" / "hours")
+    assert stored.num_rows == 24 * 3 * 7
+    assert (folder / "hours" / f"origin_on={LAST}" / "_SUCCESS").exists()
+    days = pq.read_table(folder / "latest" / "forecasts").to_pandas()
+    by_day = stored.to_pandas().groupby(["depot_id", "target_on"])["point"].sum()
+    expected = days.set_index(["depot_id", "target_on"])["point"]
+    assert np.allclose(by_day.sort_index(), expected.sort_index())
