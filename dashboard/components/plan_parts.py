@@ -91,8 +91,12 @@ def day_of_address(days: pd.DataFrame) -> date | None:
     return known.get(text)
 
 
-def workbook_button(name: str, plan: Plan) -> None:
-    """A button that downloads a plan as Excel."""
+def workbook_button(name: str, plan: Plan, shifts: pd.DataFrame) -> None:
+    """A button that downloads a plan as Excel, with its shifts."""
     widgets.download(
-        "Save as Excel", lambda: workbook.plan_workbook(plan), name, "xlsx", EXCEL
+        "Save as Excel",
+        lambda: workbook.plan_workbook(plan, shifts),
+        name,
+        "xlsx",
+        EXCEL,
     )

@@ -7,7 +7,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
-from dashboard.planning import city_settings
+from dashboard.planning import city_settings, shift_times
 from dashboard.planning.city_settings import CitySettings
 from dashboard.text import formatting
 from forecaster.errors import BadInputError
@@ -70,12 +70,17 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             step=0.1, width=160, value=float(settings.drivers_per_van),
             key=f"drivers per van {form}",
         )  # fmt: skip
+        entered_shifts = st.text_input(
+            "Shifts", value=settings.shifts, placeholder=shift_times.DEFAULT_SHIFTS, width=200,
+            key=f"shifts {form}", help=shift_times.RULE,
+        )  # fmt: skip
     return replace(
         settings,
         vans=vans,
         orders_per_van=float(capacity),
         service_level=level / 100,
         drivers_per_van=drivers,
+        shifts=entered_shifts.strip(),
     )
 
 

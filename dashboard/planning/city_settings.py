@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
+from dashboard.planning import shift_times
 from dashboard.planning.vans import TOLERANCE, quantile_orders
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
@@ -16,7 +17,7 @@ from forecaster.errors import BadInputError
 
 SAVE = (
     "select save_city_settings(:city, :vans, :orders_per_van, :service_level, "
-    ":drivers_per_van, :planner, :settings_id)"
+    ":drivers_per_van, :shifts, :planner, :settings_id)"
 )
 DEFAULT_CAPACITY = 100
 """Orders per van and day where nothing is known to estimate them from."""
@@ -37,6 +38,7 @@ class CitySettings:
       service_level: Target probability that all orders of a day are delivered: of each
         depot when its vans are planned, of the whole city when its vans are counted.
       drivers_per_van: Drivers per van and day.
+      shifts: Its shifts, as `shift_times.parse` reads them; '' where nobody has set them.
       made_by: The planner who saved them; None where they are estimated.
       made_at: When, with a zone.
       settings_id: The number under which they are saved; None where they are estimated.
@@ -50,6 +52,7 @@ class CitySettings:
     made_by: str | None = None
     made_at: datetime | None = None
     settings_id: int | None = None
+    shifts: str = ""
 
     @property
     def is_estimated(self) -> bool:
@@ -127,7 +130,13 @@ def save(settings: CitySettings, planner: str) -> None:
 def problems(settings: CitySettings, planner: str) -> list[str]:
     """A sentence for each number that is missing or out of range, and for a missing name."""
     nameless = "Your name is missing; it is kept with the settings."
-    return _range_problems(settings) + ([] if planner.strip() else [nameless])
+    text = settings.shifts.strip()
+    wrong = (
+        [f"Shifts are “{text}”. {shift_times.RULE}"]
+        if not shift_times.is_valid(text)
+        else []
+    )
+    return _range_problems(settings) + wrong + ([] if planner.strip() else [nameless])
 
 
 def _range_problems(settings: CitySettings) -> list[str]:

@@ -57,6 +57,7 @@ class Freshness:
     alarms: tuple[str, ...] = ()
     zones: tuple[tuple[str, int], ...] = ()
     is_demo: bool = False
+    has_hours: bool = False
 
     @property
     def origin(self) -> date:
@@ -113,7 +114,8 @@ select (select count(*) from depots) as depots,
        made_by.metrics -> 'late_cities' as late_cities,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
         order by run_id desc limit 1) as alarms,
-       exists (select from demo_fleet) as is_demo
+       exists (select from demo_fleet) as is_demo,
+       exists (select from hour_shares where origin_on = shown.origin_on) as has_hours
 from (select 1) as always
 left join models champion on champion.role = 'champion'
 left join shown_forecast shown on true

@@ -16,7 +16,7 @@ BUSY_DAY_WINDOW = timedelta(weeks=8)
 
 CITY_SETTINGS = """
 select distinct on (city) settings_id, city, vans, orders_per_van, service_level,
-       drivers_per_van, made_by, made_at
+       drivers_per_van, shifts, made_by, made_at
 from city_settings
 order by city, settings_id desc
 """
@@ -28,7 +28,7 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       settings_id, city, vans, orders_per_van, service_level (fraction), drivers_per_van,
-      made_by, made_at.
+      shifts, made_by, made_at.
     """
     return read(CITY_SETTINGS)
 

@@ -37,11 +37,22 @@ MIN_WIDTH, MAX_WIDTH = 12, 40
 """Characters."""
 
 
-def plan_workbook(plan: Plan) -> bytes:
+SHIFT_COLUMNS = {
+    "city": "City", "target_on": "Day", "shift": "Shift", "orders": "Planned orders",
+    "vans": "Vans", "drivers": "Drivers", "busiest_hour": "Busiest hour of the day",
+    "busiest_orders": "Orders in that hour",
+}  # fmt: skip
+
+
+def plan_workbook(plan: Plan, shifts: pd.DataFrame) -> bytes:
     """A plan as a workbook, to be printed a page wide.
 
+    Args:
+      plan: Of one city or of all.
+      shifts: `hours.shifts.by_shift` of them; empty where orders have no times.
+
     Returns:
-      The file: the sheets Cities, Every day, Vans, Short (vans moved), Short (none moved), Drivers,
+      The file: the sheets Cities, Every day, Shifts (where there are any), Vans, Short (vans moved), Short (none moved), Drivers,
       Orders (depots × days), Vans to move, Changes (since the previous forecast, and by
       planners) and Data (everything).
     """
@@ -55,6 +66,7 @@ def plan_workbook(plan: Plan) -> bytes:
             "Every day": display_tables.display(
                 plan.every_day, "city", "delivery_probability"
             ),
+            **({} if shifts.empty else {"Shifts": _shift_sheet(shifts)}),
             **{name: grid(depots, column) for name, column in GRIDS.items()},
             "Vans to move": moves(plan.depots),
             "Changes": changes(plan.depots),
@@ -63,6 +75,11 @@ def plan_workbook(plan: Plan) -> bytes:
         for name, table in tables.items():
             _write(book.add_worksheet(name), table, head, day)
     return file.getvalue()
+
+
+def _shift_sheet(shifts: pd.DataFrame) -> pd.DataFrame:
+    rounded = shifts.round({"orders": 0, "busiest_orders": 0})
+    return rounded[list(SHIFT_COLUMNS)].rename(columns=SHIFT_COLUMNS)
 
 
 def with_short(depots: pd.DataFrame) -> pd.DataFrame:

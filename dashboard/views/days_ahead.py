@@ -7,6 +7,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.charts import forecast_charts
 from dashboard.components import days_ahead, widgets
+from dashboard.hours import parts
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
@@ -24,6 +25,7 @@ if not cities:
 if freshness.is_demo:
     st.badge("Demo", help=DEMO)
 st.html(days_ahead.brief_html(freshness, datetime.now(queries.zone()).date()))
+parts.today_so_far(datetime.now(queries.zone()), freshness)
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")
 with city_column:

@@ -11,6 +11,7 @@ from dashboard.components import (
     settings_form,
     widgets,
 )
+from dashboard.hours import parts
 from dashboard.planning import city_settings, van_plan
 from dashboard.tables import display_tables, plan_grids
 from dashboard.text import formatting, plan_summaries, summaries
@@ -42,7 +43,7 @@ if not city:
     )
     with st.container(key="screen-only"):
         st.caption("Click a city or a day for its depots, settings and changes.")
-    plan_parts.workbook_button("plan", plan)
+    plan_parts.workbook_button("plan", plan, parts.shift_plan("", plan, freshness))
     st.stop()
 
 # A printed or saved sheet is named by it.
@@ -64,11 +65,14 @@ st.caption(
 )
 with st.container(key="screen-only"):
     st.caption("Click a cell to change its orders.")
+parts.shifts_of_city(city, plan, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
     st.html(moves)
-plan_parts.workbook_button(f"plan-{city}", plan)
+plan_parts.workbook_button(
+    f"plan-{city}", plan, parts.shift_plan(city, plan, freshness)
+)
 
 # What was clicked is changed at the top of the page.
 is_open = st.query_params.get("form") == "settings"

@@ -118,8 +118,8 @@ class DayShares:
     Attributes:
       share_dhk: Of each depot.
       concentration: Orders after which a depot's day would say as much as its shape; how far
-        single days stray from it.
-      city_concentration: The same of a city's days.
+        the hours of single days stray from it.
+      city_concentration: The same of a city's orders up to each hour.
     """
 
     share_dhk: Float32[np.ndarray, "depot horizon 24"]
@@ -159,7 +159,13 @@ def day_shares(
         share_dk = share_dwk[:, weekday_t[step]]
         own.add(count_dk, share_dk)
         expected_dk = count_dk.sum(axis=-1, keepdims=True) * share_dk
-        of_cities.add(_sum_by(count_dk, city_d), _normal(_sum_by(expected_dk, city_d)))
+        # Up to each hour: a city's day strays as a whole, to be early or late.
+        count_ck, share_ck = (
+            _sum_by(count_dk, city_d),
+            _normal(_sum_by(expected_dk, city_d)),
+        )
+        n_c1 = count_ck.sum(axis=-1, keepdims=True)
+        of_cities.add(count_ck.cumsum(axis=-1), share_ck.cumsum(axis=-1), n_c1)
     share_dhk = share_dwk[:, _weekday(ahead)]
     for kind in set(np.unique(kind_dh).tolist()) - {ORDINARY}:
         change = _special_change(past, share_dwk, kind, holidays)
@@ -268,9 +274,11 @@ class _Dispersion:
         self,
         count: Float[np.ndarray, "*row 24"],
         share: Float[np.ndarray, "*row 24"],
+        n_r1: Float[np.ndarray, "*row 1"] | None = None,
     ) -> None:
-        """Adds rows of counts and the shares that were expected of them."""
-        n_r1 = count.sum(axis=-1, keepdims=True)
+        """Adds rows of counts and the shares expected of their sum, or of `n_r1` orders."""
+        if n_r1 is None:
+            n_r1 = count.sum(axis=-1, keepdims=True)
         by_chance_r = (n_r1 * share * (1 - share)).sum(axis=-1)
         error = ((count - n_r1 * share) ** 2).sum()
         times_n = (by_chance_r * n_r1[..., 0]).sum()

@@ -77,26 +77,25 @@ def estimate(
     return DayEstimate(middle, np.maximum(middle - half, count), middle + half)
 
 
-def running_cities(depots: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
+def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
     """How the running day is going, the fleet first, then by city.
 
     Args:
       depots: Of the depots whose orders have come: depot_id, city, target_on, until_hour,
-        by_hour, share, city_concentration, part (of the planned total).
-      totals: city, target_on, p10, p50, p90: the model's.
+        by_hour, share, city_concentration, part (of the planned total), and the quantiles of the
+        model's totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
       `CITY_COLUMNS`: city (FLEET for all, where their day is the same), target_on, until_hour
       (the earliest of its feeds), depots (number of them), orders_so_far, usual_share (of a day's
       orders by then), forecast (planned), estimate, and its 80 % band p10 and p90.
     """
-    if depots.empty or totals.empty:
+    if depots.empty:
         return pd.DataFrame(columns=list(CITY_COLUMNS))
     so_far = depots_so_far(depots)
-    cities = _summed(so_far)
+    cities = _summed(so_far, "city")
     if so_far["target_on"].nunique() == 1 and len(cities) > 1:
-        cities = pd.concat([_summed(so_far.assign(city=FLEET)), cities])
-    cities = cities.merge(totals, on=["city", "target_on"])
+        cities = pd.concat([_summed(so_far.assign(city=FLEET), "fleet"), cities])
     share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
     # A planner's numbers move the band with them.
     ratio = cities["forecast"] / cities["p50"]
@@ -117,14 +116,16 @@ def running_cities(depots: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
     return cities.loc[share_r >= MIN_SHARE, list(CITY_COLUMNS)].reset_index(drop=True)
 
 
-def _summed(depots: pd.DataFrame) -> pd.DataFrame:
-    """Sums of each city's depots that are open."""
+def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
+    """Sums of each city's depots that are open, with the quantiles of its `total`."""
+    quantiles = {name: (f"{total}_{name}", "first") for name in ("p10", "p50", "p90")}
     cities = depots.groupby(["city", "target_on"], as_index=False).agg(
         until_hour=("until_hour", "min"),
         depots=("depot_id", "count"),
         orders_so_far=("orders_so_far", "sum"),
         expected=("expected", "sum"),
         forecast=("part", "sum"),
+        **quantiles,
     )
     return cities[cities["forecast"] > 0]
 

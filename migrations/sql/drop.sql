@@ -16,6 +16,6 @@ end $$;
 
 drop function add_overrides(jsonb, text, text);
 drop function save_city_settings(
-    text, integer, double precision, double precision, double precision, text, bigint);
+    text, integer, double precision, double precision, double precision, text, text, bigint);
 drop view latest_forecasts, latest_totals, daily_scores, daily_demand, events, shown_forecast,
     live_forecasts;

@@ -81,7 +81,7 @@ end $$;
 --   seen: the settings_id that the planner has seen; null for none.
 create function save_city_settings(
     of_city text, of_vans integer, per_van double precision, level double precision,
-    drivers double precision, planner text, seen bigint
+    drivers double precision, of_shifts text, planner text, seen bigint
 ) returns bigint
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
@@ -102,13 +102,13 @@ begin
             'again, then save.', of_city, newest.made_by);
     end if;
     insert into city_settings (city, vans, orders_per_van, service_level,
-                               drivers_per_van, made_by)
-    values (of_city, of_vans, per_van, level, drivers, btrim(planner))
+                               drivers_per_van, shifts, made_by)
+    values (of_city, of_vans, per_van, level, drivers, of_shifts, btrim(planner))
     returning settings_id into added;
     return added;
 end $$;
 
 revoke all on function add_overrides(jsonb, text, text) from public;
 revoke all on function save_city_settings(
-    text, integer, double precision, double precision, double precision, text, bigint)
+    text, integer, double precision, double precision, double precision, text, text, bigint)
     from public;

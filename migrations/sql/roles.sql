@@ -34,7 +34,7 @@ begin
         grant execute on function
             add_overrides(jsonb, text, text),
             save_city_settings(text, integer, double precision, double precision,
-                               double precision, text, bigint)
+                               double precision, text, text, bigint)
             to harbor_dashboard;
     end if;
     if to_regrole('harbor_writer') is not null then

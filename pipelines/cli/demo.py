@@ -61,7 +61,7 @@ def demo(
 
 def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
     """Runs every stage, and prints its name, duration and outcome."""
-    from pipelines.demo import nights, stages
+    from pipelines.demo import nights, stages, today
 
     stages_by_label: dict[str, Callable[[DemoContext, Any], str]] = {
         "Inventing a fleet": stages.write_fleet,
@@ -69,6 +69,7 @@ def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
         "Training": stages.train_model,
         "Hindcasting and scoring": stages.hindcast,
         "Simulating its last nightly runs": nights.run_nights,
+        "Loading what has come today": today.load_today,
     }
     results = []
     for label, stage in stages_by_label.items():

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ HOME_DAY = np.array((
     6.0, 5.4, 4.8, 5.0, 5.8, 7.4, 9.2, 10.4, 9.6, 7.4, 4.4, 2.2,
 ))  # fmt: skip
 REPEATED_SHARE = 0.002
+FIRST_OF_DAY = 90_000_000
+"""Number of the first order of the running day."""
 CORRECTED_SHARE = 0.004
 # City and days before the last of the file that comes a night late, and of the one whose
 # orders are at the wrong depots, by which share, until a second one corrects it.
@@ -101,6 +104,23 @@ def _write_nights(
             later = folder / f"{fleet.days[step + 1]:%Y-%m-%d}"
             later.mkdir(parents=True, exist_ok=True)
             _write(fleet, city, moved, later / f"{name}_corrected.csv")
+
+
+def write_day(
+    fleet: Fleet, city: City, city_index: int, folder: Path, until: datetime
+) -> Path | None:
+    """Writes what has come of the fleet's only day by some time; None where that is nothing.
+
+    The ids are beyond those of the months.
+    """
+    rng = np.random.default_rng([fleet.seed, city_index, FIRST_OF_DAY])
+    orders = _draw_orders(rng, fleet, city_index, fleet.days[0].to_period("M"))
+    orders["number"] = np.arange(len(orders)) + FIRST_OF_DAY
+    orders = orders[orders["ordered_at"] <= until]
+    name = f"orders_{city.name.lower()}_{fleet.days[0]:%Y-%m-%d}_{until:%H%M}"
+    path = folder / f"{name}.parquet"
+    _write(fleet, city, orders, path)
+    return path if len(orders) else None
 
 
 def _draw_orders(

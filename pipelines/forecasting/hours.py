@@ -22,7 +22,7 @@ from forecaster.hours.day_shape import (
 from forecaster.hours.hourly import forecast_parts, hours_of, shares_of_hours
 from pipelines.demand.panels import ReadPanels
 from pipelines.runs.ledger import Run
-from pipelines.schema.running_day import RUNNING_DAY, RUNNING_TOTALS
+from pipelines.schema.running_day import RUNNING_DAY
 from pipelines.store import hours as store_hours
 from pipelines.store import publications
 from pipelines.store.forecasts import read_forecasts
@@ -179,12 +179,7 @@ def running_day(connection: sa.Connection, now: datetime) -> pd.DataFrame:
     """
     shown = publications.shown(connection)
     if shown is None:
-        return today.running_cities(pd.DataFrame(), pd.DataFrame())
+        return today.running_cities(pd.DataFrame())
     parameters = {"now": now, "origin": shown.origin_on, "model": shown.model_version}
-    depots, totals = (
-        pd.DataFrame(
-            connection.execute(sa.text(statement), parameters).mappings().all()
-        )
-        for statement in (RUNNING_DAY, RUNNING_TOTALS)
-    )
-    return today.running_cities(depots, totals)
+    rows = connection.execute(sa.text(RUNNING_DAY), parameters).mappings().all()
+    return today.running_cities(pd.DataFrame(rows))

@@ -144,7 +144,8 @@ def _set_origin(
 ) -> None:
     """Sets the origin once, whatever data arrives later in the run.
 
-    What this run itself has loaded or counted is news, even if the clock was set back.
+    What this run itself has loaded or counted is news, even if the clock was set back; orders of
+    a day that is running are not.
 
     Raises:
       NothingToDoError: the origin's nightly run is done, and no data has arrived since.
@@ -157,7 +158,7 @@ def _set_origin(
     has_news = any(
         metrics.get(step, {}).get(name)
         for step, name in (
-            ("ingest", "accepted"),
+            ("ingest", "described"),
             ("demand", "new"),
             ("demand", "corrected"),
         )

@@ -65,6 +65,12 @@ def ingest_inbox(context: NightlyContext, run: Run) -> None:
         "files": len(report.files),
         "refused": len(report.refused),
         "accepted": sum(file.counts.accepted for file in report.files),
+        # Orders are news where they change a day that is over: the step `demand` tells.
+        "described": sum(
+            file.counts.accepted
+            for file in report.files
+            if file.kind not in ("orders", "daily")
+        ),
     }
 
 

@@ -47,12 +47,15 @@ city_settings = sa.Table(
     # Share of a depot's days on which its vans are to carry all orders.
     sa.Column("service_level", sa.Double, nullable=False),
     sa.Column("drivers_per_van", sa.Double, nullable=False),
+    # "06-14, 14-22"; empty where nobody has set them.
+    sa.Column("shifts", sa.Text, nullable=False, server_default=sa.text("''")),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("vans between 0 and 100000", name="vans"),
     sa.CheckConstraint("orders_per_van between 1 and 100000", name="orders_per_van"),
     sa.CheckConstraint("service_level between 0.5 and 0.99", name="service_level"),
     sa.CheckConstraint("drivers_per_van between 1 and 5", name="drivers_per_van"),
+    sa.CheckConstraint("length(shifts) <= 100", name="shifts"),
     sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),
 )
 sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings_id)

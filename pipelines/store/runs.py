@@ -19,8 +19,8 @@ IS_TOP_LEVEL = runs.c.parent_id.is_(None)
 # is taken after `load_timestamps.block_new_runs`. Versions of events without a file are made by
 # hand; a withdrawal of signals, too, marks its file.
 CHANGES_OF_DATA = """
-    select loaded_at as changed_at from files
-    union all select withdrawn_at from files
+    select unnest(array[loaded_at, withdrawn_at]) as changed_at from files
+    where kind not in ('orders', 'daily')
     union all select known_at from event_versions where file_id is null
     union all select replayed_at from quarantine
 """

@@ -37,6 +37,7 @@ from tests.benchmarks.real_fleets import real_fleets
 NAME = "bayarea_bikeshare"
 CLOCK = (9, 12, 15, 18)
 PEER_WEEKS = 4
+HOURLY_PEERS = ("four weeks", "fleet's shape")
 Errors = dict[tuple[str, str], list[float]]
 
 
@@ -50,9 +51,9 @@ def hours_of_fleet(folder: Path, panel: Panel) -> np.ndarray:
     orders = pd.concat([part[["depot_id", "ordered_at"]] for part in parts])
     moment = pd.to_datetime(orders["ordered_at"])
     row_of = {depot_id: row for row, depot_id in enumerate(panel.depot_ids)}
-    known = orders["depot_id"].isin(row_of)
     count_dtk = np.zeros((panel.n_depots, panel.n_steps, HOURS), np.float32)
     day = (moment.dt.normalize() - pd.Timestamp(panel.start_on)).dt.days
+    known = orders["depot_id"].isin(row_of) & day.between(0, panel.n_steps - 1)
     place = (orders["depot_id"][known].map(row_of), day[known], moment.dt.hour[known])
     np.add.at(count_dtk, tuple(each.to_numpy(int) for each in place), 1)
     return count_dtk
@@ -182,10 +183,8 @@ def main() -> None:
     for cutoff in range(CUTOFFS):
         measure(args.data, cutoff, hourly, today)
     for own in ("point", "p50"):
-        print(
-            f"\nhours, {own}:\n{report(hourly, own, ('four weeks', "fleet's shape"))}"
-        )
-    print(f"\ntoday:\n{report(today, 'estimate', ('morning', 'scaled'))}")
+        print(f"\nhours, {own}:", report(hourly, own, HOURLY_PEERS), sep="\n")
+    print("\ntoday:", report(today, "estimate", ("morning", "scaled")), sep="\n")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ def plan():
 
 @pytest.fixture
 def book(plan):
-    return CalamineWorkbook.from_filelike(BytesIO(workbook.plan_workbook(plan)))
+    return CalamineWorkbook.from_filelike(
+        BytesIO(workbook.plan_workbook(plan, pd.DataFrame()))
+    )
 
 
 def test_the_workbook_has_a_sheet_for_each_question(book, plan):

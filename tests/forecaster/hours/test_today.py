@@ -78,24 +78,19 @@ def depots(**columns):
             "concentration": 200.0,
             "city_concentration": 500.0,
             "part": [240.0, 240.0, 120.0],
+            "city_p10": [400.0, 400.0, 100.0],
+            "city_p50": [480.0, 480.0, 120.0],
+            "city_p90": [560.0, 560.0, 140.0],
+            "fleet_p10": 500.0,
+            "fleet_p50": 600.0,
+            "fleet_p90": 700.0,
         }
     )
     return frame.assign(**columns)
 
 
-TOTALS = pd.DataFrame(
-    {
-        "city": ["", "X", "Y"],
-        "target_on": pd.Timestamp("2026-11-25"),
-        "p10": [500.0, 400.0, 100.0],
-        "p50": [600.0, 480.0, 120.0],
-        "p90": [700.0, 560.0, 140.0],
-    }
-)
-
-
 def test_cities_and_fleet_add_up_what_has_come():
-    cities = running_cities(depots(), TOTALS)
+    cities = running_cities(depots())
     assert list(cities["city"]) == ["", "X", "Y"]
     assert list(cities["orders_so_far"]) == [300, 240, 60]
     assert list(cities["until_hour"]) == [6, 12, 6]
@@ -109,15 +104,14 @@ def test_orders_of_later_hours_do_not_count():
 
 
 def test_a_closed_city_and_one_without_a_usual_share_are_left_out():
-    assert list(running_cities(depots(part=[0.0, 0.0, 120.0]), TOTALS)["city"]) == ["Y"]
-    assert running_cities(depots(until_hour=0.05), TOTALS).empty
-    assert running_cities(pd.DataFrame(), TOTALS).empty
+    assert list(running_cities(depots(part=[0.0, 0.0, 120.0]))["city"]) == ["Y"]
+    assert running_cities(depots(until_hour=0.05)).empty
+    assert running_cities(pd.DataFrame()).empty
 
 
 def test_days_that_differ_have_no_fleet():
     later = depots(target_on=pd.to_datetime(["2026-11-25"] * 2 + ["2026-11-26"]))
-    totals = pd.concat([TOTALS, TOTALS.assign(target_on=pd.Timestamp("2026-11-26"))])
-    assert list(running_cities(later, totals)["city"]) == ["X", "Y"]
+    assert list(running_cities(later)["city"]) == ["X", "Y"]
 
 
 def test_depots_far_from_what_was_to_come_are_told_worst_first():

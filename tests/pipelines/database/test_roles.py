@@ -108,7 +108,7 @@ def test_the_writer_cannot_change_what_planners_write(as_role):
             "update overrides set orders = 1",
             "select add_overrides('[]', 'a', 'b')",
             "update city_settings set vans = 1",
-            "select save_city_settings('A', 1, 1, 0.9, 1, 'b', null)",
+            "select save_city_settings('A', 1, 1, 0.9, 1, '', 'b', null)",
         ):
             refused(connection, statement)
 

@@ -121,6 +121,20 @@ def test_what_comes_after_the_clock_was_set_back_is_news(
     assert light.count("forecast") == 2
 
 
+def test_orders_of_the_running_day_are_no_news(fleet, night, light):
+    """A feed that speaks each hour would start the whole night anew each time."""
+    run_nightly(night())
+    today = LAST + timedelta(days=1)
+    rows = "".join(f"{n},A0,{today}T0{n}:10:00\n" for n in range(4))
+    path = night().settings.inbox / "today.csv"
+    path.write_text(f"order_id,depot_id,ordered_at\n{rows}")
+    with pytest.raises(NothingToDoError, match="nothing has come in"):
+        run_nightly(night())
+    assert light.count("forecast") == 1
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.text("select count(*) from orders")) == 4
+
+
 def test_a_night_that_broke_off_after_training_does_not_train_again(
     fleet, night, light, monkeypatch
 ):

@@ -1,0 +1,130 @@
+"""What the pages show of shifts, and of the running day."""
+
+from collections.abc import Hashable, Mapping
+from datetime import datetime
+from html import escape
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.hours import queries as hour_queries
+from dashboard.hours import shifts
+from dashboard.planning import city_settings
+from dashboard.planning.van_plan import Plan
+from dashboard.queries.freshness import Freshness
+from dashboard.tables import html_tables
+from dashboard.text import formatting
+from forecaster.hours import today
+
+MAX_DEPOTS = 3
+CLOCK_MINUTES = 10
+"""The page of the running day is made anew so often, and after each load."""
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def shift_plan(city: str, _plan: Plan, freshness: Freshness) -> pd.DataFrame:
+    """`shifts.by_shift` of a city, or of all ('')."""
+    if not freshness.has_hours:
+        return pd.DataFrame()
+    shares = hour_queries.city_shares(city, freshness)
+    bands, settings = queries.city_bands(freshness), city_settings.by_city(freshness)
+    return pd.concat(
+        shifts.by_shift(
+            days, bands, shares[shares["city"] == name], settings[str(name)]
+        )
+        for name, days in _plan.cities.groupby("city")
+    )
+
+
+def shifts_of_city(city: str, plan: Plan, freshness: Freshness) -> None:
+    """The section "Shifts" of a city's plan; nothing where orders have no times."""
+    rows = shift_plan(city, plan, freshness)
+    if rows.empty:
+        return
+    st.subheader("Shifts")
+    st.html(shift_grid(rows))
+    settings = city_settings.by_city(freshness)[city]
+    unset = "" if settings.shifts else "Nobody has set the shifts of this city yet. "
+    st.caption(
+        f"{unset}Drivers and vans of each shift for the service level, if vans may be moved "
+        "between depots, and its planned orders: those of its hours, and of hours before it in "
+        "which no shift works. A van carries its orders of a day evenly over the shifts."
+    )
+
+
+def shift_grid(rows: pd.DataFrame) -> str:
+    """`shifts.by_shift` of one city as days × shifts."""
+    names = list(dict.fromkeys(rows["shift"]))
+    heads = [
+        f'<th scope="col">{escape(name)}</th>' for name in (*names, "Busiest hour")
+    ]
+    body = []
+    for day, own in groupby(rows.to_dict("records"), itemgetter("target_on")):
+        cells, last = [], {}
+        for last in own:
+            vans = formatting.count(last["vans"], "van")
+            orders = formatting.count(round(last["orders"]), "order")
+            drivers = formatting.count(last["drivers"], "driver")
+            cells.append(f"<td>{drivers}<small>{vans} · {orders}</small></td>")
+        hour = last["busiest_hour"]
+        orders = formatting.count(round(last["busiest_orders"]), "order")
+        cells.append(f"<td>{hour:02d}–{hour + 1:02d}<small>{orders}</small></td>")
+        body.append(html_tables.row(escape(formatting.day(day)), cells))
+    return html_tables.grid(
+        "hf-shifts narrow", "Drivers by day and shift", "Day", heads, body
+    )
+
+
+def today_so_far(now: datetime, freshness: Freshness) -> None:
+    """The section "Today so far" of page Days ahead; nothing where nothing has come."""
+    clock = now.replace(
+        minute=now.minute // CLOCK_MINUTES * CLOCK_MINUTES, second=0, microsecond=0
+    )
+    html = _today_html(clock, freshness)
+    if html:
+        st.html(html)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _today_html(now: datetime, freshness: Freshness) -> str:
+    return today_html(hour_queries.running_depots(now, freshness))
+
+
+def today_html(depots: pd.DataFrame) -> str:
+    """The running day in sentences; '' where nothing has come of it."""
+    cities = today.running_cities(depots)
+    if cities.empty:
+        return ""
+    lines = [f"<li>{_city_line(row)}</li>" for row in cities.to_dict("records")]
+    off = today.depots_off(today.depots_so_far(depots)).head(MAX_DEPOTS)
+    places = [
+        f'<a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
+        f"{escape(row['name'])}</a> {formatting.orders(row['orders_so_far'])} instead of "
+        f"{formatting.orders(row['expected'])}"
+        for row in off.to_dict("records")
+    ]
+    furthest = f"<p>Furthest off so far: {', '.join(places)}.</p>" if places else ""
+    return (
+        '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
+        f"<ul>{''.join(lines)}</ul>{furthest}</section>"
+    )
+
+
+def _city_line(city: Mapping[Hashable, Any]) -> str:
+    """'London: 1,214 by 11:00, usual by then 46 %. On the way to 2,640 (2,480 to 2,800)…'."""
+    number = {
+        name: formatting.orders(city[name])
+        for name in ("orders_so_far", "estimate", "p10", "p90", "forecast")
+    }
+    minutes = int(60 * city["until_hour"])
+    usual = formatting.percent(city["usual_share"])
+    name = escape(str(city["city"]) or "All cities")
+    return (
+        f"<b>{name}</b>: {number['orders_so_far']} orders by {minutes // 60:02d}:"
+        f"{minutes % 60:02d}, usual by then {usual}. On the way to <b>{number['estimate']}</b> "
+        f"({number['p10']} to {number['p90']}), forecast {number['forecast']}."
+    )

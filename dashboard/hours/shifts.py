@@ -1,0 +1,85 @@
+"""A city's shifts, and the orders, vans and drivers of each; no I/O.
+
+An hour outside every shift is served by the next one that begins, and one in two shifts by both
+halves. A van carries its orders of a day evenly over the hours of the shifts.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
+from dashboard.planning.vans import quantile_orders, vans_for
+from forecaster.hours.day_shape import HOURS
+from forecaster.hours.hourly import forecast_parts
+
+
+def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
+    """The part of each hour's orders that each shift serves; a column adds up to 1."""
+    part_sk = np.array([[s.has(hour) for hour in range(HOURS)] for s in shifts], float)
+    for hour in np.flatnonzero(part_sk.sum(axis=0) == 0):
+        waits = [(s.first - hour) % HOURS for s in shifts]
+        part_sk[int(np.argmin(waits)), hour] = 1
+    return part_sk / part_sk.sum(axis=0)
+
+
+def by_shift(
+    days: pd.DataFrame,
+    bands: pd.DataFrame,
+    shares: pd.DataFrame,
+    settings: CitySettings,
+) -> pd.DataFrame:
+    """Orders, vans and drivers of each shift of a city's days.
+
+    Args:
+      days: The city's rows of `Plan.cities`.
+      bands: Its rows of `queries.city_bands`.
+      shares: Its rows of `queries.city_shares`.
+      settings: Of the city.
+
+    Returns:
+      city, target_on, shift (its name), orders, vans, drivers, busiest_hour and its orders, as
+      busiest_orders: a row for each day and shift; none for days without shares.
+    """
+    shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
+    wide = shares.pivot_table("share", "target_on", "hour", aggfunc="sum", dropna=False)
+    own = days.merge(bands, on=["city", "target_on"], how="left")
+    own = own[own["target_on"].isin(wide.index) & (own["point"] > 0)]
+    if own.empty:
+        return pd.DataFrame()
+    share_dk = wide.loc[own["target_on"]].to_numpy(float)
+    orders_d = own["point"].to_numpy(float)
+    ratio_d = np.where(own["model_point"] > 0, orders_d / own["model_point"], 1.0)
+    low_d, high_d = (
+        ratio_d * own[name].fillna(own["model_point"]).to_numpy(float)
+        for name in ("p10", "p90")
+    )
+    parts = forecast_parts(
+        orders_d, low_d, high_d, share_dk @ hours_by_shift(shifts).T,
+        float(shares["concentration"].iloc[0]),
+    )  # fmt: skip
+    length_s = np.array([shift.n_hours for shift in shifts], float)
+    capacity_s = settings.orders_per_van * length_s / length_s.sum()
+    level = settings.service_level
+    busy_ds = quantile_orders(parts.p10, parts.p50, parts.p90, level)
+    # Vans of depots are not full; how far, the city's need of the day tells.
+    full_d = quantile_orders(low_d, orders_d, high_d, level) / settings.orders_per_van
+    partly_full_d = own["needed"].to_numpy(float) / np.maximum(full_d, 1e-9)
+    vans_ds = vans_for(partly_full_d[:, None] * busy_ds / capacity_s, 1.0)
+    drivers = max(settings.drivers_per_van / len(shifts), 1.0)
+    busiest_d = np.nanargmax(share_dk, axis=1)
+    return pd.DataFrame(
+        {
+            "city": settings.city,
+            "target_on": own["target_on"].repeat(len(shifts)).to_numpy(),
+            "shift": [shift.name for shift in shifts] * len(own),
+            "orders": parts.mean.ravel(),
+            "vans": vans_ds.ravel(),
+            "drivers": vans_for(vans_ds * drivers, 1.0).ravel(),
+            "busiest_hour": busiest_d.repeat(len(shifts)),
+            "busiest_orders": (share_dk.max(axis=1) * orders_d).repeat(len(shifts)),
+        }
+    )
