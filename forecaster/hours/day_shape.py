@@ -173,8 +173,12 @@ def day_shares(
             weekday, ratio_k = change
             row_r, day_r = np.nonzero(kind_dh == kind)
             share_dhk[row_r, day_r] = _normal(share_dwk[row_r, weekday] * ratio_k)
+    weeks = WINDOW_DAYS / 7
     return DayShares(
-        share_dhk.astype(np.float32), own.concentration(), of_cities.concentration()
+        share_dhk.astype(np.float32),
+        own.concentration(),
+        # A day ahead lies further from a mean of some weeks than these weeks' days do.
+        of_cities.concentration((weeks + 1) / (weeks - 1)),
     )
 
 
@@ -284,9 +288,14 @@ class _Dispersion:
         times_n = (by_chance_r * n_r1[..., 0]).sum()
         self.sums += (error, by_chance_r.sum(), times_n)
 
-    def concentration(self) -> float:
-        """The concentration at which the errors are as expected; large if chance explains them."""
+    def concentration(self, inflation: float = 1.0) -> float:
+        """The concentration at which the errors are as expected; large if chance explains them.
+
+        Args:
+          inflation: Factor on the squared errors.
+        """
         error, by_chance, times_n = self.sums
+        error *= inflation
         if error <= by_chance:
             return MAX_CONCENTRATION
         own = (times_n - error) / (error - by_chance)
