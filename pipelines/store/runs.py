@@ -25,9 +25,14 @@ CHANGES_OF_DATA = """
     union all select replayed_at from quarantine
 """
 # Of a nightly run whose step `demand` is `d`. Only other runs count demand after it ended.
+# Where a run that came later began before it, the clock was set back, and what that run
+# brought in bears an earlier time than the night.
 NO_NEW_DATA = f"""
     not exists (select from ({CHANGES_OF_DATA}) change where changed_at > d.started_at)
     and not exists (select from demand_versions where recorded_at > d.finished_at)
+    and not exists (select from runs later
+                    where later.run_id > d.run_id and later.parent_id is null
+                      and later.step <> 'nightly' and later.started_at < d.started_at)
 """
 NIGHT_WITHOUT_NEW_DATA = f"""
 select max(n.run_id) from runs n
@@ -42,6 +47,15 @@ join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NEW_DATA}
   and t.metrics ->> 'settings_id' = :settings_id
 order by t.run_id desc limit 1
+"""
+RECORDED_NIGHTS = """
+select max(origin_on) filter (where state in ('done', 'skipped')
+                              and started_at <= coalesce(later_began_at, started_at)),
+       min(origin_on)
+from (select origin_on, state, started_at,
+             min(started_at) over (order by run_id rows between 1 following
+                                   and unbounded following) as later_began_at
+      from runs where step = 'nightly') nights
 """
 
 # Since the last night of the origin that came to its forecast.
@@ -225,7 +239,9 @@ class RecordedNights:
     """The span of origins that have had a nightly run; None without one.
 
     Attributes:
-      newest_completed_origin: Of the runs that are done or found nothing to do.
+      newest_completed_origin: Of the runs that are done or found nothing to do. A run that
+        begins after another one, at an earlier time, tells that the clock was ahead: what
+        was done until then does not count.
       first_origin: Of all runs, whatever their state.
     """
 
@@ -235,8 +251,4 @@ class RecordedNights:
 
 def recorded_nights(connection: sa.Connection) -> RecordedNights:
     """Reads the span of origins that have had a nightly run."""
-    ended_well = runs.c.state.in_(("done", "skipped"))
-    newest_completed = sa.func.max(runs.c.origin_on).filter(ended_well)
-    statement = sa.select(newest_completed, sa.func.min(runs.c.origin_on))
-    row = connection.execute(statement.where(runs.c.step == "nightly")).one()
-    return RecordedNights(*row)
+    return RecordedNights(*connection.execute(sa.text(RECORDED_NIGHTS)).one())

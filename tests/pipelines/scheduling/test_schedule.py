@@ -202,6 +202,25 @@ def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(fleet_of):
 
 
 @pytest.mark.db
+def test_a_night_done_by_a_clock_a_day_ahead_is_due_again_in_its_own_time(fleet_of):
+    fleet = fleet_of()
+    fleet.jobs.start_night()
+    fleet.now += timedelta(days=1)
+    fleet.jobs.start_night()
+    assert fleet.ran == [day(9), day(10)]
+    fleet.now = at("2026-06-10 15:00")
+    fleet.jobs.catch_up()
+    assert len(fleet.ran) == 2
+    fleet.state, fleet.now = "failed", at("2026-06-11 02:29:59")
+    fleet.record(day(10))
+    fleet.state, fleet.now = "done", at("2026-06-11 02:40")
+    fleet.jobs.catch_up()
+    assert fleet.ran[2:] == [day(10), day(10)]
+    fleet.jobs.catch_up()
+    assert len(fleet.ran) == 4
+
+
+@pytest.mark.db
 def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(fleet_of):
     fleet = fleet_of(state="failed")
     with capture_logs() as lines:
