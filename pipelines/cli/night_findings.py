@@ -78,6 +78,8 @@ def _problem(night: dict[str, Any]) -> str | None:
             f"but {files} refused, and will be every night; 'harbor runs show "
             f"{night['run_id']}' says why. Correct the refused files, or remove them"
         )
+    if unpublished := metrics.get("unpublished"):
+        return f"but: {unpublished.removesuffix('.')}"
     if late := metrics.get("late_depots"):
         depots = "1 depot" if late == 1 else f"{late} depots"
         return (

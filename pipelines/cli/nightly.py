@@ -57,6 +57,8 @@ def nightly(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "
             f"{result['run_id']}' lists them with the reasons."
         )
+    if unpublished := result["unpublished"]:
+        echo(f"{unpublished} 'harbor nightly' tries again.")
     echo(
         f"The night of {result['origin']} is done. See 'harbor runs show {result['run_id']}'."
     )

@@ -1,4 +1,4 @@
-"""Notifications by Apprise: a nightly run failed, or nightly runs succeed again.
+"""Notifications by Apprise: a nightly run failed or could not publish, or succeeds again.
 
 Everything else is an alert of Prometheus, which Alertmanager sends.
 """
@@ -151,6 +151,8 @@ def due_notification(
         done_run = done.run_id if done and _covers(done, failed) else 0
         if done_run < failed.run_id:
             return _failure(failed, done_run)
+    if done is not None and done.error:
+        return _unpublished(done)
     if done is not None and last_was_failure:
         return _recovery(done)
     return None
@@ -171,6 +173,16 @@ def _failure(failed: EndedNight, since: int) -> Notification:
         "Harbor Fleet: a nightly run failed",
         f"The night of {night} failed (run {failed.run_id}, {_clock(failed.ended_at)}): "
         f"{failed.error}",
+        is_failure=True,
+    )
+
+
+def _unpublished(done: EndedNight) -> Notification:
+    return Notification(
+        ("unpublished", done.origin_on, done.error),
+        "Harbor Fleet: other systems were not given the forecast",
+        f"The night of {done.origin_on} is done (run {done.run_id}, "
+        f"{_clock(done.ended_at)}), but: {done.error}",
         is_failure=True,
     )
 

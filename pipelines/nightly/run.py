@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 import sqlalchemy as sa
+import structlog
 
 from forecaster.errors import HarborError, NoDataError, NothingToDoError
 from pipelines.demand import counting
@@ -13,6 +14,8 @@ from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
 from pipelines.runs.locks import LostRunError, try_lock
 from pipelines.store import runs
+
+log = structlog.get_logger()
 
 NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 REPORTED_METRICS = {
@@ -27,10 +30,14 @@ REPORTED_METRICS = {
 
 
 class NightlyResult(TypedDict):
-    """The result of a nightly run; `steps` holds the metrics of each step."""
+    """The result of a nightly run; `steps` holds the metrics of each step.
+
+    `unpublished` is why other systems were not given the forecast; None where they were.
+    """
 
     origin: str
     run_id: int
+    unpublished: str | None
     steps: dict[str, dict[str, Any]]
 
 
@@ -43,7 +50,8 @@ def run_nightly(
 ) -> NightlyResult:
     """Runs every step, each recorded beneath the nightly run, whatever became of the others.
 
-    After an interruption it is run again in the same way: finished work is not repeated.
+    After an interruption it is run again in the same way: finished work is not repeated. A
+    night that only failed to publish is done, says so, and may be run again.
 
     Args:
       context: What the steps share.
@@ -98,12 +106,17 @@ def _run_steps(
             for name in names
             if metrics.get(step_name, {}).get(name)
         }
+        if failures.keys() == {steps.PUBLISH}:
+            unpublished = describe_error(failures.pop(steps.PUBLISH))
+            parent.metrics["unpublished"] = unpublished
+            log.warning("unpublished", reason=unpublished)
         if failures:
             message = _failure_message(context, failures, chosen_steps)
             raise NightlyError(message) from next(iter(failures.values()))
     return {
         "origin": context.day.isoformat(),
         "run_id": parent.run_id,
+        "unpublished": parent.metrics.get("unpublished"),
         "steps": metrics,
     }
 

@@ -196,7 +196,8 @@ class Step:
     Attributes:
       work: Does the work on the run's session, and leaves its numbers in the run's metrics.
       forecast_without: How the forecast is made where the step fails, as the end of a
-        sentence; None where there is none without it.
+        sentence; None where there is none without it. If publishing alone fails, the night is
+        done all the same.
     """
 
     work: Callable[[NightlyContext, Run], None]

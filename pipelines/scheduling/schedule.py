@@ -24,6 +24,7 @@ from apscheduler.triggers.cron import CronTrigger
 
 from pipelines.database.engine import snapshot
 from pipelines.demand import feed_freshness
+from pipelines.demand.feed_freshness import RERUN_WINDOW
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.locks import LostRunError, is_held, try_lock
 from pipelines.settings import Settings
@@ -93,6 +94,19 @@ def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | N
     return None if is_done else origin
 
 
+def unpublished_origin(engine: sa.Engine, now: datetime) -> date | None:
+    """The origin of the newest night if other systems were not given its forecast.
+
+    None once the forecast is a day old: the next night makes up for it.
+    """
+    with engine.connect() as connection:
+        night = runs.newest_night(connection, ["done"])
+    if night is None or "unpublished" not in (night["metrics"] or {}):
+        return None
+    origin: date = night["origin_on"]
+    return origin if now - night["started_at"] <= RERUN_WINDOW else None
+
+
 class NightlyJobs:
     """Starts the nightly runs that the ledger of runs shows as due."""
 
@@ -121,12 +135,14 @@ class NightlyJobs:
 
         Called every `CATCH_UP_MINUTES`. A failed night is retried here, until it has had
         `MAX_ATTEMPTS` with that of its hour; then it is given up, and the next night does its
-        work. A night whose feed was late runs up to `MAX_LATE_ATTEMPTS` times.
+        work. So is one that could not publish its forecast. A night whose feed was late runs up to `MAX_LATE_ATTEMPTS` times.
         """
         if is_held(self._engine, NIGHTLY_LOCK):
             return
         now, limit = self._now(), MAX_ATTEMPTS
         origin = due_origin(self._engine, self._settings, now)
+        if origin is None:
+            origin = unpublished_origin(self._engine, now)
         if origin is None:
             limit = MAX_LATE_ATTEMPTS
             origin = feed_freshness.late_origin_with_new_files(

@@ -113,6 +113,7 @@ class Sample(NamedTuple):
 class EndedNight:
     """A nightly run that has ended; `error` is empty if it succeeded.
 
+    One that is done has an error if other systems were not given its forecast.
     `origin_on` is None if it failed before it had one.
     """
 
@@ -168,9 +169,8 @@ def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
     row = runs_store.newest_night(connection, [state])
     if row is None:
         return None
-    return EndedNight(
-        row["run_id"], row["origin_on"], row["finished_at"], row["error"] or ""
-    )
+    error = row["error"] or row["metrics"].get("unpublished") or ""
+    return EndedNight(row["run_id"], row["origin_on"], row["finished_at"], error)
 
 
 def first_night_at(connection: sa.Connection) -> datetime | None:

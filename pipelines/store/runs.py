@@ -38,6 +38,7 @@ NIGHT_WITHOUT_NEW_DATA = f"""
 select max(n.run_id) from runs n
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEW_DATA}
+  and n.metrics ->> 'unpublished' is null
 """
 SAME_TRAINING = f"""
 select t.run_id, t.metrics ->> 'model' as model from runs t
@@ -186,7 +187,10 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
 
 
 def night_without_new_data(connection: sa.Connection, origin: date) -> int | None:
-    """Id of the newest nightly run done for an origin since which no data has changed."""
+    """Id of the newest nightly run done for an origin since which no data has changed.
+
+    A night whose forecast other systems were not given does not count: it may run again.
+    """
     return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), {"origin": origin})
 
 

@@ -50,6 +50,10 @@ def night(run_id, origin=DAY, error=""):
             night(5), night(4, origin=None), True, ("recovery", 5),
             id="it failed before it knew its day",
         ),
+        pytest.param(
+            night(5, error="No room."), night(4), True,
+            ("unpublished", DAY, "No room."), id="it was done, but not published",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_due(done, failed, last_was_failure, expected):

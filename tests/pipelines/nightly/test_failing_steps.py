@@ -6,14 +6,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting, public_holidays
 from pipelines.demand.panels import read_panel
+from pipelines.monitoring.notifications import due_notification
 from pipelines.nightly import steps
 from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import STEPS, NightlyContext
 from pipelines.runs import ledger
 from pipelines.schema import daily_counts, forecasts, runs
 from pipelines.settings import Settings
+from pipelines.store.monitoring import newest_night
 from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import START, add_champion, add_fleet
@@ -84,7 +87,7 @@ def test_the_forecast_needs_no_step_but_itself():
     assert {name for name in STEPS if STEPS[name].forecast_without is None} == NEEDED
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", [name for name in STEPS if name != steps.PUBLISH])
 def test_the_night_goes_on_without_a_step_and_says_so(fleet, night, fail, name):
     fail(name)
     with pytest.raises(NightlyError, match=rf"That was the step '{name}'") as told:
@@ -99,6 +102,27 @@ def test_the_night_goes_on_without_a_step_and_says_so(fleet, night, fail, name):
     else:
         assert f"The forecast was made all the same, {way}." in str(told.value)
     assert "failed, too" not in str(told.value)
+
+
+def test_a_night_that_only_fails_to_publish_is_done_and_says_so(fleet, night, fail):
+    fail(steps.PUBLISH)
+    done = run_nightly(night())
+    assert "division by zero" in done["unpublished"]
+    assert states(fleet) == dict.fromkeys(STEPS, "done") | {
+        "nightly": "done", steps.PUBLISH: "failed",
+    }  # fmt: skip
+    assert live_rows(fleet) == 2 * 7
+    settings = night().settings
+    (finding,) = [
+        each for each in check_nights(fleet, settings) if each.check == "last night"
+    ]
+    assert not finding.ok
+    assert "done, but: " in finding.message
+    with fleet.connect() as connection:
+        ended = newest_night(connection, "done")
+    told = due_notification(ended, None, last_was_failure=False)
+    assert told.is_failure
+    assert "division by zero" in told.message
 
 
 def test_the_forecast_is_made_without_any_other_step(fleet, night, monkeypatch):

@@ -2,13 +2,15 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from forecaster.errors import ConfigError
-from pipelines.nightly.run import NightlyError, run_nightly
+from forecaster.errors import ConfigError, NothingToDoError
+from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.publishing import webhooks
+from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 from tests.pages import ROOT
 from tests.pipelines.faults.victim import invent_training
@@ -17,6 +19,11 @@ from tests.pipelines.publishing.conftest import LAST, morning_after
 pytestmark = pytest.mark.db
 
 PAGE = ROOT / "deploy" / "docs" / "other-systems.md"
+
+
+def nightly_states(fleet):
+    rows = fleet.read("select state from runs where step = 'nightly' order by run_id")
+    return [row["state"] for row in rows]
 
 
 @pytest.fixture
@@ -86,24 +93,37 @@ def test_what_fails_is_told_and_made_up_for_and_the_forecast_is_there(
     occupied.write_text("a file, where a folder should be")
     listener.statuses = [500] * 3
     given = {"publish_url": str(occupied), "publish_webhooks": listener.url}
-    with pytest.raises(NightlyError, match="could not be published to") as told:
-        night(**given)
-    assert "The forecast was made all the same" in str(told.value)
+    assert "could not be published to" in night(**given)["unpublished"]
+    assert nightly_states(fleet) == ["done"]
     (shown,) = fleet.read("select origin_on from shown_forecast")
     assert shown["origin_on"] == LAST
     assert listener.received == []
 
     occupied.unlink()
-    with pytest.raises(
-        NightlyError, match=r"Address 1 .* did not accept it: 500"
-    ) as told:
-        night(**given)
-    assert "s3cret" not in str(told.value)
+    unpublished = night(**given)["unpublished"]
+    assert re.search(r"Address 1 .* did not accept it: 500", unpublished)
+    assert "s3cret" not in unpublished
     assert (occupied / "latest" / "forecasts" / "_SUCCESS").exists()
 
     done = night(**given)
     assert done["steps"]["publish"]["webhooks"] == 1
+    assert done["unpublished"] is None
     assert listener.received[-1].body["origin_on"] == str(LAST)
+    assert nightly_states(fleet) == ["done"] * 3
+    with pytest.raises(NothingToDoError):
+        night(**given)
+
+
+def test_a_scheduler_tries_again_what_was_not_published(night, fleet, tmp_path):
+    occupied = tmp_path / "occupied"
+    occupied.write_text("a file, where a folder should be")
+    night(publish_url=str(occupied))
+    now = datetime.now(UTC)
+    assert schedule.unpublished_origin(fleet.engine, now) == LAST
+    assert schedule.unpublished_origin(fleet.engine, now + timedelta(hours=25)) is None
+    occupied.unlink()
+    night(publish_url=str(occupied))
+    assert schedule.unpublished_origin(fleet.engine, now) is None
 
 
 def test_an_address_that_is_none_is_told_by_its_number():

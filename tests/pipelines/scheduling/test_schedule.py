@@ -244,6 +244,18 @@ def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(fleet_of)
 
 
 @pytest.mark.db
+def test_a_night_that_could_not_publish_is_tried_again(fleet_of):
+    fleet = fleet_of()
+    fleet.jobs.start_night()
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.update(runs).values(metrics={"unpublished": "No room."}))
+    for _ in range(3):
+        fleet.jobs.catch_up()
+    # The first attempt succeeds, and is the newest night.
+    assert fleet.ran == [day(9)] * 2
+
+
+@pytest.mark.db
 def test_a_night_at_work_is_left_alone(fleet_of):
     fleet = fleet_of()
     with try_lock(fleet.engine, NIGHTLY_LOCK):
