@@ -137,12 +137,12 @@ def _environment(context: CommandContext) -> dict[str, str]:
 
 def _database_urls(context: CommandContext) -> dict[str, sa.URL]:
     from pipelines.database.engine import parsed_url
-    from pipelines.database.roles import READER
+    from pipelines.database.roles import DASHBOARD
 
     settings, url = context.settings, context.engine.url
     if settings.database_url is None:
         # The pages read with no right that they do not need.
-        return {"HARBOR_DATABASE_URL": url.set(username=READER)}
+        return {"HARBOR_DATABASE_URL": url.set(username=DASHBOARD)}
     urls = {"HARBOR_DATABASE_URL": url}
     if settings.replica_url is not None:
         name, replica = "HARBOR_REPLICA_URL", settings.replica_url

@@ -46,7 +46,7 @@ def upgrade(as_json: AsJson = False) -> None:
 def show_roles(as_json: AsJson = False) -> None:
     """Creates the roles beside the owner where they are missing, and shows their rights.
 
-    A role can log in once HARBOR_WRITER_PASSWORD or HARBOR_READER_PASSWORD is set for it.
+    A role can log in once HARBOR_WRITER_PASSWORD or HARBOR_DASHBOARD_PASSWORD is set for it.
 
     Example: `harbor db roles`
     """

@@ -24,8 +24,8 @@ from pipelines.schema import metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.settings import CHECKOUT, Settings
 
-WRITER, READER = "harbor_writer", "harbor_dashboard"
-ROLES = (WRITER, READER)
+WRITER, DASHBOARD = "harbor_writer", "harbor_dashboard"
+ROLES = (WRITER, DASHBOARD)
 """Roles that can log in."""
 VIEWS_READER = "harbor_reader"
 """Role that users of other systems are members of."""
@@ -154,7 +154,10 @@ def revoke_public_privileges(connection: sa.Connection) -> None:
 
 def ensure_from_settings(engine: sa.Engine, settings: Settings) -> list[RoleGrants]:
     """Calls `ensure` with the passwords of the settings; an embedded server needs none."""
-    passwords = {WRITER: settings.writer_password, READER: settings.reader_password}
+    passwords = {
+        WRITER: settings.writer_password,
+        DASHBOARD: settings.dashboard_password,
+    }
     ensure(engine, {role: password for role, password in passwords.items() if password})
     if settings.database_url is None:
         enable_trust_login(engine)
@@ -202,7 +205,7 @@ def create_readonly_engine(url: str) -> sa.Engine:
         pool_pre_ping=True,
         connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
     )
-    set_role_on_connect(engine, READER)
+    set_role_on_connect(engine, DASHBOARD)
     return engine
 
 

@@ -106,7 +106,7 @@ class Settings(
         default=None,
         description="Lets the role harbor_writer connect, from 'harbor db roles' on.",
     )
-    reader_password: SecretStr | None = Field(
+    dashboard_password: SecretStr | None = Field(
         default=None,
         description="Lets the role harbor_dashboard connect, in the same way.",
     )

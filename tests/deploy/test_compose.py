@@ -13,11 +13,11 @@ COMPOSE = DEPLOY / "compose.yml"
 FILE = yaml.safe_load(COMPOSE.read_text())
 SERVICES = FILE["services"]
 ROLES = {
-    "migrate": ("harbor", {"owner_password", "writer_password", "reader_password"}),
+    "migrate": ("harbor", {"owner_password", "writer_password", "dashboard_password"}),
     "backup": ("harbor", {"owner_password"}),
     "scheduler": ("harbor_writer", {"writer_password"}),
     "watch": ("harbor_writer", {"writer_password"}),
-    "dashboard": ("harbor_dashboard", {"reader_password"}),
+    "dashboard": ("harbor_dashboard", {"dashboard_password"}),
 }
 """Database role and secrets of each of our services."""
 

@@ -14,11 +14,11 @@ from tests.deploy.tools import skip_or_fail
 OLDEST, NEWEST = "1.27", "1.34"
 """Releases of Kubernetes whose schemas all must fit; 1.27 knows a CronJob's time zone."""
 ROLES = {
-    "migrate": ("harbor", {"owner_password", "writer_password", "reader_password"}),
+    "migrate": ("harbor", {"owner_password", "writer_password", "dashboard_password"}),
     "nightly": ("harbor_writer", {"writer_password"}),
     "train": ("harbor_writer", {"writer_password"}),
     "watch": ("harbor_writer", {"writer_password"}),
-    "dashboard": ("harbor_dashboard", {"reader_password"}),
+    "dashboard": ("harbor_dashboard", {"dashboard_password"}),
 }
 
 

@@ -12,7 +12,7 @@ from forecaster.errors import DatabaseError
 from pipelines.cli import dashboard as dashboard_command
 from pipelines.cli.context import CommandContext, open_context
 from pipelines.database import migrate, roles
-from pipelines.database.roles import READER, WRITER
+from pipelines.database.roles import DASHBOARD, WRITER
 from pipelines.schema import metadata
 from pipelines.settings import Settings
 from tests.pipelines.database.test_engine import cluster_of
@@ -54,7 +54,7 @@ def refused(connection, statement):
 
 
 def test_the_dashboard_uses_the_same_reader():
-    assert database.ROLE == READER
+    assert database.ROLE == DASHBOARD
 
 
 def test_the_writer_changes_rows_of_every_table_of_the_pipelines(as_role):
@@ -70,7 +70,7 @@ def test_the_writer_changes_rows_of_every_table_of_the_pipelines(as_role):
         connection.rollback()
 
 
-@pytest.mark.parametrize("role", [WRITER, READER])
+@pytest.mark.parametrize("role", [WRITER, DASHBOARD])
 @pytest.mark.parametrize(
     "statement",
     [
@@ -90,7 +90,7 @@ def test_neither_role_can_do_what_owners_and_superusers_can(as_role, role, state
         refused(connection, statement)
 
 
-@pytest.mark.parametrize("role", [WRITER, READER])
+@pytest.mark.parametrize("role", [WRITER, DASHBOARD])
 @pytest.mark.parametrize(
     "statement",
     ["drop table {}", "truncate {}", "alter table {} add column mine int"],
@@ -114,7 +114,7 @@ def test_the_writer_cannot_change_what_planners_write(as_role):
 
 
 def test_the_reader_cannot_write(as_role):
-    with as_role(READER) as connection:
+    with as_role(DASHBOARD) as connection:
         for table in EVERY:
             for statement in ("delete from {}", "insert into {} default values"):
                 refused(connection, statement.format(table))
@@ -133,7 +133,7 @@ def test_the_reader_cannot_write(as_role):
     ],
 )
 def test_the_reader_can_neither_fill_the_disk_nor_take_locks(as_role, statement):
-    with as_role(READER) as connection:
+    with as_role(DASHBOARD) as connection:
         refused(connection, statement)
 
 
@@ -148,9 +148,9 @@ def test_every_function_of_the_family_is_revoked(connection, family, of_the_writ
     """
     found = {
         role: connection.execute(sa.text(asked), {"role": role, "family": family}).one()
-        for role in (READER, WRITER)
+        for role in (DASHBOARD, WRITER)
     }
-    held, every = found[READER]
+    held, every = found[DASHBOARD]
     assert every > 10
     assert held == 0
     assert found[WRITER][0] == (every if of_the_writer is None else of_the_writer)
@@ -159,7 +159,7 @@ def test_every_function_of_the_family_is_revoked(connection, family, of_the_writ
 def test_the_reader_has_a_connection_limit(database_url, engine):
     """As the embedded server has it, where the pages log in as the reader."""
     roles.enable_trust_login(engine)
-    url = database_url.replace("harbor@", f"{READER}@")
+    url = database_url.replace("harbor@", f"{DASHBOARD}@")
     opened = []
     try:
         with pytest.raises(psycopg.OperationalError, match="too many connections"):
@@ -172,7 +172,7 @@ def test_the_reader_has_a_connection_limit(database_url, engine):
         for link in opened:
             link.close()
         with engine.begin() as connection:
-            for role in (READER, WRITER):
+            for role in (DASHBOARD, WRITER):
                 connection.execute(sa.text(f"alter role {role} nologin"))
 
 
@@ -211,14 +211,14 @@ def test_a_superuser_revokes_public_privileges_for_a_plain_owner(plain_owner):
 def test_excess_privileges_are_revoked(engine, as_role):
     with engine.begin() as connection:
         connection.execute(sa.text(f"grant delete on overrides to {WRITER}"))
-        connection.execute(sa.text(f"grant truncate on orders to {READER}"))
-        connection.execute(sa.text(f"revoke select on scores from {READER}"))
+        connection.execute(sa.text(f"grant truncate on orders to {DASHBOARD}"))
+        connection.execute(sa.text(f"revoke select on scores from {DASHBOARD}"))
     assert not roles.are_complete(roles.role_grants(engine))
     roles.ensure(engine)
     assert roles.are_complete(roles.role_grants(engine))
     with as_role(WRITER) as connection:
         refused(connection, "delete from overrides")
-    with as_role(READER) as connection:
+    with as_role(DASHBOARD) as connection:
         refused(connection, "truncate orders")
 
 
@@ -256,21 +256,21 @@ def test_a_role_with_a_password_connects_and_no_log_has_it(engine, database_url)
     before = rules.read_text()
     given = Settings(
         database_url=database_url,
-        reader_password="r3ader's%",
+        dashboard_password="r3ader's%",
         writer_password=SecretStr("wr1ter"),
     )
     try:
         with psycopg.connect(database_url, autocommit=True) as link:
             link.execute("alter system set log_statement = 'all'")
-            rules.write_text(f"local all {READER},{WRITER} scram-sha-256\n{before}")
+            rules.write_text(f"local all {DASHBOARD},{WRITER} scram-sha-256\n{before}")
             link.execute("select pg_reload_conf()")
         with_login = {
             each.role
             for each in roles.ensure_from_settings(engine, given)
             if each.has_login
         }
-        assert with_login == {READER, WRITER}
-        for role, password in ((READER, "r3ader's%"), (WRITER, "wr1ter")):
+        assert with_login == {DASHBOARD, WRITER}
+        for role, password in ((DASHBOARD, "r3ader's%"), (WRITER, "wr1ter")):
             url = database_url.replace("harbor@", f"{role}@")
             with psycopg.connect(url, password=password) as link:
                 assert link.execute("select current_user").fetchone() == (role,)
@@ -285,7 +285,7 @@ def test_a_role_with_a_password_connects_and_no_log_has_it(engine, database_url)
         with psycopg.connect(database_url, autocommit=True) as link:
             link.execute("alter system reset log_statement")
             link.execute("select pg_reload_conf()")
-            for role in (READER, WRITER):
+            for role in (DASHBOARD, WRITER):
                 link.execute(f"alter role {role} nologin password null")
 
 
@@ -315,7 +315,7 @@ def served(database_url, tmp_path, monkeypatch):
 
 def test_the_embedded_dashboard_connects_as_the_reader(served, database_url):
     """To a Postgres of the user's own it connects as the user that they have named."""
-    for named, user in ((None, READER), (database_url, "harbor")):
+    for named, user in ((None, DASHBOARD), (database_url, "harbor")):
         environment = served(database_url=named)
         assert sa.make_url(environment["HARBOR_DATABASE_URL"]).username == user
         assert "HARBOR_REPLICA_URL" not in environment
