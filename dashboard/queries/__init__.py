@@ -38,6 +38,7 @@ from dashboard.queries.pipeline import (
     calendar,
     files,
     rejected_rows,
+    run_in_progress,
     runs,
 )
 from dashboard.queries.scores import (

@@ -1,5 +1,6 @@
 """Queries of the pipeline: runs, files and missing days."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pandas as pd
@@ -50,6 +51,41 @@ def runs() -> pd.DataFrame:
         days=["origin_on"],
         row_limit=MAX_RUNS,
     )
+
+
+# The newest run at work, or the step of it that is, with the last line of its training.
+IN_PROGRESS = f"""
+select step, fields ->> 'fit' as fit,
+       (fields ->> 'epoch')::float8 / (fields ->> 'most')::float8 as share
+from runs
+left join lateral (
+    select fields from run_lines l
+    where l.run_id = runs.run_id and l.event = 'fit' order by line_id desc limit 1
+) line on true
+where runs.state = 'running' and {RUN_STATE} = 'running'
+order by runs.run_id desc limit 1
+"""
+
+
+@dataclass(frozen=True)
+class RunInProgress:
+    """A run that is at work: its step, and the share of a training that is done, from 0 to 1."""
+
+    step: str
+    trained: float
+
+
+@st.cache_data(ttl=2, max_entries=1, show_spinner=False)
+def run_in_progress() -> RunInProgress | None:
+    """The newest run or step at work; None if none is. Refreshed every 2 s."""
+    rows = read(IN_PROGRESS, numbers=["share"]).to_dict("records")
+    if not rows:
+        return None
+    row = rows[0]
+    if row["fit"] is None:
+        return RunInProgress(row["step"], 0.0)
+    is_second = row["fit"] == "production"
+    return RunInProgress(row["step"], (is_second + float(row["share"])) / 2)
 
 
 # A refused file leaves only its log line. It is listed until a later load logs another

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard.queries.depot import DepotStatus
+from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
@@ -39,6 +40,14 @@ def first_forecast_advice(champion: str | None) -> str:
         "Train a model with `harbor train`, then run `harbor forecast`; `harbor nightly` does "
         "both."
     )
+
+
+def progress_sentence(progress: RunInProgress) -> str:
+    """'Training … 40 %': what is at work before there is a first forecast."""
+    if progress.step == "train":
+        return f"Training … {100 * progress.trained:.0f} %. The forecast follows."
+    name = formatting.display_name(progress.step)
+    return f"At work: {name}. The forecast follows."
 
 
 def totals_note(depots: pd.DataFrame) -> str:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import score_filter, widgets
+from dashboard.components import first_forecast, score_filter, widgets
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
@@ -22,8 +22,7 @@ freshness = queries.freshness()
 has_live, has_hindcasts = queries.score_kinds(freshness)
 has_scores = has_live or has_hindcasts
 if not has_scores and freshness.champion is None and freshness.origin_on is None:
-    advice = summaries.first_forecast_advice(None)
-    widgets.stop_page(f"There is no forecast to score yet. {advice}")
+    first_forecast.stop_page("There is no forecast to score yet.", None)
 if not has_scores:
     widgets.stop_page(
         "No forecast has been scored yet. Scores appear the night after the forecast day; "

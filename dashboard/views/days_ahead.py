@@ -6,17 +6,16 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import days_ahead, widgets
+from dashboard.components import days_ahead, first_forecast, widgets
 from dashboard.hours import parts
 from dashboard.tables import display_tables
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting
 
 DEMO = "The fleet is invented, and its last nights ran within a minute, on a simulated clock."
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
-    advice = summaries.first_forecast_advice(freshness.champion)
-    widgets.stop_page(f"No forecast has been made yet. {advice}")
+    first_forecast.stop_page("No forecast has been made yet.", freshness.champion)
 
 cities = days_ahead.cities(freshness)
 if not cities:

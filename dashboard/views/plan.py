@@ -4,6 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import (
+    first_forecast,
     plan_forms,
     plan_parts,
     planner_name,
@@ -18,9 +19,9 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
-    advice = summaries.first_forecast_advice(freshness.champion)
-    widgets.stop_page(
-        f"No forecast has been made yet, so there is nothing to plan. {advice}"
+    first_forecast.stop_page(
+        "No forecast has been made yet, so there is nothing to plan.",
+        freshness.champion,
     )
 if queries.fleet_week(freshness).empty:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,10 +67,21 @@ def serve(
 ) -> None:
     """Runs Streamlit as a child process until it ends or is stopped.
 
-    It gets the address of the running database, so that it never starts one of its own.
-
     Raises:
       HarborError: it ended with an error.
+    """
+    with server(context, address, port, insecure=insecure) as wait:
+        wait()
+
+
+@contextmanager
+def server(
+    context: CommandContext, address: str, port: int, *, insecure: bool = False
+) -> Iterator[Callable[[], None]]:
+    """Runs Streamlit as a child process until the block ends; yields what waits for its end.
+
+    It gets the address of the running database, so that it never starts one of its own.
+    Waiting raises a HarborError where it ends with an error.
     """
     echo(f"Dashboard: {ports.url(address, port)}  (Ctrl-C stops everything)")
     home = context.settings.home
@@ -76,10 +89,15 @@ def serve(
     environment = _environment(context)
     # What Streamlit prints is for people: stdout is kept for --json.
     child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
+
+    def wait() -> None:
+        try:
+            _require_success(child.wait())
+        except KeyboardInterrupt:
+            echo("Stopping.")
+
     try:
-        _require_success(child.wait())
-    except KeyboardInterrupt:
-        echo("Stopping.")
+        yield wait
     finally:
         child.terminate()
         child.wait()

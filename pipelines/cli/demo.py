@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipelines.cli.console import echo, progress, show_json
 from pipelines.cli.context import AsJson, Port, open_context
-from pipelines.cli.dashboard import serve
+from pipelines.cli.dashboard import server
 from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
+from pipelines.monitoring import ports
 
 if TYPE_CHECKING:
     from pipelines.demo.stages import Advance, DemoContext
 
+ADDRESS = "127.0.0.1"
+Stage = Callable[["DemoContext", Any], str]
+"""Given what reports its progress, returns its outcome in words."""
 INTERRUPTION_MESSAGE = (
     "Stages that were done are kept. The same command continues from there."
 )
@@ -36,7 +40,7 @@ def demo(
     port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """Invents a fleet, trains, simulates its last ten nightly runs and serves the dashboard.
+    """Invents a fleet, serves the dashboard, trains, and simulates the last ten nightly runs.
 
     Run again, it continues where it stopped.
 
@@ -47,30 +51,50 @@ def demo(
 
     # The simulated runs warn of what was simulated; the pages show it.
     configure_logs(logging.ERROR)
+    if not no_serve:
+        ports.require_free(ADDRESS, port)
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         demo_context = DemoContext(
             context.engine, context.settings, context.now, seed, depots, days
         )
-        results = _run_stages(demo_context)
-        echo(f"Ready after {sum(each['seconds'] for each in results):.0f} s.")
-        if as_json:
-            show_json({"stages": results})
-        if not no_serve:
-            serve(context, "127.0.0.1", port)
+        results = _run_stages(demo_context, _first_stages())
+        with nullcontext() if no_serve else server(context, ADDRESS, port) as wait:
+            results += _run_stages(demo_context, _last_stages())
+            echo(f"Ready after {sum(each['seconds'] for each in results):.0f} s.")
+            if as_json:
+                show_json({"stages": results})
+            if wait is not None:
+                wait()
 
 
-def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
-    """Runs every stage, and prints its name, duration and outcome."""
-    from pipelines.demo import nights, stages, today
+def _first_stages() -> dict[str, Stage]:
+    """The stages after which the pages have something to show."""
+    from pipelines.demo import stages
 
-    stages_by_label: dict[str, Callable[[DemoContext, Any], str]] = {
+    return {
         "Inventing a fleet": stages.write_fleet,
         "Loading its files": stages.load_files,
+    }
+
+
+def _last_stages() -> dict[str, Stage]:
+    """The stages that the pages show the progress of."""
+    from pipelines.demo import nights, stages, today
+
+    return {
         "Training": stages.train_model,
         "Hindcasting and scoring": stages.hindcast,
         "Simulating its last nightly runs": nights.run_nights,
         "Loading what has come today": today.load_today,
     }
+
+
+def _run_stages(
+    demo_context: DemoContext, stages_by_label: dict[str, Stage]
+) -> list[dict[str, Any]]:
+    """Runs stages, and prints the name, duration and outcome of each."""
+    from pipelines.demo import stages
+
     results = []
     for label, stage in stages_by_label.items():
         started = time.perf_counter()

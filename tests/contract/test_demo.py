@@ -119,17 +119,21 @@ def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(home):
     port = free_port()
     command, environment = demo(home, "--port", str(port))
     started = time.monotonic()
-    process = subprocess.Popen(
-        command, env=environment, cwd=ROOT, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    while not is_healthy(port):
-        assert process.poll() is None, process.communicate()[0]
+    log = home.with_name("demo.log")
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command, env=environment, cwd=ROOT, start_new_session=True, stdout=out,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    while not (is_healthy(port) and "Ready after" in log.read_text()):
+        assert process.poll() is None, log.read_text()
         assert time.monotonic() - started < PATIENCE_S
         time.sleep(0.2)
     # As a terminal does: to every process of the foreground group.
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    process.wait(timeout=60)
+    output = log.read_text()
+    assert output.index("Dashboard:") < output.index("Training"), "pages come first"
     assert output.count("already") == 4, "all but loading, which finds nothing new"
     assert "Traceback" not in output
     assert not is_healthy(port)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.queries import database
 from dashboard.text import formatting
 from pipelines import schema
+from pipelines.runs.ledger import recorded
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
 from tests.dashboard.seed import seed
@@ -207,6 +208,35 @@ def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
     assert "No forecast has been made yet" in app.info[0].value
     assert "`harbor forecast`" in app.info[0].value
     assert "`harbor train`" not in app.info[0].value
+
+
+@pytest.mark.parametrize("view", ["days_ahead", "plan", "accuracy"])
+def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
+    seeded, write, open_page, clean_engine, view
+):
+    empty = (schema.scores, schema.forecasts, schema.publications)
+    clear(write, *empty, schema.scores_due, schema.models)
+
+    def line(fit, epoch):
+        write(
+            sa.insert(schema.run_lines).values(
+                run_id=run.run_id, written_at=datetime.now(UTC), level="info", event="fit",
+                fields={"fit": fit, "epoch": epoch, "most": 50},
+            )
+        )  # fmt: skip
+        return open_page(view).info[0].value
+
+    with recorded(clean_engine, "train") as run:
+        assert "Training … 0 %" in open_page(view).info[0].value
+        assert "Training … 40 %" in line("evaluation", 40)
+        assert "Training … 60 %" in line("production", 10)
+    st.cache_data.clear()
+    with recorded(clean_engine, "backfill"):
+        text = open_page(view).info[0].value
+        assert "At work: Backfill." in text
+        assert "harbor" not in text
+    st.cache_data.clear()
+    assert "`harbor train`" in open_page(view).info[0].value
 
 
 @pytest.mark.parametrize("view", ["days_ahead", "plan", "accuracy", "models"])

@@ -1,0 +1,34 @@
+"""What a page shows while there is no forecast: what makes one, or how far that has come."""
+
+from typing import NoReturn
+
+import streamlit as st
+
+from dashboard import queries
+from dashboard.components import widgets
+from dashboard.text import summaries
+
+REFRESH_S = 3
+
+
+def stop_page(sentence: str, champion: str | None) -> NoReturn:
+    """Says that there is no forecast, and stops the page; shows it once there is one.
+
+    While a run is in progress, it says which one, and how far its training has come.
+
+    Args:
+      sentence: What is missing.
+      champion: Version of the champion; None before the first model.
+    """
+    if queries.run_in_progress() is None:
+        widgets.stop_page(f"{sentence} {summaries.first_forecast_advice(champion)}")
+    _show_progress(sentence)
+    st.stop()
+
+
+@st.fragment(run_every=REFRESH_S)
+def _show_progress(sentence: str) -> None:
+    progress = queries.run_in_progress()
+    if progress is None or queries.freshness().origin_on is not None:
+        st.rerun()
+    widgets.empty_state(f"{sentence} {summaries.progress_sentence(progress)}")
