@@ -212,6 +212,8 @@ def test_promote_forecast_and_roll_back(fleet):
     # B has no forecast yet: the pages go on showing A's.
     assert fleet.promote("B").shown_from is None
     assert fleet.shown() == (LAST, fleet.versions["A"])
+    # So that B's is the one that was made last.
+    fleet.now += timedelta(minutes=10)
     fleet.forecast()
     assert fleet.shown() == (LAST, fleet.versions["B"])
     assert fleet.roll_back().shown_from == LAST
