@@ -37,8 +37,9 @@ class Destination:
             system, root = fs.FileSystem.from_uri(url)
         except pa.ArrowInvalid:
             raise ConfigError(
-                f"HARBOR_PUBLISH_URL is {address}, but must be a folder, or begin with s3://, "
-                "gs:// or abfs:// and name a bucket. Correct it."
+                f"HARBOR_PUBLISH_URL is {address}, but must be a folder, or begin with s3:// or "
+                "gs:// and name a bucket, or be as abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/"
+                "PATH. Correct it."
             ) from None
         return cls(address, system, root)
 

@@ -212,6 +212,27 @@ def test_an_address_of_nothing_is_told_without_its_password():
         Destination.at("gopher://user:s3cret@bucket/x")
 
 
+@pytest.mark.parametrize(
+    ("url", "system", "address"),
+    [
+        ("gs://anonymous@bucket/fleet", fs.GcsFileSystem, "gs://bucket/fleet"),
+        (
+            "abfs://fleet@account.dfs.core.windows.net/out", fs.AzureFileSystem,
+            "abfs://fleet@account.dfs.core.windows.net/out",
+        ),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_other_stores_are_understood(url, system, address):
+    destination = Destination.at(url)
+    assert isinstance(destination._system, system)
+    assert destination.address == address
+
+
+def test_an_azure_address_without_its_account_says_how_to_write_it():
+    with pytest.raises(ConfigError, match=r"abfs://CONTAINER@ACCOUNT"):
+        Destination.at("abfs://container/out")
+
+
 def test_a_home_folder_is_expanded(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     Destination.at("~/published").write("a.txt", b"x")
