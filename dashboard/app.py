@@ -37,7 +37,9 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
     due_on = settings.due_on(now, dict(freshness.zones))
     texts = banner(freshness, now.date(), due_on, settings.zone)
     st.caption(texts.facts)
-    if texts.warning:
+    # Orders that are still being loaded are not late.
+    is_first = freshness.origin_on is None and queries.run_in_progress() is not None
+    if texts.warning and not is_first:
         st.error(texts.warning, icon=":material/schedule:")
     for notice in texts.notices:
         st.warning(notice, icon=":material/info:")

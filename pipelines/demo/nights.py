@@ -2,37 +2,27 @@
 
 Each night is the nightly run itself, on a simulated clock: it loads the files of its day,
 scores what was forecast and forecasts again. One feed is late, one file is corrected by a
-later one, one night fails and is repeated, one challenger is rejected, and planners change
-what they know better.
+later one, and planners change what they know better.
 """
 
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
-from pipelines.database.engine import snapshot
 from pipelines.demo.depots import LOCAL_EVENTS, LocalEvent
-from pipelines.demo.stages import Advance, DemoContext, judge, train_challenger
+from pipelines.demo.stages import Advance, DemoContext
 from pipelines.ingest import FileOptions, ingest
 from pipelines.nightly import steps
-from pipelines.nightly.run import NightlyError, run_nightly
+from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext, Step
 from pipelines.runs.ledger import Run
 from pipelines.store import forecasts, models, runs
 from pipelines.store.demo import add_overrides, may_plan
-from pipelines.training import train
 
-FAILED_DAYS_AGO, REJECTED_DAYS_AGO = 2, 5
-"""Which night fails first, and on which eve a challenger is rejected; days before the last."""
-CUT_BYTES = 4096
-"""Bytes that are left of the rejected challenger's file."""
 SKIPPED_STEPS = ("train", "promote", steps.PUBLISH)
-REPEATED_AFTER, PLANNED_AFTER = timedelta(hours=3), timedelta(hours=4)
-TRAINED_BEFORE = timedelta(hours=16)
+PLANNED_AFTER = timedelta(hours=4)
 NOTICE_DAYS = 3
 """Days before its target at which an override is saved."""
 ROUNDED_TO = 5
@@ -60,31 +50,11 @@ def _is_done(demo: DemoContext, day: date) -> bool:
 
 def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
     at = demo.morning_after(day)
-    if days_ago == REJECTED_DAYS_AGO:
-        with demo.clock_at(at - TRAINED_BEFORE):
-            _train_rejected_challenger(demo)
-    if days_ago == FAILED_DAYS_AGO:
-        with demo.clock_at(at), _missing_model(demo):
-            try:
-                _start(demo, day)
-            except NightlyError:
-                # Meant to: somebody repairs it, and runs the night again.
-                at += REPEATED_AFTER
     with demo.clock_at(at):
         _start(demo, day)
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)
-
-
-def _train_rejected_challenger(demo: DemoContext) -> None:
-    """Trains a challenger whose file is cut short on its disk; its canary rejects it."""
-    recipe = train.build_recipe(demo.settings, epochs=1)
-    origin = demo.nights[0] - timedelta(days=1)
-    version = train_challenger(demo, origin, recipe, _no_progress)
-    path = demo.settings.artefacts / f"{version}.npz"
-    path.write_bytes(path.read_bytes()[:CUT_BYTES])
-    judge(demo, origin, version)
 
 
 def _start(demo: DemoContext, day: date) -> None:
@@ -119,21 +89,6 @@ def _ingest(demo: DemoContext, day: date, context: NightlyContext, run: Run) -> 
         is_invented=True,
     )
     run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
-
-
-@contextmanager
-def _missing_model(demo: DemoContext) -> Iterator[None]:
-    """Takes the champion's file away meanwhile, as a disk that is not mounted does."""
-    with snapshot(demo.engine) as connection:
-        champion = models.champion(connection)
-    assert champion is not None, "the first model of a fleet is promoted"
-    path = demo.settings.artefacts / champion["filename"]
-    away = demo.folder / path.name
-    shutil.move(path, away)
-    try:
-        yield
-    finally:
-        shutil.move(away, path)
 
 
 def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:

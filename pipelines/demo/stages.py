@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
@@ -31,9 +30,6 @@ from pipelines.store.demo import (
 from pipelines.store.ingest import now
 from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
-
-if TYPE_CHECKING:
-    from forecaster.model.two_stage_fit import Recipe
 
 MIN_HISTORY_DAYS, MAX_NIGHTS = 60, 10
 """Days that are left to train on; at most this many nights are simulated."""
@@ -151,30 +147,17 @@ def train_model(demo: DemoContext, report: FitReporter) -> str:
         return f"{champion['version']} is the champion already"
     origin = counting.default_origin(demo.engine)
     recipe = train.build_recipe(demo.settings)
+    panels = shared_panels(demo.engine, origin, demo.settings.zone)
     with demo.clock_at(demo.setup_at + 2 * LOADING):
-        return judge(demo, origin, train_challenger(demo, origin, recipe, report))
-
-
-def train_challenger(
-    demo: DemoContext, origin: date, recipe: "Recipe", report: FitReporter
-) -> str:
-    """Trains a challenger through a day, and returns its version."""
-    with recorded(demo.engine, "train", origin) as run:
-        panels = shared_panels(demo.engine, origin, demo.settings.zone)
-        model = train.train(
-            demo.engine, demo.settings, origin, recipe, report, run, panels
-        )
-    return model.version
-
-
-def judge(demo: DemoContext, origin: date, version: str) -> str:
-    """Promotes or rejects a challenger, and returns the reason."""
-    with recorded(demo.engine, "promote", origin) as run:
-        panels = shared_panels(run.engine, origin, demo.settings.zone)
-        decision = promotion.promote_if_better(
-            run.engine, demo.settings.artefacts, panels, version
-        )
-        run.metrics |= decision.metrics()
+        with recorded(demo.engine, "train", origin) as run:
+            model = train.train(
+                demo.engine, demo.settings, origin, recipe, report, run, panels
+            )
+        with recorded(demo.engine, "promote", origin) as run:
+            decision = promotion.promote_if_better(
+                run.engine, demo.settings.artefacts, panels, model.version
+            )
+            run.metrics |= decision.metrics()
     return decision.reason
 
 

@@ -230,13 +230,18 @@ def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
         assert "Training … 0 %" in open_page(view).info[0].value
         assert "Training … 40 %" in line("evaluation", 40)
         assert "Training … 60 %" in line("production", 10)
-    st.cache_data.clear()
+    old = schema.demand_versions.c.service_on > seeded.through - timedelta(days=5)
+    write(sa.delete(schema.demand_versions).where(old))
     with recorded(clean_engine, "backfill"):
-        text = open_page(view).info[0].value
+        app = open_page(view)
+        assert not app.error, "orders that are still being loaded are not late"
+        text = app.info[0].value
         assert "At work: Backfill." in text
         assert "harbor" not in text
     st.cache_data.clear()
-    assert "`harbor train`" in open_page(view).info[0].value
+    app = open_page(view)
+    assert "`harbor train`" in app.info[0].value
+    assert "The newest orders are from" in app.error[0].value
 
 
 @pytest.mark.parametrize("view", ["days_ahead", "plan", "accuracy", "models"])
