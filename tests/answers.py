@@ -149,7 +149,9 @@ Backtest = _object(
     by=NotRequired[dict[str, list[SegmentScores]]],
     forecasts=NotRequired[WrittenFile],
 )
-Night = _object("Night", origin=Day, run_id=int, steps=dict[str, Any])
+Night = _object(
+    "Night", origin=Day, run_id=int, unpublished=str | None, steps=dict[str, Any]
+)
 LiveScores = _object(
     "LiveScores",
     segment=str | int | list[str | int],
