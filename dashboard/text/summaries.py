@@ -13,6 +13,7 @@ from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
+WEEK_DAYS = 7
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
 
@@ -194,6 +195,30 @@ def missing_days_sentence(calendar: pd.DataFrame) -> str:
     is_cut = n_missing == len(calendar) < n_depots
     least = "At least " if is_cut else ""
     return f"{least}{n_missing:,} of {of} have missing days in the last four weeks."
+
+
+def accuracy_sentence(scores: pd.DataFrame) -> str:
+    """How good the newest scored days were: 'Good. The last 7 days were off by 8.3 % …'.
+
+    Args:
+      scores: `queries.accuracy`, not empty.
+    """
+    by_day = scores[(scores["grain"] == "day") & scores["mape"].notna()]
+    newest = sorted(by_day["day_on"].unique())[-WEEK_DAYS:]
+    recent = by_day[by_day["day_on"].isin(newest)]
+    weighed = (recent["mape"] * recent["counted"]).groupby(recent["forecaster"]).sum()
+    mape = weighed / recent.groupby("forecaster")["counted"].sum()
+    own, naive = (mape.get(name, math.nan) for name in ("forecast", "seasonal naive"))
+    if math.isnan(own):
+        return ""
+    verdict = ""
+    if not math.isnan(naive):
+        verdict = "Good. " if own < naive else "No better than the naive forecast. "
+    days = formatting.count(len(newest), "scored day")
+    return (
+        f"{verdict}The last {days} were off by {formatting.percent(own)} a depot and day; "
+        f"{formatting.NAIVE} by {formatting.percent(naive)}."
+    )
 
 
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:

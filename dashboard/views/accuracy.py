@@ -1,5 +1,7 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
+from datetime import datetime
+
 import streamlit as st
 
 from dashboard import queries
@@ -42,6 +44,14 @@ if scores.empty:
     widgets.stop_page(
         "No scores for this choice. Choose a longer period, another depot or all days ahead."
     )
+sentences = [summaries.accuracy_sentence(scores)]
+if live and freshness.last_on and not (scope.depot or scope.horizon):
+    scored = queries.last_day(freshness)
+    here = scored[scored["city"] == scope.city] if scope.city else scored
+    today = datetime.now(queries.zone()).date()
+    if not here.empty:
+        sentences.append(summaries.last_day_sentence(here, freshness.last_on, today))
+st.markdown(formatting.escape_markdown(" ".join(sentences)))
 widgets.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By day")

@@ -1,5 +1,7 @@
 """The page "Depot": forecast, actuals, errors, contributions and scenarios of one depot."""
 
+from html import escape
+
 import streamlit as st
 
 from dashboard import queries
@@ -19,6 +21,7 @@ if not depot:
     widgets.stop_page(f"Choose a depot above{other_way}.")
 
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
+st.html(f'<p class="hf-print">{escape(labels[depot])}</p>')
 status = queries.depot_status(depot, freshness)
 feed_warning = summaries.feed_warning(status)
 if feed_warning:

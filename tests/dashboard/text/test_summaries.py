@@ -252,3 +252,32 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
     else:
         assert expected in warning
         assert "`harbor ingest PATH`" in warning
+
+
+@pytest.mark.parametrize(
+    ("naive", "verdict"),
+    [(0.2, "Good. "), (0.05, "No better than the naive forecast. ")],
+)
+def test_accuracy_begins_with_the_newest_scored_days(naive, verdict):
+    """The mean weighs days by their number of depots, and takes seven of nine days."""
+    days = pd.date_range("2026-11-16", periods=9)
+    rows = [
+        {
+            "grain": "day",
+            "day_on": day,
+            "forecaster": name,
+            "mape": mape,
+            "counted": counted,
+        }
+        for number, day in enumerate(days)
+        for counted in (1 if number == 8 else 3,)
+        for name, mape in (
+            ("forecast", 9.0 if number < 2 else 0.1 + 0.19 * (number == 8)),
+            ("seasonal naive", naive),
+        )
+    ]
+    told = summaries.accuracy_sentence(pd.DataFrame(rows))
+    assert told == (
+        f"{verdict}The last 7 scored days were off by 11.0 % a depot and day; "
+        f"same day last week by {100 * naive:.1f} %."
+    )

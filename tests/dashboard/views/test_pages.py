@@ -467,6 +467,16 @@ def test_accuracy_is_of_live_forecasts_or_labelled_hindcasts(
     assert ("**Live:**" in page_text(app)) == (expected == "**Live:**")
 
 
+def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
+    seeded, open_page
+):
+    first = page_text(open_page("accuracy"))
+    assert "scored days were off by" in first
+    assert "orders, forecast" in first
+    # Of one depot there is no sentence on the last day of all.
+    assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
+
+
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     app = open_page("accuracy", ahead="3", period="28")
     app.pills(key="city").select("London").run()
