@@ -46,14 +46,19 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
 
 
 page = st.navigation(
-    [
-        st.Page("views/days_ahead.py", title="Days ahead", default=True),
-        st.Page("views/depot.py", title="Depot", url_path="depot"),
-        st.Page("views/plan.py", title="Plan", url_path="plan"),
-        st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
-        st.Page("views/models.py", title="Models", url_path="models"),
-        st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
-    ],
+    {
+        "": [
+            st.Page("views/days_ahead.py", title="Days ahead", default=True),
+            st.Page("views/depot.py", title="Depot", url_path="depot"),
+            st.Page("views/plan.py", title="Plan", url_path="plan"),
+            st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
+        ],
+        # For whoever runs it; planners need neither.
+        "System": [
+            st.Page("views/models.py", title="Models", url_path="models"),
+            st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
+        ],
+    },
     position="top",
 )
 # What was chosen on another page is carried over to this one, once.

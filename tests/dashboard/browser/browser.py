@@ -131,7 +131,7 @@ class Visit:
 
     def settled(self) -> str:
         """Waits until the page has run and drawn; gives its text."""
-        self.page.wait_for_selector("h1")
+        self.page.wait_for_selector("h1", state="attached")
         self.page.wait_for_selector(STANDS_STILL)
         self.page.wait_for_function(ALL_DRAWN)
         self.page.wait_for_selector('[data-testid="stSkeleton"]', state="detached")
