@@ -7,5 +7,5 @@ components  widgets and forms       queries     cached tables from the database
 text        sentences               tables      display tables, HTML and files
 charts      Altair charts           inference   what-if on the CPU
 planning    vans and overrides      auth        the logged-in user
-server      serves all this
+hours       shifts, running day     server      serves all this
 """

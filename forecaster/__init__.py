@@ -3,7 +3,8 @@
 No database, no environment, no clock. `load` and `forecast` are the door for notebooks, see
 `dataframes`. `data` and `inference` need NumPy (`panel_builder` and
 `signal_builder`, which serving does not import, also pandas); `model` needs JAX and is never
-imported by the other two, because the dashboard's host has none.
+imported by the other two, because the dashboard's host has none. `hours` spreads a day's forecast
+over its hours.
 
 Words
   demand      orders per depot and local day: the target

@@ -7,7 +7,7 @@ not about its tables are where they are used: locks in `runs.locks`, sessions an
 Files and rows     ingest, files, quarantine, withdrawal, depots, events, signals, versions
                    (of both), signal_summaries, holidays
 Daily demand       demand, order_counts, observed_zeros, partial_days, order_retention,
-                   late_depots, panel
+                   late_depots, panel, hours (of past days, and shares of those ahead)
 Models, forecasts  models, artefacts, forecasts, score_totals, accuracy, forecast_retention
 Runs               runs, run_lines, monitoring, backfill, demo
 Shared             copying (COPY into any table), table_csv (its format), load_timestamps
