@@ -70,6 +70,7 @@ def comparable(command: str, printed: str) -> str:
     text = VERSION.sub("VERSION", printed)
     text = re.sub(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "TIMESTAMP", text)
     text = re.sub(r"\b\d+(\.\d+)? (s|min)\b", "TIME", text)
+    text = re.sub(r"\b\d+ % of the network", "N % of the network", text)
     if command.startswith(FITTING_COMMANDS):
         text = NUMBER.sub("N", text)
     else:

@@ -62,7 +62,7 @@ def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
     ingest_inbox(
         NightlyContext(clean_engine, settings, datetime.now(UTC), None, None), run
     )
-    assert run.metrics == {"files": 2, "refused": 0, "accepted": 2}
+    assert run.metrics == {"files": 2, "refused": 0, "accepted": 2, "described": 0}
     assert set(rows(clean_engine, "daily_counts")) == {
         ("A", date(2025, 11, 5), 1000),
         ("A", date(2025, 11, 13), 1000),
