@@ -59,7 +59,9 @@ def passwords(service_folder):
     """Every secret of the Compose file, as RUNBOOK.md has them made."""
     folder = service_folder / "secrets"
     folder.mkdir(mode=0o700)
-    passwords = {name: secrets.token_hex(24) for name in ("owner", "writer", "dashboard")}
+    passwords = {
+        name: secrets.token_hex(24) for name in ("owner", "writer", "dashboard")
+    }
     for name, password in passwords.items():
         (folder / f"{name}_password").write_text(password)
         (folder / f"{name}_password").chmod(0o444)
