@@ -111,6 +111,33 @@ Forecast = _object(
     planned=float,
     model_version=str,
 )
+ForecastHour = _object(
+    "ForecastHour",
+    depot_id=str,
+    origin_on=Day,
+    target_on=Day,
+    starts_at=Timestamp,
+    hour=int,
+    p10=float,
+    p50=float,
+    p90=float,
+    point=float,
+    planned=float,
+    model_version=str,
+)
+RunningDay = _object(
+    "RunningDay",
+    city=str,
+    target_on=Day,
+    until_hour=float,
+    depots=int,
+    orders_so_far=float,
+    usual_share=float,
+    forecast=float,
+    estimate=float,
+    p10=float,
+    p90=float,
+)
 Scores = _object(
     "Scores",
     mape=float | None,
@@ -239,7 +266,7 @@ ANSWERS: dict[str, Any] = {
     "ingest": Ingested,
     "train": Training | WarmedUp | HelperProcess,
     "backtest": Backtest,
-    "forecast": list[Forecast],
+    "forecast": list[Forecast] | list[ForecastHour] | list[RunningDay],
     "explain": ExplainedForecast,
     "nightly": Night,
     "backfill": Backfill,

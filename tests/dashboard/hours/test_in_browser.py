@@ -1,0 +1,120 @@
+"""Shifts and the running day in a real browser, on a phone and at a desk."""
+
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from python_calamine import CalamineWorkbook
+
+from pipelines import schema
+from tests.conftest import empty_tables
+from tests.dashboard.browser import browser
+from tests.dashboard.seed import seed
+from tests.dashboard.seed_pipeline import seed_pipeline
+
+pytestmark = [pytest.mark.browser, pytest.mark.db]
+
+SHARE = np.full(24, 0.5 / 22)
+SHARE[[9, 16]] = 0.3, 0.2
+SO_FAR = 3
+"""Orders of each hour of the running day."""
+
+
+def add_hours(engine, through):
+    """Shares of the days ahead, and a running day of which orders have come until now."""
+    now = datetime.now(UTC)
+    with engine.begin() as connection:
+        depots = connection.execute(sa.select(schema.depots)).all()
+        shares = [
+            {
+                "origin_on": through, "depot_id": depot.depot_id, "share": SHARE.tolist(),
+                "target_on": through + timedelta(days=ahead), "concentration": 50.0,
+                "city_concentration": 500.0,
+            }
+            for depot in depots
+            for ahead in range(1, 8)
+        ]  # fmt: skip
+        connection.execute(sa.insert(schema.hour_shares), shares)
+        file = sa.insert(schema.files).values(
+            path="today.csv", sha256="today", options_sha256="", kind="orders",
+            source="default", size_bytes=1, accepted=1, unchanged=0, rejected=0,
+            ignored_columns=[], loaded_at=now,
+        )  # fmt: skip
+        file_id = connection.scalar(file.returning(schema.files.c.file_id))
+        for depot in depots:
+            local = now.astimezone(ZoneInfo(depot.timezone))
+            by_hour = [SO_FAR * (hour <= local.hour) for hour in range(24)]
+            counted = {
+                "depot_id": depot.depot_id, "file_id": file_id, "last_file_id": file_id,
+            }  # fmt: skip
+            rows = [
+                counted
+                | {
+                    "service_on": local.date(), "orders": sum(by_hour),
+                    "by_hour": by_hour, "last_time": local.time(),
+                },
+                counted
+                | {
+                    "service_on": through, "orders": 24, "by_hour": [1] * 24,
+                    "last_time": time(23, 30),
+                },
+            ]  # fmt: skip
+            if local.date() == through:
+                rows.pop()
+            connection.execute(sa.insert(schema.order_counts), rows)
+
+
+@pytest.fixture(scope="module")
+def fleet(engine, database_url, tmp_path_factory, chromium):
+    """The address of the dashboard of a small fleet with orders by the hour."""
+    home = tmp_path_factory.mktemp("hours")
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    seed(engine, yesterday, home / "artefacts")
+    seed_pipeline(engine, yesterday)
+    add_hours(engine, yesterday)
+    with browser.serving(database_url, home) as address:
+        yield address
+    empty_tables(engine)
+
+
+@pytest.mark.parametrize("size", browser.SIZES)
+def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit, size):
+    window = visit(fleet, size)
+    window.to("/")
+    section = window.page.get_by_role("region", name="Today so far")
+    lines = section.get_by_role("listitem").all_inner_texts()
+    assert {line.partition(":")[0] for line in lines} >= {"London", "Rotterdam"}
+    for line in lines:
+        assert "usual by then" in line
+        assert "On the way to" in line
+    assert window.too_wide() <= 0
+
+
+@pytest.mark.parametrize("size", browser.SIZES)
+def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size):
+    window = visit(fleet, size)
+    page = window.page
+    window.to("/plan?city=London")
+    table = page.locator("table.hf-shifts")
+    assert len(table.locator("tbody tr").all()) == 7
+    assert "09–10" in table.locator("tbody tr").first.inner_text()
+    assert window.too_wide() <= 0
+    page.get_by_text("Settings of London").click()
+    times = {"phone": "05-13, 13-21", "desk": "06-14, 14-22"}[size]
+    page.get_by_role("textbox", name="Shifts").fill(times)
+    page.get_by_label("Vans", exact=True).fill("40")
+    page.locator(".st-key-name-in-settings input").fill("Ann")
+    page.get_by_role("button", name="Save settings").click()
+    first, second = times.replace("-", "–").split(", ")
+    table.get_by_role("columnheader", name=first).wait_for()
+    heads = table.get_by_role("columnheader").all_inner_texts()
+    assert heads == ["Day", first, second, "Busiest hour"]
+    window.settled()
+    assert window.too_wide() <= 0
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as Excel").click()
+    book = CalamineWorkbook.from_path(str(saved.value.path()))
+    sheet = book.get_sheet_by_name("Shifts").to_python()
+    assert {first, second} < {cell for row in sheet for cell in row}
