@@ -67,6 +67,8 @@ def shift_grid(rows: pd.DataFrame) -> str:
         cells, last = [], {}
         for last in own:
             vans = formatting.count(last["vans"], "van")
+            if last["short"]:
+                vans += f' <b class="short">−{last["short"]:,}</b>'
             orders = formatting.count(round(last["orders"]), "order")
             drivers = formatting.count(last["drivers"], "driver")
             cells.append(f"<td>{drivers}<small>{vans} · {orders}</small></td>")

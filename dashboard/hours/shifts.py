@@ -41,7 +41,8 @@ def by_shift(
       settings: Of the city.
 
     Returns:
-      city, target_on, shift (its name), orders, vans, drivers, busiest_hour and its orders, as
+      city, target_on, shift (its name), orders, vans, short (vans less those of the day, 0 at
+      least and where they are not known), drivers, busiest_hour and its orders, as
       busiest_orders: a row for each day and shift; none for days without shares.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
@@ -69,6 +70,7 @@ def by_shift(
     full_d = quantile_orders(low_d, orders_d, high_d, level) / settings.orders_per_van
     partly_full_d = own["needed"].to_numpy(float) / np.maximum(full_d, 1e-9)
     vans_ds = vans_for(partly_full_d[:, None] * busy_ds / capacity_s, 1.0)
+    short_ds = np.fmax(vans_ds - own["vans"].to_numpy(float)[:, None], 0.0)
     drivers = max(settings.drivers_per_van / len(shifts), 1.0)
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(
@@ -78,6 +80,7 @@ def by_shift(
             "shift": [shift.name for shift in shifts] * len(own),
             "orders": parts.mean.ravel(),
             "vans": vans_ds.ravel(),
+            "short": short_ds.ravel().astype(int),
             "drivers": vans_for(vans_ds * drivers, 1.0).ravel(),
             "busiest_hour": busiest_d.repeat(len(shifts)),
             "busiest_orders": (share_dk.max(axis=1) * orders_d).repeat(len(shifts)),

@@ -39,7 +39,7 @@ MIN_WIDTH, MAX_WIDTH = 12, 40
 
 SHIFT_COLUMNS = {
     "city": "City", "target_on": "Day", "shift": "Shift", "orders": "Planned orders",
-    "vans": "Vans", "drivers": "Drivers", "busiest_hour": "Busiest hour of the day",
+    "vans": "Need", "short": "Short", "drivers": "Drivers", "busiest_hour": "Busiest hour of the day",
     "busiest_orders": "Orders in that hour",
 }  # fmt: skip
 

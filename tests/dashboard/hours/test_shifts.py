@@ -63,6 +63,7 @@ def plan_days(**columns):
             "point": [1000.0],
             "model_point": [1000.0],
             "needed": [22],
+            "vans": [25.0],
         }
     )
     return days.assign(**columns)
@@ -108,9 +109,21 @@ def test_a_busy_afternoon_needs_more_vans_than_the_day_and_is_its_busiest_hour()
     assert afternoon["vans"] > 22 > morning["vans"]
     assert afternoon["busiest_hour"] == 17
     assert afternoon["busiest_orders"] == pytest.approx(1000 * 6 / by_hour.sum())
+    assert list(rows["short"]) == [0, afternoon["vans"] - 25]
     html = parts.shift_grid(rows)
+    assert (
+        f'{afternoon["vans"]} vans <b class="short">−{afternoon["short"]}</b>' in html
+    )
+    assert html.count('class="short"') == 1
     assert "17–18" in html
     assert f"{afternoon['drivers']} drivers" in html
+
+
+def test_a_shift_is_not_short_of_vans_that_are_not_known():
+    settings = CitySettings("London", None, 50.0)
+    even = shares(np.ones(24))
+    rows = shifts.by_shift(plan_days(vans=np.nan), BANDS, even, settings)
+    assert list(rows["short"]) == [0, 0]
 
 
 def test_a_planners_number_moves_the_shifts():
