@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.auth import session
-from dashboard.components import widgets
+from dashboard.components import page_head, widgets
 from dashboard.components.banner import banner
 from forecaster.errors import HarborError
 
@@ -69,7 +69,7 @@ st.set_page_config(
 )
 st.logo(LOGO, size="large")
 st.html(Path(__file__).parent / "components" / "style.css")
-st.title(page.title)
+page_head.show(page.title)
 try:
     session.require_login()
     # Runs and refused files are shown even before any orders are loaded.

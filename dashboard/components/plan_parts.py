@@ -16,7 +16,6 @@ from dashboard.text import formatting, plan_summaries
 
 MAX_DEPOTS = 50
 """Depots of a city in the grid at first; a browser is slow with hundreds."""
-EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def depots_in_grid(plan: Plan, depot: str) -> Plan:
@@ -89,14 +88,3 @@ def day_of_address(days: pd.DataFrame) -> date | None:
         name = formatting.escape_markdown(text)
         widgets.empty_state(f"{name} is not among the days ahead. Choose one here.")
     return known.get(text)
-
-
-def workbook_button(name: str, plan: Plan, shifts: pd.DataFrame) -> None:
-    """A button that downloads a plan as Excel, with its shifts."""
-    widgets.download(
-        "Save as Excel",
-        lambda: workbook.plan_workbook(plan, shifts),
-        name,
-        "xlsx",
-        EXCEL,
-    )

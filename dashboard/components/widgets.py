@@ -1,4 +1,4 @@
-"""Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
+"""Widgets of the pages: charts, tables, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.charts import forecast_charts
 from dashboard.charts.forecast_charts import Chart
-from dashboard.tables import display_tables, html_tables
+from dashboard.tables import html_tables
 from dashboard.text import formatting
 
 ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
@@ -39,29 +39,6 @@ def _draw_chart(
     st.altair_chart(chart, width="stretch", alt=alt)
 
 
-def download_csv(make_table: Callable[[], pd.DataFrame], name: str) -> None:
-    """A button that downloads a table as CSV."""
-    download(
-        "Save as CSV", lambda: display_tables.csv(make_table()), name, "csv", "text/csv"
-    )
-
-
-def download(
-    label: str, make: Callable[[], bytes], name: str, suffix: str, mime: str
-) -> None:
-    """A button that downloads a file, which is made when the button is clicked."""
-    st.download_button(
-        label,
-        make,
-        file_name=f"{name}.{suffix}",
-        mime=mime,
-        key=f"{suffix} {name}",
-        on_click="ignore",
-        icon=":material/download:",
-        type="tertiary",
-    )
-
-
 def key_figures(figures: dict[str, tuple[str, str]]) -> None:
     """Large numbers side by side."""
     st.html(html_tables.figures(figures))
@@ -88,7 +65,9 @@ def choose_depot(labels: Mapping[str, str]) -> str:
     last = st.session_state.get(f"{SESSION_PREFIX}depot", "")
     if "depot" not in st.query_params and last in labels:
         st.query_params["depot"] = last
-    depot = choose_from_url("Depot", "depot", labels)
+    # The box finds letters as they are written: 'Jätkäsaari · Helsinki (jatkasaari)'.
+    found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
+    depot = choose_from_url("Depot", "depot", found_by)
     st.session_state[f"{SESSION_PREFIX}depot"] = depot
     return depot
 

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
 
-from dashboard.components import planner_name
+from dashboard.components import page_head, planner_name
 from dashboard.server import first_page
 
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -41,7 +41,7 @@ IMMUTABLE = {"Cache-Control": "public, immutable, max-age=31536000"}
 
 def content_security_policy(document: str) -> str:
     """The policy that lets a page run its own inline scripts, by hash, and nobody frame it."""
-    scripts = [*INLINE_SCRIPT.findall(document), planner_name.SCRIPT]
+    scripts = [*INLINE_SCRIPT.findall(document), planner_name.SCRIPT, page_head.SCRIPT]
     digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
     return (

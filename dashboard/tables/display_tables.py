@@ -1,4 +1,4 @@
-"""Display tables of query results, two of them also downloaded as CSV.
+"""Display tables of query results.
 
 Whole numbers are orders or counts; floats are percentages. No I/O.
 """
@@ -12,7 +12,6 @@ import pandas as pd
 
 from dashboard.planning import overrides
 from dashboard.text import formatting
-from pipelines.schema.spreadsheet_cells import safe_cell
 
 HEADINGS = {
     "accepted": "New rows",
@@ -201,15 +200,3 @@ def _named_files(files: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 def _file_name(path: str) -> str:
     return PurePosixPath(path).name or path
-
-
-def csv(table: pd.DataFrame) -> bytes:
-    """A table as a CSV that no spreadsheet executes: ISO dates, percentages of one decimal."""
-    plain = table.copy()
-    for name in plain.select_dtypes("datetime"):
-        plain[name] = plain[name].dt.strftime("%Y-%m-%d")
-    floats = plain.select_dtypes("float").columns
-    plain[floats] = plain[floats].round(1)
-    safe = plain.map(safe_cell)
-    safe.columns = [safe_cell(name) for name in plain.columns]
-    return safe.to_csv(index=False, lineterminator="\n").encode("utf-8-sig")

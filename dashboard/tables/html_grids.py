@@ -53,7 +53,7 @@ def fleet_grid(
     advice = "" if n_cities == 1 else "choose the city, "
     notice = f'<tr><th scope="row" colspan="{1 + len(heads)}"><small>and {{:,}} more: '
     notice += f'{advice}find one by name on page <a href="depot">Depot</a>, or save '
-    notice += "all as CSV</small></th></tr>"
+    notice += "all as Excel</small></th></tr>"
     bodies = [
         _city(str(city), own, limit, notice)
         for city, own in depots.groupby("city", sort=False)

@@ -1,5 +1,6 @@
-"""The plan as an Excel workbook: depots × days of vans, drivers and orders."""
+"""Pages as Excel workbooks: the plan, and the days ahead."""
 
+from collections.abc import Mapping
 from io import BytesIO
 
 import pandas as pd
@@ -12,6 +13,9 @@ from dashboard.planning.van_plan import Plan
 from dashboard.tables import display_tables
 from dashboard.text import formatting
 
+Sheets = dict[str, tuple[str, pd.DataFrame]]
+"""Sheets by name: the sentence about each that the first sheet has, and its table."""
+README = "Read me"
 # Text stays text: no cell becomes a formula or a link.
 OPTIONS = {
     "in_memory": True,
@@ -29,14 +33,17 @@ DATA_COLUMNS = (
     "needed", "drivers", "undelivered", "delivery_probability", "override_reason", "made_by",
 )  # fmt: skip
 GRIDS = {
-    "Vans": "allocated", "Short (vans moved)": "short", "Short (none moved)": "short_alone",
-    "Drivers": "drivers", "Orders": "point",
+    "Vans": ("allocated", "Each depot's part of its city's vans"),
+    "Short (vans moved)": ("short", "Vans that lack for the need, if they are moved between depots"),
+    "Short (none moved)": (
+        "short_alone", "Vans that each depot lacks for its own service level, if none is moved",
+    ),
+    "Drivers": ("drivers", "Drivers of these vans"),
+    "Orders": ("point", "Planned orders, planners' numbers among them"),
 }  # fmt: skip
-"""Sheets of depots × days, and their column of the plan."""
+"""Sheets of depots × days: their column of the plan, and what they hold."""
 MIN_WIDTH, MAX_WIDTH = 12, 40
 """Characters."""
-
-
 SHIFT_COLUMNS = {
     "city": "City", "target_on": "Day", "shift": "Shift", "orders": "Planned orders",
     "vans": "Need", "short": "Short", "drivers": "Drivers", "busiest_hour": "Busiest hour of the day",
@@ -44,35 +51,55 @@ SHIFT_COLUMNS = {
 }  # fmt: skip
 
 
-def plan_workbook(plan: Plan, shifts: pd.DataFrame) -> bytes:
-    """A plan as a workbook, to be printed a page wide.
+def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
+    """The sheets of a plan.
 
     Args:
       plan: Of one city or of all.
       shifts: `hours.shifts.by_shift` of them; empty where orders have no times.
-
-    Returns:
-      The file: the sheets Cities, Every day, Shifts (where there are any), Vans, Short (vans moved), Short (none moved), Drivers,
-      Orders (depots × days), Vans to move, Changes (since the previous forecast, and by
-      planners) and Data (everything).
     """
     depots = with_short(plan.depots)
+    cities = display_tables.display(plan.cities, *CITY_COLUMNS)
+    every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
+    sheets = {
+        "Cities": ("Need, have and short of each city and day", cities),
+        "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
+    }  # fmt: skip
+    if not shifts.empty:
+        sheets["Shifts"] = ("Vans and drivers by shift", _shift_sheet(shifts))
+    for name, (column, sentence) in GRIDS.items():
+        sheets[name] = sentence, grid(depots, column)
+    everything = display_tables.display(depots, *DATA_COLUMNS, vans="Own vans")
+    return sheets | {
+        "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
+        "Changes": ("Days that differ from the previous forecast", changes(plan.depots)),
+        "Data": ("A row for each depot and day", everything),
+    }  # fmt: skip
+
+
+def week_sheets(depots: pd.DataFrame) -> Sheets:
+    """The sheets of the days ahead; `depots` are rows of `queries.fleet_week`."""
+    sentence = GRIDS["Orders"][1]
+    return {
+        "Orders": (sentence, grid(depots, "point")),
+        "Data": ("A row for each depot and day", display_tables.fleet_week(depots)),
+    }
+
+
+def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
+    """A workbook, to be printed a page wide; its first sheet says what is in the others.
+
+    Args:
+      about: Lines of the first sheet: a word, and what it is.
+      sheets: The other sheets.
+    """
+    contents = [*about.items(), *((name, sheets[name][0]) for name in sheets)]
+    readme = pd.DataFrame(contents, columns=["Harbor Fleet", ""])
     file = BytesIO()
     with xlsxwriter.Workbook(file, OPTIONS) as book:
         head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True})
         day = book.add_format({"num_format": "ddd d mmm yyyy", "align": "left"})
-        tables = {
-            "Cities": display_tables.display(plan.cities, *CITY_COLUMNS),
-            "Every day": display_tables.display(
-                plan.every_day, "city", "delivery_probability"
-            ),
-            **({} if shifts.empty else {"Shifts": _shift_sheet(shifts)}),
-            **{name: grid(depots, column) for name, column in GRIDS.items()},
-            "Vans to move": moves(plan.depots),
-            "Changes": changes(plan.depots),
-            "Data": display_tables.display(depots, *DATA_COLUMNS, vans="Own vans"),
-        }
-        for name, table in tables.items():
+        for name, (_, table) in {README: ("", readme), **sheets}.items():
             _write(book.add_worksheet(name), table, head, day)
     return file.getvalue()
 

@@ -214,3 +214,10 @@ def searchable(text: str) -> str:
     """A text without accents and capitals: 'Jätkäsaari' is found by 'jatka'."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return "".join(each for each in letters if not unicodedata.combining(each))
+
+
+def with_plain_spelling(label: str) -> str:
+    """'Jätkäsaari · Helsinki (jatkasaari)': the first part without accents, if it has any."""
+    name = label.partition(" · ")[0].casefold()
+    plain = searchable(name)
+    return label if plain == name else f"{label} ({plain})"

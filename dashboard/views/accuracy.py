@@ -6,12 +6,12 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import first_forecast, score_filter, widgets
+from dashboard.components import first_forecast, page_head, score_filter, widgets
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
 MAX_DEPOTS = 50
-"""Depots in the table; the CSV has all."""
+"""Depots in the table; the Excel file has all."""
 LIVE, HINDCAST = "Live", "Hindcast"
 NO_SCORES = {
     LIVE: "No live forecast has been scored yet. Scores appear the night after the "
@@ -82,7 +82,7 @@ if not scope.depot:
         st.caption("No depot has both a forecast and last week's orders yet.")
     else:
         first = depots.head(MAX_DEPOTS)
-        cut = f"{MAX_DEPOTS} of {len(depots):,} depots, and all in the CSV. "
+        cut = f"{MAX_DEPOTS} of {len(depots):,} depots, and all in Excel. "
         st.caption(
             f"{cut if len(depots) > MAX_DEPOTS else ''}Lowest first. Value added is the MAPE "
             "of same day last week minus the forecast's: below zero, the model does not yet "
@@ -94,8 +94,15 @@ if not scope.depot:
             hidden_on_phones=("City", "In the 80 % band", "Days"),
             links={"Depot": display_tables.depot_links(first)},
         )
-        widgets.download_csv(
-            lambda: display_tables.depot_accuracy(depots), "accuracy-by-depot"
+        page_head.save_as_excel(
+            "accuracy",
+            lambda: {
+                "Depots": (
+                    "MAPE and more by depot",
+                    display_tables.depot_accuracy(depots),
+                )
+            },
+            freshness,
         )
 
 st.header("Biggest misses")

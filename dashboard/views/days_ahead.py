@@ -6,9 +6,9 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import days_ahead, first_forecast, widgets
+from dashboard.components import days_ahead, first_forecast, page_head, widgets
 from dashboard.hours import parts
-from dashboard.tables import display_tables
+from dashboard.tables import workbook
 from dashboard.text import formatting
 
 DEMO = "The fleet is invented, and its last nights ran within a minute, on a simulated clock."
@@ -32,6 +32,11 @@ with city_column:
 with order_column:
     order = widgets.choose_pill("Sort by", "first", days_ahead.SORT_ORDERS)
 figures, grid, totals_note = days_ahead.figures_and_grid(city, order, freshness)
+page_head.save_as_excel(
+    "days-ahead",
+    lambda: workbook.week_sheets(days_ahead.ranked(city, order, freshness)),
+    freshness,
+)
 widgets.key_figures(figures)
 st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
@@ -42,10 +47,6 @@ st.caption(
     f"Planned orders per day. {shade} = busier, for each depot. Under a name: how the model's "
     "forecast changed since the previous one. ≈ Forecast from similar depots. Click a name for "
     f"details. {totals_note}"
-)
-widgets.download_csv(
-    lambda: display_tables.fleet_week(days_ahead.ranked(city, order, freshness)),
-    "days-ahead",
 )
 
 st.header("By day")

@@ -5,6 +5,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import (
     first_forecast,
+    page_head,
     plan_forms,
     plan_parts,
     planner_name,
@@ -14,7 +15,7 @@ from dashboard.components import (
 )
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_plan
-from dashboard.tables import display_tables, plan_grids
+from dashboard.tables import display_tables, plan_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
@@ -29,8 +30,13 @@ if queries.fleet_week(freshness).empty:
 settings = city_settings.by_city(freshness)
 city = widgets.choose_city(list(settings))
 
+plan = van_plan.city_plan(city, freshness) if city else van_plan.fleet_plan(freshness)
+page_head.save_as_excel(
+    f"plan-{city}" if city else "plan",
+    lambda: workbook.plan_sheets(plan, parts.shift_plan(city, plan, freshness)),
+    freshness,
+)
 if not city:
-    plan = van_plan.fleet_plan(freshness)
     days = plan.cities
     sentence = plan_summaries.fleet_sentence(days)
     every_day = plan_summaries.every_day_sentence(plan.every_day)
@@ -44,12 +50,10 @@ if not city:
     )
     with st.container(key="screen-only"):
         st.caption("Click a city or a day for its depots, settings and changes.")
-    plan_parts.workbook_button("plan", plan, parts.shift_plan("", plan, freshness))
     st.stop()
 
 # A printed or saved sheet is named by it.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
-plan = van_plan.city_plan(city, freshness)
 depot, day = plan_parts.cell_of_address(plan.depots)
 plan_parts.print_heading(plan.cities)
 top = st.container()
@@ -71,9 +75,6 @@ moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
     st.html(moves)
-plan_parts.workbook_button(
-    f"plan-{city}", plan, parts.shift_plan(city, plan, freshness)
-)
 
 # What was clicked is changed at the top of the page.
 is_open = st.query_params.get("form") == "settings"

@@ -1,7 +1,5 @@
 """A planner's morning in a real browser: change, see, export, print."""
 
-import csv
-import io
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -60,6 +58,30 @@ def fill_in(page, number, reason, name):
         page.get_by_text(f"Yes, {int(number):,} is right").click()
 
 
+def test_a_pages_link_is_copied(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/plan?city=Rotterdam")
+    page = window.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Link copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.get_by_role("button", name="Copy link").wait_for()
+
+
+def test_where_the_browser_lets_no_page_copy_the_link_is_shown(fleet, visit):
+    window = visit(fleet)
+    window.page.add_init_script("delete Navigator.prototype.clipboard")
+    window.to("/plan?city=London")
+    shown = []
+    window.page.on(
+        "dialog", lambda box: (shown.append(box.default_value), box.dismiss())
+    )
+    window.page.get_by_role("button", name="Copy link").click()
+    window.page.wait_for_timeout(500)
+    assert shown == [window.page.url]
+
+
 def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=Rotterdam")
@@ -72,12 +94,17 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     beside = visit(fleet)
     beside.to("/?city=Rotterdam")
     with beside.page.expect_download() as saved:
-        beside.page.get_by_role("button", name="Save as CSV").click()
-    rows = read(saved.value)
-    [mine] = [row for row in rows if row["Changed by"] == "Anna"]
-    assert (mine["Planned"], mine["Reason"]) == ("7777", "'=1+1")
-    assert {row["City"] for row in rows} == {"Rotterdam"}
+        beside.page.get_by_role("button", name="Save as Excel").click()
+    book = CalamineWorkbook.from_path(str(saved.value.path()))
+    about = dict(book.get_sheet_by_name("Read me").to_python())
+    assert about["Page"] == f"{fleet}?city=Rotterdam"
+    assert set(book.sheet_names[1:]) < set(about)
+    head, *rows = book.get_sheet_by_name("Data").to_python()
     assert len(rows) == 3 * 7
+    rows = [dict(zip(head, row, strict=True)) for row in rows]
+    assert {row["City"] for row in rows} == {"Rotterdam"}
+    [mine] = [row for row in rows if row["Changed by"] == "Anna"]
+    assert (mine["Planned"], mine["Reason"]) == (7777, "=1+1")
 
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as Excel").click()
@@ -180,11 +207,6 @@ def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):
         page.get_by_text(f"Settings of {city}").wait_for()
         window.settled()
     assert table.inner_text() == first
-
-
-def read(download):
-    text = download.path().read_text(encoding="utf-8-sig")
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 TWELVE_DEPOTS = """() => {

@@ -4,8 +4,10 @@ import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 from PIL import Image
 
+from pipelines import schema
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.browser.browser import SIZES
@@ -49,6 +51,9 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     seeded = seed(engine, yesterday, home / "artefacts")
     seed_pipeline(engine, yesterday)
+    rename = sa.update(schema.depots).where(schema.depots.c.depot_id == "LON-02")
+    with engine.begin() as connection:
+        connection.execute(rename.values(name="Jätkäsaari"))
     with browser.serving(database_url, home) as address:
         yield address, seeded
     empty_tables(engine)
@@ -227,6 +232,13 @@ def test_paper_is_white_and_ink_is_dark_from_the_dark_theme(fleet, visit):
         assert bright > 0.8, f"{path}: only {bright:.0%} of the page is bright"
         faint = window.page.evaluate(FAINT_TEXTS)
         assert faint == [], path
+
+
+def test_a_depot_is_found_without_its_accents(fleet, visit):
+    window = visit(fleet[0])
+    window.to("/depot?depot=LON-01")
+    window.choose("Depot", "jatka")
+    window.page.wait_for_url("**/depot?depot=LON-02")
 
 
 def test_a_scenario_is_chosen_by_keyboard(fleet, visit):

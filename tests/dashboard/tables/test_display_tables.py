@@ -171,16 +171,3 @@ def test_every_measure_has_a_row_for_each_forecaster():
     assert [row["Forecaster"] for row in measures[1:]] == [
         "Same day last week", "Median of 4",
     ]  # fmt: skip
-
-
-def test_a_csv_has_iso_dates_rounded_shares_and_no_formulas():
-    table = pd.DataFrame(
-        {
-            "=Depot": ["=1+1", "Å"],
-            "Difference": [-5, 7],
-            "MAPE": [8.1234, np.nan],
-            "Day": pd.to_datetime(["2025-11-21", None]).as_unit("s"),
-        }
-    )
-    written = display_tables.csv(table).decode("utf-8-sig")
-    assert written == ("'=Depot,Difference,MAPE,Day\n'=1+1,-5,8.1,2025-11-21\nÅ,7,,\n")

@@ -1,4 +1,4 @@
-"""The plan as Excel, read back by another library."""
+"""Pages as Excel, read back by another library."""
 
 from datetime import date
 from io import BytesIO
@@ -10,6 +10,8 @@ from python_calamine import CalamineWorkbook
 
 from dashboard.tables import workbook
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
+
+ABOUT = {"Page": "http://fleet/plan?city=London", "Saved": "=today()"}
 
 
 @pytest.fixture
@@ -26,16 +28,19 @@ def plan():
 
 @pytest.fixture
 def book(plan):
-    return CalamineWorkbook.from_filelike(
-        BytesIO(workbook.plan_workbook(plan, pd.DataFrame()))
-    )
+    sheets = workbook.plan_sheets(plan, pd.DataFrame())
+    return CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
 
 
 def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     assert book.sheet_names == [
-        "Cities", "Every day", "Vans", "Short (vans moved)", "Short (none moved)", "Drivers",
+        "Read me", "Cities", "Every day", "Vans", "Short (vans moved)", "Short (none moved)", "Drivers",
         "Orders", "Vans to move", "Changes", "Data",
     ]  # fmt: skip
+    first = dict(book.get_sheet_by_name("Read me").to_python()[1:])
+    assert list(first) == [*ABOUT, *book.sheet_names[1:]]
+    assert first["Saved"] == "=today()"
+    assert all(first.values())
     chances = book.get_sheet_by_name("Every day").to_python()[1:]
     assert [name for name, _ in chances] == ["London", "All cities"]
     written = [f"{chance:.9f}" for _, chance in chances]
@@ -109,3 +114,9 @@ def test_days_are_dates_and_no_text_becomes_a_formula(book, plan):
     head, first, *_ = book.get_sheet_by_name("Data").to_python()
     assert first[head.index("Day")] in (date(2025, 11, 21), pd.Timestamp("2025-11-21"))
     assert first[head.index("Depot")] == "=1+1"
+
+
+def test_the_days_ahead_have_a_grid_and_every_row(plan):
+    sheets = workbook.week_sheets(plan.depots.assign(p10=1.0, p90=2.0, week_before=3.0))
+    assert list(sheets) == ["Orders", "Data"]
+    assert len(sheets["Data"][1]) == len(plan.depots)

@@ -182,7 +182,7 @@ def test_depots_are_sorted_as_chosen_or_as_the_address_says(seeded, open_page):
     app.pills(key="first").select("Name").run()
     assert_no_traceback(app)
     assert first_of(app, "London").startswith("Greenwich")
-    assert app.get("download_button")[0].proto.label == "Save as CSV"
+    assert app.get("download_button")[0].proto.label == "Save as Excel"
     again = open_page("days_ahead", first="Name")
     assert first_of(again, "London").startswith("Greenwich")
 

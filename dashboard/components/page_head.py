@@ -1,0 +1,69 @@
+"""The head of every page: its title, and beside it Copy link and Save as Excel."""
+
+from collections.abc import Callable
+from datetime import datetime
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dashboard import queries
+from dashboard.queries.freshness import Freshness
+from dashboard.tables import workbook
+from dashboard.tables.workbook import Sheets
+from dashboard.text import formatting
+
+PLACE = "place of page actions"
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+SCRIPT = """{
+const button = document.currentScript.previousElementSibling;
+button.onclick = async () => {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = 'Link copied';
+    setTimeout(() => { button.textContent = 'Copy link'; }, 2000);
+  } catch {
+    prompt('Copy this address:', location.href);
+  }
+};
+}"""
+"""Copies the page's address, or shows it where the browser lets no page copy (http); always the
+same text, which `server.asgi` lets run."""
+
+
+def show(title: str) -> None:
+    """Shows the title, with room for what a page adds beside it."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom",
+        key="page-head",
+    ):  # fmt: skip
+        st.title(title, width="content")
+        place = st.container(
+            horizontal=True, vertical_alignment="center", width="content", key="page-actions",
+        )  # fmt: skip
+        with place:
+            button = '<button type="button" class="hf-copy">Copy link</button>'
+            script = f"{button}<script>{SCRIPT}</script>"
+            st.html(script, unsafe_allow_javascript=True, width="content")
+    st.session_state[PLACE] = place
+
+
+def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -> None:
+    """The button that saves the page as Excel.
+
+    Args:
+      name: Of the file, without its suffix.
+      make: Makes the sheets, when the button is clicked.
+      freshness: Of the forecast in them.
+    """
+    zone = queries.zone()
+    chosen = urlencode(st.query_params.to_dict())
+    about = {
+        "Saved": f"{formatting.timestamp(datetime.now(zone), zone)} (times in {zone.key})",
+        "Page": f"{st.context.url}?{chosen}",
+        "Forecast": f"Of orders up to {freshness.origin}, by model {freshness.model}",
+    }
+    with st.session_state[PLACE]:
+        st.download_button(
+            "Save as Excel", lambda: workbook.write(about, make()), file_name=f"{name}.xlsx", mime=EXCEL, key="save as Excel",
+            on_click="ignore", icon=":material/download:", type="tertiary",
+        )  # fmt: skip
