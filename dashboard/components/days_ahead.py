@@ -38,6 +38,7 @@ def brief_html(freshness: Freshness, today: date) -> str:
         queries.fleet_events(freshness),
         today,
         freshness.newest,
+        queries.zone(),
     )
     # The depot with the largest error comes first.
     scored = queries.last_day(freshness)

@@ -13,6 +13,7 @@ from dashboard.components import widgets
 from dashboard.planning import overrides
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Cell, Change
+from dashboard.planning.van_decisions import VanDecision
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
 
@@ -40,6 +41,11 @@ class Forms:
       settings_saved: The sentence that confirms saved settings, until it is told.
       settings_refusal: Why settings were not saved, until it is told.
       settings_when_opened: The settings that the open form showed first.
+      n_vans_saved: Decisions on vans saved; part of the keys of their fields.
+      vans_saved: The city of the last one, and the sentence that confirms it.
+      vans_refusal: The city in which one was not saved, and why, until one is.
+      vans_seen: The newest decision on each day as its form first showed it.
+      vans_before: The decision that Undo brings back, and by whom.
     """
 
     n_saved: int = 0
@@ -53,6 +59,11 @@ class Forms:
     settings_saved: str = ""
     settings_refusal: str = ""
     settings_when_opened: CitySettings | None = None
+    n_vans_saved: int = 0
+    vans_saved: tuple[str, str] = "", ""
+    vans_refusal: tuple[str, str] = "", ""
+    vans_seen: dict[str, int | None] = field(default_factory=dict)
+    vans_before: tuple[VanDecision, str] | None = None
 
     def confirm(self, sentence: str, planner: str) -> None:
         """Notes what was saved, and by whom."""

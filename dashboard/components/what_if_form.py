@@ -1,7 +1,6 @@
 """The part "What if" of the page Depot: a scenario, its forecast, its vans."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 
 import pandas as pd
@@ -18,8 +17,6 @@ from dashboard.text import change_summaries, formatting, summaries
 
 MIN_CHANGE, MAX_CHANGE = -100, 300
 """Change of demand in percent."""
-MAX_VANS_OFF = 1_000
-"""Where the vans of the city are not known."""
 
 
 def what_if_form(
@@ -32,8 +29,7 @@ def what_if_form(
     scenario = _choose(depot, days_ahead, freshness)
     if scenario.is_empty:
         return
-    # The forecast does not depend on the vans, so it is not computed again for them.
-    outcome = what_if.simulate(replace(scenario, vans_off=0), freshness)
+    outcome = what_if.simulate(scenario, freshness)
     sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
     widgets.chart(forecast_charts.what_if, outcome, sentence)
     _show_vans(scenario, outcome, freshness)
@@ -43,18 +39,11 @@ def _choose(
     depot: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> Scenario:
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
-    city = plan_parts.city_of(depot, freshness)
-    settings = city_settings.by_city(freshness)[city] if city else None
-    has = settings.vans if settings and settings.vans is not None else MAX_VANS_OFF
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Scenario", "scenario", events, width=280)
         change = st.number_input(
             "This depot's demand, ± %", MIN_CHANGE, MAX_CHANGE, 0, step=5, width=200,
             key="demand", bind="query-params",
-        )  # fmt: skip
-        vans_off = st.number_input(
-            f"Vans off the road in all of {formatting.escape_markdown(city or 'the city')}",
-            0, max(has, 1), 0, width=280, key="vans", bind="query-params",
         )  # fmt: skip
         first, last = _choose_days(days_ahead)
     return Scenario(
@@ -63,7 +52,6 @@ def _choose(
         date.fromisoformat(last),
         kind,
         (change or 0) / 100,
-        vans_off or 0,
     )
 
 
@@ -86,8 +74,6 @@ def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) 
         st.markdown("This depot is closed for good, so it needs no vans.")
         return
     settings = city_settings.by_city(freshness)
-    city = settings[city_name]
-    left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)
     days = outcome["target_on"].dt.date
     changed = outcome[days.between(scenario.first_on, scenario.last_on)]
     numbers = {
@@ -99,8 +85,7 @@ def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) 
         settings,
         queries.city_bands(freshness),
         numbers,
-        settings | {city_name: replace(city, vans=left)},
-        van_plan.errors_to_replay(freshness),
+        replay=van_plan.errors_to_replay(freshness),
     )
-    sentence = change_summaries.scenario_sentence(preview, city)
+    sentence = change_summaries.scenario_sentence(preview, settings[city_name])
     st.markdown(formatting.escape_markdown(sentence))

@@ -36,7 +36,6 @@ class Scenario:
       last_on: Its last day.
       kind: Event on each of the days, from `kinds`; '' for none.
       demand_change: Change of the orders of each day, as a fraction; 0.1 is 10 % more.
-      vans_off: Vans of the depot's city that are off the road.
     """
 
     depot: str
@@ -44,12 +43,11 @@ class Scenario:
     last_on: date
     kind: str = ""
     demand_change: float = 0.0
-    vans_off: int = 0
 
     @property
     def is_empty(self) -> bool:
         """Whether it changes nothing."""
-        return not (self.kind or self.demand_change or self.vans_off)
+        return not (self.kind or self.demand_change)
 
 
 def kinds(freshness: Freshness) -> list[str]:

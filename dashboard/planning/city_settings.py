@@ -1,7 +1,8 @@
 """The settings that a city is planned with: saved by a planner, or estimated."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Any, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.planning import shift_times
+from dashboard.planning.van_decisions import VanDecision
 from dashboard.planning.vans import TOLERANCE, quantile_orders
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
@@ -42,6 +44,7 @@ class CitySettings:
       made_by: The planner who saved them; None where they are estimated.
       made_at: When, with a zone.
       settings_id: The number under which they are saved; None where they are estimated.
+      decisions: What is decided about the vans of single days.
     """
 
     city: str
@@ -53,6 +56,18 @@ class CitySettings:
     made_at: datetime | None = None
     settings_id: int | None = None
     shifts: str = ""
+    decisions: Mapping[date, VanDecision] = field(default_factory=dict)
+
+    def decision_on(self, day: date) -> VanDecision:
+        """What is decided about the vans of a day; an empty decision where nothing is."""
+        return self.decisions.get(day) or VanDecision(self.city, day)
+
+    def vans_on(self, day: date) -> int | None:
+        """The vans of a day: those of the city, and hired ones, without those off the road."""
+        if self.vans is None:
+            return None
+        decision = self.decision_on(day)
+        return max(self.vans - decision.off_road, 0) + decision.extra
 
     @property
     def is_estimated(self) -> bool:
@@ -67,7 +82,18 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     settings = estimate(week, queries.busy_day_orders(freshness))
     rows = queries.city_settings(freshness).to_dict("records")
     saved = [CitySettings(**cast(dict[str, Any], row)) for row in rows]
-    return settings | {each.city: each for each in saved if each.city in settings}
+    settings |= {each.city: each for each in saved if each.city in settings}
+    decisions = [
+        VanDecision(**cast(dict[str, Any], row))
+        for row in queries.van_decisions(freshness).to_dict("records")
+    ]
+    return {
+        city: replace(
+            own,
+            decisions={each.target_on: each for each in decisions if each.city == city},
+        )
+        for city, own in settings.items()
+    }
 
 
 def estimate(

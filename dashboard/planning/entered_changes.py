@@ -152,7 +152,6 @@ def preview(
     settings: Settings,
     bands: pd.DataFrame,
     numbers: Mapping[tuple[str, pd.Timestamp], float],
-    settings_after: Settings | None = None,
     replay: PathTable | None = None,
 ) -> pd.DataFrame:
     """Orders of the changed depots, and their city's need and shortage, before and after.
@@ -162,7 +161,6 @@ def preview(
       settings: Settings of cities.
       bands: As `van_plan.make_plan` takes them.
       numbers: From `new_orders`.
-      settings_after: Settings of cities after the change; None where they stay.
       replay: As `van_plan.make_plan` takes it.
 
     Returns:
@@ -172,11 +170,11 @@ def preview(
     changed = {depot for depot, _ in numbers}
     days = {day for _, day in numbers}
     parts: dict[str, pd.Series] = {}
-    for name, rows, city_settings in (
-        ("before", week, settings),
-        ("after", van_plan.with_changes(week, numbers), settings_after or settings),
+    for name, rows in (
+        ("before", week),
+        ("after", van_plan.with_changes(week, numbers)),
     ):
-        plan = van_plan.make_plan(rows, city_settings, bands, replay)
+        plan = van_plan.make_plan(rows, settings, bands, replay)
         own = plan.depots[plan.depots["depot_id"].isin(changed)]
         city = plan.cities.set_index("target_on")
         parts |= {

@@ -25,6 +25,8 @@ QUANTILES = ["p10", "p50", "p90"]
 ALL_CITIES = "All cities"
 POOL = "spare pool"
 """Stands for vans of the city that belong to no depot."""
+LIKELY = 0.7
+"""A chance of full delivery that needs fewer extra vans than a usual service level."""
 Settings = Mapping[str, CitySettings]
 Bands = Mapping[tuple[str, pd.Timestamp], tuple[float, float]]
 """The 80 % band of the model's total, by city and day."""
@@ -41,9 +43,13 @@ class Plan:
         (expected orders beyond the capacity of the allocated vans), delivery_probability
         (that these carry all orders of the depot).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
-        model's), needed, vans (NaN if not known), short (needed - vans, 0 at least),
-        delivery_probability (that the city's vans carry all orders; NaN if they are not
-        known), and the sums over depots of drivers and undelivered.
+        model's), needed, vans (with hired ones and without those off the road; NaN if not
+        known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
+        carry all orders; NaN if they are not known), the sums over depots of drivers and
+        undelivered; of its `van_decisions.VanDecision` kind ('' for none), extra, off_road,
+        note, made_by and made_at; and of a day that is short without hired vans: lacking
+        (vans), for_likely (extra vans that carry all with a chance of LIKELY),
+        chance_without and undelivered_without (hired vans).
       every_day: city and delivery_probability, that the city's vans carry all orders on every
         day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
     """
@@ -108,9 +114,11 @@ def make_plan(
     ]
     cities = pd.concat([days.astype({"vans": float}) for _, days, _ in parts])
     cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
+    without = cities["vans"] - cities["extra"]
+    cities["lacking"] = (cities["needed"] - without).clip(lower=0).fillna(0)
     return Plan(
         pd.concat([depots for depots, _, _ in parts]),
-        cities.astype({"short": int}).sort_values(
+        cities.astype({"short": int, "lacking": int}).sort_values(
             ["city", "target_on"], ignore_index=True
         ),
         _every_day({days["city"].iloc[0]: carried_s for _, days, carried_s in parts}),
@@ -181,13 +189,22 @@ def _plan_city(
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         needed = vans.vans_that_suffice(vans_s, city.service_level)
         order = vans.allocation_order(case_rs[rows], capacity)
+        decision = city.decision_on(pd.Timestamp(str(day)).date())
+        has = city.vans_on(decision.target_on)
         needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
-        allocated = order[: needed if city.vans is None else min(needed, city.vans)]
+        allocated = order[: needed if has is None else min(needed, has)]
         allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
-        chance = np.nan
-        if city.vans is not None:
-            chance = float((vans_s <= city.vans).mean())
-            carried_s *= vans_s <= city.vans
+        chance = chance_without = for_likely = late = np.nan
+        if has is not None:
+            chance = float((vans_s <= has).mean())
+            carried_s *= vans_s <= has
+            without = has - decision.extra
+            if needed > without:
+                chance_without = float((vans_s <= without).mean())
+                likely = vans.vans_that_suffice(vans_s, LIKELY)
+                for_likely = float(max(likely - without, 0))
+                left_r = np.bincount(order[:without], minlength=len(rows))
+                late = float(vans.undelivered(case_rs[rows], capacity, left_r).sum())
         days.append(
             {
                 "city": city.city,
@@ -195,8 +212,17 @@ def _plan_city(
                 "point": on_day["part"].sum(),
                 "model_point": on_day["model_part"].sum(),
                 "needed": needed,
-                "vans": city.vans,
+                "vans": has,
                 "delivery_probability": chance,
+                "kind": decision.kind,
+                "extra": decision.extra,
+                "off_road": decision.off_road,
+                "note": decision.note,
+                "made_by": decision.made_by or "",
+                "made_at": decision.made_at,
+                "for_likely": for_likely,
+                "chance_without": chance_without,
+                "undelivered_without": late,
             }
         )
     level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)

@@ -33,6 +33,8 @@ from dashboard.queries.overrides import (
     city_settings,
     newest_change,
     override_history,
+    van_decision_history,
+    van_decisions,
 )
 from dashboard.queries.pipeline import (
     calendar,

@@ -30,6 +30,7 @@ class Freshness:
       worked_at: When a pipeline step last started or finished, in UTC.
       last_override: Highest override_id.
       last_settings: Highest settings_id.
+      last_decision: Highest decision_id of `van_decisions`.
       is_replica: Whether the replica gave this, so that a result of the main database is
         never kept as one of a replica that is behind, or the reverse.
       late_cities: Cities with depots that had not reported when the forecast was made,
@@ -52,6 +53,7 @@ class Freshness:
     worked_at: datetime | None
     last_override: int | None = None
     last_settings: int | None = None
+    last_decision: int | None = None
     is_replica: bool = False
     late_cities: tuple[tuple[str, int], ...] = ()
     alarms: tuple[str, ...] = ()
@@ -110,6 +112,7 @@ select (select count(*) from depots) as depots,
        (select max(greatest(started_at, finished_at)) from runs) as worked_at,
        (select max(override_id) from overrides) as last_override,
        (select max(settings_id) from city_settings) as last_settings,
+       (select max(decision_id) from van_decisions) as last_decision,
        pg_is_in_recovery() as is_replica,
        made_by.metrics -> 'late_cities' as late_cities,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'

@@ -1,4 +1,4 @@
-"""Queries of what planners have written: overrides, and the settings of cities."""
+"""Queries of what planners have written: overrides, settings of cities, decisions on vans."""
 
 from datetime import timedelta
 
@@ -31,6 +31,42 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
       shifts, made_by, made_at.
     """
     return read(CITY_SETTINGS)
+
+
+VAN_DECISIONS = """
+select distinct on (city, target_on) decision_id, city, target_on,
+       coalesce(kind, '') as kind, extra, off_road,
+       note, made_by, made_at
+from van_decisions where target_on > :origin
+order by city, target_on, decision_id desc
+"""
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def van_decisions(freshness: Freshness) -> pd.DataFrame:
+    """The newest decision on the vans of each city and day ahead that has any.
+
+    Returns:
+      decision_id, city, target_on, kind ('': nothing, or no longer), extra, off_road, note,
+      made_by, made_at; none where nobody has ever decided anything.
+    """
+    if freshness.last_decision is None:
+        return pd.DataFrame()
+    return read(VAN_DECISIONS, origin=freshness.origin)
+
+
+VAN_DECISION_HISTORY = """
+select target_on, coalesce(kind, '') as kind, extra, off_road, note, made_by, made_at
+from van_decisions where city = :city order by decision_id desc limit :limit
+"""
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def van_decision_history(city: str, freshness: Freshness) -> pd.DataFrame:
+    """The last decisions on the vans of a city, newest first."""
+    return read(
+        VAN_DECISION_HISTORY, days=["target_on"], city=city, limit=MAX_OVERRIDES
+    )
 
 
 # Orders of a city on a busy day: nine days of ten had no more.

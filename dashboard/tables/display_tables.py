@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.planning import overrides
-from dashboard.text import formatting
+from dashboard.text import formatting, plan_summaries
 
 HEADINGS = {
     "accepted": "New rows",
@@ -160,6 +160,18 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         ),
         "When", "name", "target_on", "Action", "orders", "point", "reason", "made_by",
         point="Forecast at override",
+    )  # fmt: skip
+
+
+def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.van_decision_history`; times in `zone`."""
+    words = [plan_summaries.decision_words(row) for row in result.to_dict("records")]
+    return display(
+        result.assign(
+            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
+            Decision=[formatting.display_name(each) for each in words],
+        ),
+        "When", "target_on", "Decision", "note", "made_by", made_by="Decided by",
     )  # fmt: skip
 
 

@@ -44,11 +44,15 @@ def brief(
 
 
 def _heading(decisions: Sequence[Decision]) -> str:
-    if not decisions:
-        return "Nothing needs you today"
+    n_left = sum(not decision.is_decided for decision in decisions)
+    n_decided = len(decisions) - n_left
+    decided = f", {n_decided:,} decided" if n_decided else ""
+    if not n_left:
+        shortages = formatting.count(n_decided, "shortage")
+        return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
     if all(decision.kind == VANS for decision in decisions):
-        return f"{formatting.count(len(decisions), 'day')} short of vans"
-    return f"{formatting.count(len(decisions), 'thing')} to look at today"
+        return f"{formatting.count(len(decisions), 'day')} short of vans{decided}"
+    return f"{formatting.count(n_left, 'thing')} to look at today{decided}"
 
 
 def _caution(estimated: Sequence[str]) -> str:
@@ -68,8 +72,9 @@ def _item(decision: Decision) -> str:
     severe = " severe" if decision.is_severe else ""
     places = "".join(_link(address, name) for name, address in decision.places)
     cities = f'<span class="places">{places}</span>' if places else ""
+    css_class = ' class="decided"' if decision.is_decided else ""
     return (
-        f'<li><b class="{kind.lower()}{severe}">{kind}</b>'
+        f'<li{css_class}><b class="{kind.lower()}{severe}">{kind}</b>'
         f"<div>{_link(decision.link, decision.text)}{cities}</div></li>"
     )
 

@@ -113,7 +113,7 @@ def depots(plan: Plan, marked: date | None = None) -> str:
         name = _depot_name(rows[0])
         body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
     heads, label = _heads(columns, marked), "Vans and orders by depot and day"
-    totals = _totals(days, marked)
+    totals = [*_totals(days, marked), *_decisions(days, marked)]
     return html_tables.grid("hf-plan", label, "Depot", heads, body, totals)
 
 
@@ -177,6 +177,39 @@ def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
         css_class = "total" if name == "Planned orders" else ""
         rows.append(html_tables.row(name, cells, css_class))
     return rows
+
+
+def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
+    """The row of what is decided of each day's vans, or is to be; each leads to its form."""
+    if not (days["lacking"].any() or days["kind"].any() or days["off_road"].any()):
+        return []
+    cells = []
+    for day in days.to_dict("records"):
+        target_on = day["target_on"]
+        link = formatting.link(
+            "plan", city=day["city"], day=f"{target_on:%Y-%m-%d}", form="vans"
+        )
+        text, says = _decision(day)
+        label = escape(f"Vans of {formatting.day(target_on)}: {says}")
+        cells.append(
+            f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
+            f'target="_self" aria-label="{label}"><small><u>{text}</u></small></a></td>'
+        )
+    return [html_tables.row("Extra vans", cells)]
+
+
+def _decision(day: Row) -> tuple[str, str]:
+    """What a cell shows of a day's decision, and what a screen reader says."""
+    says = {"accept": "risk accepted", "ask": "help asked"}.get(day["kind"], "")
+    text = says
+    if day["extra"]:
+        text, says = f"+{day['extra']:,}", f"{day['extra']:,} hired"
+    if day["off_road"]:
+        text = f"{text} −{day['off_road']:,} off".strip()
+        says = f"{says} {day['off_road']:,} off the road".strip()
+    if not says and day["lacking"]:
+        return "decide", "decide"
+    return text or "–", says or "as every day"
 
 
 def _unless_zero(number: float) -> str:

@@ -26,7 +26,7 @@ OPTIONS = {
 CLOSED = "closed"
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short", "drivers",
-    "undelivered", "delivery_probability",
+    "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "note",
 )  # fmt: skip
 DATA_COLUMNS = (
     "city", "name", "depot_id", "target_on", "point", "model_point", "vans", "allocated",
@@ -59,7 +59,14 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
       shifts: `hours.shifts.by_shift` of them; empty where orders have no times.
     """
     depots = with_short(plan.depots)
-    cities = display_tables.display(plan.cities, *CITY_COLUMNS)
+    cities = display_tables.display(
+        plan.cities,
+        *CITY_COLUMNS,
+        made_by="Decided by",
+        kind="Decision",
+        extra="Extra vans",
+        off_road="Off the road",
+    )
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {
         "Cities": ("Need, have and short of each city and day", cities),

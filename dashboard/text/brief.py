@@ -9,12 +9,13 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
 from dashboard.planning.van_plan import Settings
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
@@ -40,6 +41,7 @@ class Decision:
       link: Address of the page that shows it.
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
+      is_decided: Whether planners have decided what to do.
     """
 
     kind: str
@@ -47,6 +49,7 @@ class Decision:
     link: str
     places: tuple[tuple[str, str], ...] = ()
     is_severe: bool = False
+    is_decided: bool = False
 
 
 def decisions(
@@ -55,8 +58,9 @@ def decisions(
     events: pd.DataFrame,
     today: date,
     newest: date,
+    zone: ZoneInfo,
 ) -> list[Decision]:
-    """Everything to look at, most urgent first.
+    """Everything to look at, most urgent first; last the shortages that are decided.
 
     Args:
       plan_days: `Plan.cities`.
@@ -64,20 +68,23 @@ def decisions(
       events: `queries.fleet_events`.
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
+      zone: The fleet's zone.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
-    short = plan_days[plan_days["short"] > 0]
+    short = plan_days[plan_days["lacking"] > 0]
+    is_decided = short["kind"] != ""
     return [
-        *_shortages(short, events, week["city"].nunique()),
+        *_shortages(short[~is_decided], events, week["city"].nunique()),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
+        *_decided(short[is_decided], zone),
     ]
 
 
 def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
     """The cities whose shortages rest on estimated vans, sorted."""
-    short = plan_days.loc[plan_days["short"] > 0, "city"].unique()
+    short = plan_days.loc[plan_days["lacking"] > 0, "city"].unique()
     return sorted(city for city in short if settings[city].is_estimated)
 
 
@@ -85,10 +92,10 @@ def _shortages(
     short: pd.DataFrame, events: pd.DataFrame, n_cities: int
 ) -> list[Decision]:
     """One decision per day, with the holidays and events of the cities that are short."""
-    totals = short.groupby("target_on")["short"].sum().reset_index()
-    ranked = totals.sort_values(["short", "target_on"], ascending=[False, True])
+    totals = short.groupby("target_on")["lacking"].sum().reset_index()
+    ranked = totals.sort_values(["lacking", "target_on"], ascending=[False, True])
     found = []
-    for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
+    for day, vans in zip(ranked["target_on"], ranked["lacking"], strict=True):
         own = short[short["target_on"] == day]
         occasion = names_of_day(
             events[events["day_on"] == day], list(own["city"]), n_cities
@@ -102,6 +109,26 @@ def _shortages(
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         found.append(Decision(VANS, text, link_of_day, _places(own, day), is_severe))
     return found
+
+
+def _decided(short: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
+    """One decision per city and day: what was decided, by whom and when."""
+    return [
+        Decision(
+            VANS,
+            f"{formatting.day(day['target_on'])}, {day['city']}: "
+            f"{formatting.count(day['lacking'], 'van')} short; "
+            f"{plan_summaries.decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
+            link(
+                "plan",
+                city=day["city"],
+                day=f"{day['target_on']:%Y-%m-%d}",
+                form="vans",
+            ),
+            is_decided=True,
+        )
+        for day in short.sort_values(["target_on", "city"]).to_dict("records")
+    ]
 
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:

@@ -1,15 +1,20 @@
 """Key figures and sentences of a plan; no I/O."""
 
+from collections.abc import Hashable, Mapping
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.van_decisions import ACCEPT, ASK, HIRE
+from dashboard.planning.van_plan import LIKELY
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
 MAX_LISTED = 3
+DECIDED = {ACCEPT: "risk accepted", ASK: "help asked for"}
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -124,3 +129,39 @@ def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:
     day_range = formatting.day_range(days["target_on"].min(), days["target_on"].max())
     as_of = formatting.timestamp(now, zone)
     return f"{days['city'].iloc[0]}, {day_range}; printed {as_of} ({zone.key})"
+
+
+def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
+    """What extra vans buy on a day of `Plan.cities`; '' where it lacks none.
+
+    'Fri 27 Nov: 23 vans short. 23 more: 90 % sure to carry all orders; 17 more: 70 %. Without:
+    12 %, and about 682 orders late.'
+    """
+    if not day["lacking"]:
+        return ""
+    lacking, fewer = int(day["lacking"]), int(day["for_likely"])
+    likely = f"; {fewer:,} more: {LIKELY:.0%}" if 0 < fewer < lacking else ""
+    late = formatting.count(round(day["undelivered_without"]), "order")
+    sentence = (
+        f"{formatting.day(day['target_on'])}: {formatting.count(lacking, 'van')} short. "
+        f"{lacking:,} more: {level:.0%} sure to carry all orders{likely}. Without: "
+    ).replace("%", " %")
+    return (
+        f"{sentence}{formatting.chance(day['chance_without'])}, and about {late} late."
+    )
+
+
+def decision_words(decision: Mapping[Any, Any]) -> str:
+    """'23 vans hired, 2 off the road': what was decided of a day, without who and when."""
+    words = DECIDED.get(decision["kind"], "")
+    if decision["kind"] == HIRE:
+        words = f"{formatting.count(int(decision['extra']), 'van')} hired"
+    off = int(decision["off_road"])
+    off_road = f"{formatting.count(off, 'van')} off the road" if off else ""
+    return ", ".join(filter(None, [words, off_road])) or "nothing decided"
+
+
+def decided_by(decision: Mapping[Any, Any], zone: ZoneInfo) -> str:
+    """'Ann, Mon 23 Nov, 08:12: “from Hertz”'."""
+    note = f": {formatting.quoted(decision['note'])}" if decision["note"] else ""
+    return f"{decision['made_by']}, {formatting.timestamp(decision['made_at'], zone)}{note}"

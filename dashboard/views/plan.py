@@ -11,6 +11,7 @@ from dashboard.components import (
     planner_name,
     saved_change,
     settings_form,
+    van_form,
     widgets,
 )
 from dashboard.hours import parts
@@ -69,7 +70,7 @@ st.caption(
     f"if they may be moved between depots. {summaries.totals_note(plan.depots)}"
 )
 with st.container(key="screen-only"):
-    st.caption("Click a cell to change its orders.")
+    st.caption("Click a cell to change its orders, or the vans of a day.")
 parts.shifts_of_city(city, plan, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
@@ -77,15 +78,27 @@ if moves:
     st.html(moves)
 
 # What was clicked is changed at the top of the page.
-is_open = st.query_params.get("form") == "settings"
-with top if is_open else st.container():
-    settings_form.settings_form(settings[city], is_open=is_open)
+form = st.query_params.get("form", "")
+if settings[city].vans is not None:
+    lacks = bool((plan.cities["lacking"].gt(0) & plan.cities["kind"].eq("")).any())
+    is_first = form == "vans" or bool(day and not depot and not form and lacks)
+    with (top if is_first else st.container()).container(key="plan-vans"):
+        st.header("Vans of a day")
+        van_form.van_form(plan, freshness, day)
+with top if form == "settings" else st.container():
+    settings_form.settings_form(settings[city], is_open=form == "settings")
 place = top if depot else st.container()
 with place.container(key="plan-form"):
     st.header("Change orders")
     plan_forms.change_form(city, freshness, depot, day)
 
 with st.container(key="plan-history"):
+    decided = queries.van_decision_history(city, freshness)
+    if not decided.empty:
+        st.header("Decisions on vans")
+        widgets.small_table(
+            display_tables.van_decisions(decided, queries.zone()), "Decisions on vans"
+        )
     st.header("Override history")
     history = queries.override_history(city, freshness)
     if history.empty:

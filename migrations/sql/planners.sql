@@ -1,5 +1,5 @@
--- Planners' writing: overrides in one call for many days, and the settings of a city. The
--- dashboard's role may call these two functions and write nothing else. They run as their
+-- Planners' writing: overrides in one call for many days, the settings of a city, and what is
+-- decided about its vans on a day. The dashboard's role may call these functions and write nothing else. They run as their
 -- owner. What they refuse is raised as HF001, with sentences for people.
 
 -- Appends overrides, all or none.
@@ -108,6 +108,41 @@ begin
     return added;
 end $$;
 
+-- Appends what is decided about the vans of a city on a day.
+--   seen: the day's newest decision_id that the planner has seen; null for none.
+create function decide_vans(
+    of_city text, of_day date, decided text, hired integer, broken integer, why text,
+    planner text, seen bigint
+) returns bigint
+language plpgsql security definer set search_path = {schema}, pg_temp as $$
+declare
+    newest van_decisions%rowtype;
+    added bigint;
+begin
+    perform pg_advisory_xact_lock(x'48415251'::int);
+    if not exists (
+        select from forecasts f join shown_forecast using (origin_on, model_version)
+        join depots d using (depot_id) where d.city = of_city and f.target_on = of_day
+    ) then
+        raise exception using errcode = 'HF001', message = format(
+            '%s is not among the days ahead of %s. Choose another day.',
+            to_char(of_day, 'Dy FMDD Mon'), of_city);
+    end if;
+    select v.* into newest from van_decisions v
+    where v.city = of_city and v.target_on = of_day order by decision_id desc limit 1;
+    if newest.decision_id is distinct from seen then
+        raise exception using errcode = 'HF001', message = format(
+            'The vans of %s on %s were decided on by %s after you had opened them. Look at them '
+            'again, then save.', of_city, to_char(of_day, 'Dy FMDD Mon'), newest.made_by);
+    end if;
+    insert into van_decisions (city, target_on, kind, extra, off_road, note, made_by)
+    values (of_city, of_day, decided, hired, broken, btrim(why), btrim(planner))
+    returning decision_id into added;
+    return added;
+end $$;
+
+revoke all on function decide_vans(
+    text, date, text, integer, integer, text, text, bigint) from public;
 revoke all on function add_overrides(jsonb, text, text) from public;
 revoke all on function save_city_settings(
     text, integer, double precision, double precision, double precision, text, text, bigint)

@@ -34,14 +34,17 @@ begin
         grant execute on function
             add_overrides(jsonb, text, text),
             save_city_settings(text, integer, double precision, double precision,
-                               double precision, text, text, bigint)
+                               double precision, text, text, bigint),
+            decide_vans(text, date, text, integer, integer, text, text, bigint)
             to harbor_dashboard;
     end if;
     if to_regrole('harbor_writer') is not null then
-        -- Planners alone write overrides and settings, the owner alone alembic_version.
+        -- Planners alone write their tables, the owner alone alembic_version.
         for each in
             select tablename from pg_tables
-            where schemaname = ours and tablename not in ('overrides', 'city_settings', 'alembic_version')
+            where schemaname = ours 
+              and tablename not in
+                  ('overrides', 'city_settings', 'van_decisions', 'alembic_version')
               and pg_has_role(tableowner, 'usage')
         loop
             execute format('grant insert, update, delete on %I to harbor_writer', each);

@@ -1,10 +1,10 @@
 """Database roles and their privileges: owner, writer, the dashboard, other systems.
 
 The owner runs the migrations and owns the tables. The writer may change rows but no table.
-The reader, the dashboard's role, may select, and call `add_overrides` and
-`save_city_settings`; the migrations create them. Other systems are given `harbor_reader`, which
-has no login of its own and may select from the views of `schema.reader_views`. A pipeline that connects as the owner takes the writer's role, so that a
-mistake cannot drop a table.
+The reader, the dashboard's role, may select, and call `add_overrides`, `save_city_settings` and
+`decide_vans`; the migrations create them. Other systems are given `harbor_reader`, which has no
+login of its own and may select from the views of `schema.reader_views`. A pipeline that connects
+as the owner takes the writer's role, so that a mistake cannot drop a table.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ ROLES = (WRITER, DASHBOARD)
 VIEWS_READER = "harbor_reader"
 """Role that users of other systems are members of."""
 RELATIONS = [*metadata.tables, *READER_VIEWS]
-PLANNERS_TABLES = {"overrides", "city_settings"}
+PLANNERS_TABLES = {"overrides", "city_settings", "van_decisions"}
 """Tables that only planners write, through functions."""
 GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
 """Statements for the owner: create the roles, and grant exactly their privileges."""

@@ -37,7 +37,7 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
-from pipelines.schema.operations import city_settings, overrides
+from pipelines.schema.operations import city_settings, overrides, van_decisions
 from pipelines.schema.scoring import (
     score_totals,
     scores,

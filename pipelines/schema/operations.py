@@ -1,4 +1,4 @@
-"""The tables that planners write: overrides, and the settings of each city."""
+"""The tables that planners write: overrides, settings of each city, decisions on its vans."""
 
 import sqlalchemy as sa
 
@@ -59,3 +59,33 @@ city_settings = sa.Table(
     sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),
 )
 sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings_id)
+
+# What is decided about the vans of a city on a day, appended only by the function
+# `decide_vans`. The newest row of a city and day applies.
+van_decisions = sa.Table(
+    "van_decisions",
+    metadata,
+    sa.Column("decision_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("city", sa.Text, nullable=False),
+    sa.Column("target_on", sa.Date, nullable=False),
+    # Null: nothing is decided, or no longer.
+    sa.Column("kind", sa.Text),
+    # Vans of that day beside those of the settings, and those of them that cannot drive.
+    sa.Column("extra", sa.Integer, nullable=False),
+    sa.Column("off_road", sa.Integer, nullable=False),
+    sa.Column("note", sa.Text, nullable=False, server_default=sa.text("''")),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
+    sa.CheckConstraint("kind in ('hire', 'accept', 'ask')", name="kind"),
+    sa.CheckConstraint("extra between 0 and 100000", name="extra"),
+    sa.CheckConstraint("(kind = 'hire') is true or extra = 0", name="hired"),
+    sa.CheckConstraint("off_road between 0 and 100000", name="off_road"),
+    sa.CheckConstraint("length(note) <= 500", name="note"),
+    sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),
+)
+sa.Index(
+    "ix_van_decisions_day",
+    van_decisions.c.city,
+    van_decisions.c.target_on,
+    van_decisions.c.decision_id,
+)

@@ -19,6 +19,7 @@ from pipelines.schema import (
     run_lines,
     runs,
     signal_versions,
+    van_decisions,
 )
 
 RECORDED_TIMES = (
@@ -28,7 +29,9 @@ RECORDED_TIMES = (
     signal_versions.c.known_at, signal_versions.c.superseded_at,
 )  # fmt: skip
 """Times that are taken from the database's clock."""
-PLANNERS_TIMES = (overrides.c.made_at, city_settings.c.made_at)
+PLANNERS_TIMES = (
+    overrides.c.made_at, city_settings.c.made_at, van_decisions.c.made_at,
+)  # fmt: skip
 """The same, in tables that only their owner may correct."""
 MAY_PLAN = """
 select has_function_privilege(session_user, 'add_overrides(jsonb, text, text)', 'execute')

@@ -19,9 +19,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 VERSION = "4.10.3"
 PATHS = (
     "/",
-    "/depot?depot=LON-03&demand=20&vans=2",
+    "/depot?depot=LON-03&demand=20",
     "/plan",
     "/plan?city=London",
+    "/plan?city=Rotterdam&form=vans",
     "/accuracy",
     "/models",
     "/pipeline",

@@ -1,11 +1,14 @@
 """The plan: over literal forecasts, and of the seeded fleet."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from dashboard import queries
 from dashboard.planning import van_plan
 from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.van_decisions import VanDecision
 from dashboard.planning.van_plan import POOL, Transfer
 from tests.dashboard.no_override import as_forecast
 from tests.dashboard.planning.changing import change
@@ -112,6 +115,43 @@ def test_the_chance_of_every_day_is_counted_on_the_same_paths(week):
     assert (worst.to_numpy() >= expected[:2]).all()
     unknown = van_plan.make_plan(both, settings | london(None), NO_BANDS).every_day
     assert unknown["delivery_probability"].isna().tolist() == [True, False, True]
+
+
+def decided(kind, extra=0, off_road=0):
+    """Settings of London with 5 vans and a decision of the second day, which needs 7."""
+    day = DAYS[1].date()
+    decision = VanDecision("London", day, kind, extra, off_road)
+    return {"London": CitySettings("London", 5, 50, 0.5, decisions={day: decision})}
+
+
+def test_vans_of_a_day_are_those_of_the_city_and_hired_ones_without_those_off_the_road(
+    week,
+):
+    plan = van_plan.make_plan(week, decided("hire", 2, 1), NO_BANDS)
+    assert plan.cities["vans"].tolist() == [5, 6]
+    assert plan.cities["short"].tolist() == [0, 1]
+    assert plan.cities["lacking"].tolist() == [0, 3]
+    assert plan.depots["allocated"].tolist() == [2, 3, 0, 3]
+    assert plan.cities["kind"].tolist() == ["", "hire"]
+    accepted = van_plan.make_plan(week, decided("accept", 0, 9), NO_BANDS).cities
+    assert accepted["vans"].tolist() == [5, 0], "no more than there are"
+
+
+def test_what_extra_vans_buy_is_what_the_plan_has_once_they_are_hired(week):
+    before = van_plan.make_plan(week, london(5, 0.9), NO_BANDS).cities.iloc[1]
+    for extra, level in (
+        (before["lacking"], 0.9), (before["for_likely"], van_plan.LIKELY),
+    ):  # fmt: skip
+        for fewer in (0, 1):
+            day = DAYS[1].date()
+            hired = VanDecision("London", day, "hire", int(extra) - fewer)
+            settings = replace(london(5, 0.9)["London"], decisions={day: hired})
+            after = van_plan.make_plan(week, {"London": settings}, NO_BANDS).cities
+            chance = after["delivery_probability"].iloc[1]
+            assert (chance >= level) == (not fewer), (extra, fewer)
+    assert before["chance_without"] == before["delivery_probability"]
+    assert before["undelivered_without"] == pytest.approx(before["undelivered"])
+    assert after.iloc[1]["undelivered_without"] == before["undelivered_without"]
 
 
 def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):

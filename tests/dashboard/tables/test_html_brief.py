@@ -44,6 +44,18 @@ def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     assert "<h2>2 things to look at" in html_brief.brief([mild, *make(1)], "", "", [])
 
 
+def test_what_is_decided_is_counted_apart():
+    decided = Decision("Vans", "Fri: 9 hired", "plan?day=F", is_decided=True)
+    left = Decision("Vans", "Thu: 1 van short", "plan?day=T")
+    html = html_brief.brief([left, decided], "", "", [])
+    assert "<h2>2 days short of vans, 1 decided</h2>" in html
+    assert '<li class="decided">' in html
+    alone = html_brief.brief([decided], "", "", [])
+    assert "<h2>Nothing needs you today: 1 shortage decided</h2>" in alone
+    both = html_brief.brief([*make(2), decided], "", "", [])
+    assert "<h2>2 things to look at today, 1 decided</h2>" in both
+
+
 def test_estimated_vans_lead_to_the_settings_of_their_cities():
     html = html_brief.brief([], "", "", ["The Hague", *"ABCDEF"])
     assert addresses(html)[0] == "plan?city=The+Hague&form=settings"

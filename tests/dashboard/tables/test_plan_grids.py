@@ -5,11 +5,19 @@ import re
 import pandas as pd
 import pytest
 
+from dashboard.planning import van_plan
 from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.van_decisions import VanDecision
 from dashboard.planning.van_plan import POOL, Plan, Transfer
 from dashboard.tables import plan_grids
 from tests.dashboard.cells import Cells
-from tests.dashboard.planning.test_van_plan import DAYS, fleet, london, plan_of
+from tests.dashboard.planning.test_van_plan import (
+    DAYS,
+    NO_BANDS,
+    fleet,
+    london,
+    plan_of,
+)
 
 
 @pytest.fixture
@@ -42,8 +50,25 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]
     assert rows[4:7] == [["Need", "3", "7"], ["Have", "5", "5"], ["Short", "", "2"]]
     assert [row[0] for row in rows[7:]] == [
-        "Drivers", "Undelivered orders", "Chance of full delivery",
+        "Drivers", "Undelivered orders", "Chance of full delivery", "Extra vans",
     ]  # fmt: skip
+    assert rows[-1][1:] == ["–", "decide"]
+
+
+def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
+    decisions = {
+        DAYS[0].date(): VanDecision("London", DAYS[0].date(), off_road=2),
+        DAYS[1].date(): VanDecision("London", DAYS[1].date(), "hire", 3, 1),
+    }
+    settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
+    plan = van_plan.make_plan(week, {"London": settings}, NO_BANDS)
+    html = plan_grids.depots(plan)
+    assert Cells(html).text[-1] == ["Extra vans", "−2 off", "+3 −1 off"]
+    link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][-1]
+    assert link["href"] == "plan?city=London&day=2025-11-22&form=vans"
+    assert link["aria-label"] == "Vans of Sat 22 Nov: 3 hired 1 off the road"
+    enough = plan_grids.depots(plan_of(week, 50))
+    assert "Extra vans" not in enough
 
 
 def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):

@@ -1,6 +1,7 @@
 """The morning brief: what it says needs a decision, in which order, and where it leads."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
@@ -9,6 +10,7 @@ from dashboard.planning.city_settings import CitySettings
 from dashboard.text import brief
 
 TODAY = date(2026, 11, 22)  # a Sunday
+UTC = ZoneInfo("UTC")
 YESTERDAY = TODAY - timedelta(days=1)
 FRIDAY = date(2026, 11, 27)
 DAYS = pd.date_range(TODAY, periods=7).as_unit("s")
@@ -20,8 +22,11 @@ NO_EVENTS = pd.DataFrame(
 def city_days(*rows, chance=0.01):
     """Vans that cities are short of on days, and the chance of full delivery."""
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
-    days["delivery_probability"] = chance
-    return days.astype({"target_on": "datetime64[s]", "short": int})
+    days = days.assign(
+        delivery_probability=chance, lacking=days["short"], kind="", extra=0,
+        off_road=0, note="", made_by="", made_at=None,
+    )  # fmt: skip
+    return days.astype({"target_on": "datetime64[s]", "short": int, "lacking": int})
 
 
 def depot_week(name, city, last_on=YESTERDAY, **values):
@@ -61,7 +66,7 @@ EVERYWHERE = events(
 
 
 def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS):
-    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY)
+    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, UTC)
 
 
 def test_a_calm_fleet_needs_no_decision():
@@ -93,6 +98,28 @@ def test_a_day_on_which_the_vans_will_probably_do_is_not_severe_and_says_so():
         "Fri 27 Nov: 2 vans short, still 80 % likely to carry all orders"
     )
     assert not decision.is_severe
+
+
+def test_what_is_decided_comes_last_with_who_and_when():
+    days = city_days(("London", TODAY, 5), ("London", FRIDAY, 0), ("Leeds", FRIDAY, 2))
+    days["lacking"] = [5, 9, 2]
+    hired = days["target_on"].eq(pd.Timestamp(FRIDAY)) & days["city"].eq("London")
+    days.loc[hired, ["kind", "extra", "made_by", "note"]] = (
+        "hire",
+        9,
+        "Ann",
+        "Hertz",
+    )
+    days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
+    late = depot_week("Poplar", "London", YESTERDAY - timedelta(days=1))
+    told = decide(days, fleet(late, depot_week("Barking", "London")))
+    assert [each.kind for each in told] == ["Vans", "Vans", "Data", "Vans"]
+    assert [each.is_decided for each in told] == [False, False, False, True]
+    assert told[1].text.startswith("Fri 27 Nov: 2 vans short")
+    assert told[-1].text == (
+        "Fri 27 Nov, London: 9 vans short; 9 vans hired by Ann, Sun 22 Nov, 08:12: “Hertz”"
+    )
+    assert told[-1].link == "plan?city=London&day=2026-11-27&form=vans"
 
 
 def test_many_short_cities_are_counted():

@@ -338,13 +338,12 @@ def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):
     assert "With this scenario" in page_text(app)
 
 
-def test_a_scenario_of_demand_and_vans_over_days_is_kept_in_the_url(seeded, open_page):
+def test_a_scenario_of_demand_over_days_is_kept_in_the_url(seeded, open_page):
     first, last = (f"{seeded.through + timedelta(days=n):%Y-%m-%d}" for n in (2, 4))
     keys = {"depot": "LON-01", "on": first, "to": last}
-    app = open_page("depot", **keys, demand="50", vans="3")
+    app = open_page("depot", **keys, demand="50")
     assert_no_traceback(app)
     assert app.number_input(key="demand").value == 50
-    assert app.number_input(key="vans").value == 3
     text = page_text(app)
     own = seeded.forecasts.query("depot_id == 'LON-01'")
     own = own[own["origin_on"] == seeded.through].sort_values("target_on")["point"]
@@ -353,18 +352,6 @@ def test_a_scenario_of_demand_and_vans_over_days_is_kept_in_the_url(seeded, open
     assert f"With this scenario on {days}: {then:,.0f} orders in" in text
     assert re.search(rf"London needs \d+ → \d+ van-days on {days}", text)
     assert "The number of its vans is not known" in text
-
-
-def test_vans_off_the_road_are_short_in_their_city_and_no_more_than_it_has(
-    seeded, write, open_page
-):
-    write(sa.update(schema.depots).values(vans=8))
-    day = f"{seeded.through + timedelta(days=1):%Y-%m-%d}"
-    app = open_page("depot", depot="LON-01", on=day, vans="20")
-    assert_no_traceback(app)
-    label = formatting.day(seeded.through + timedelta(days=1))
-    assert f"Short on {label}: " in page_text(app).replace("\\", "")
-    assert app.number_input(key="vans").max == 24
 
 
 @pytest.mark.parametrize(

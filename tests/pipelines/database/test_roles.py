@@ -21,7 +21,7 @@ pytestmark = pytest.mark.db
 
 EVERY = [table.name for table in metadata.sorted_tables]
 OVERRIDE_FUNCTION = "add_overrides(jsonb, text, text)"
-FILLED = sorted(set(EVERY) - {"overrides", "city_settings"})
+FILLED = sorted(set(EVERY) - {"overrides", "city_settings", "van_decisions"})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -109,6 +109,7 @@ def test_the_writer_cannot_change_what_planners_write(as_role):
             "select add_overrides('[]', 'a', 'b')",
             "update city_settings set vans = 1",
             "select save_city_settings('A', 1, 1, 0.9, 1, '', 'b', null)",
+            "select decide_vans('A', current_date, 'hire', 1, 0, '', 'b', null)",
         ):
             refused(connection, statement)
 

@@ -1,0 +1,173 @@
+"""The form for the vans of a city on a day: hire more, accept the risk, ask for help."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import streamlit as st
+
+from dashboard import queries
+from dashboard.components import saved_change, widgets
+from dashboard.components.planner_name import planner_name
+from dashboard.planning import city_settings, van_decisions, van_plan
+from dashboard.planning.van_decisions import ACCEPT, ASK, HIRE, VanDecision
+from dashboard.planning.van_plan import Plan
+from dashboard.queries.freshness import Freshness
+from dashboard.text import formatting, plan_summaries
+from forecaster.errors import BadInputError
+
+ACTIONS = {
+    HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "Nothing decided",
+}  # fmt: skip
+
+
+def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
+    """The form for the vans of a city on a day, with what they buy; saves for everybody.
+
+    Args:
+      plan: Of one city, whose vans are known.
+      freshness: Of that plan.
+      day: The day chosen at first; None for the one that lacks most vans.
+    """
+    days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
+    forms = saved_change.of_session()
+    name = str(plan.cities["city"].iloc[0])
+    _tell(forms, name)
+    form = f"{name} {day} {forms.n_vans_saved}"
+    undecided = [
+        each for each in days if days[each]["lacking"] and not days[each]["kind"]
+    ]
+    most = max(undecided or days, key=lambda each: days[each]["lacking"])
+    # Its labels change with what colleagues decide; what was chosen stays.
+    key = f"day of vans {form}"
+    st.session_state[key] = st.session_state.get(key, day if day in days else most)
+    chosen = st.selectbox(
+        "Day",
+        list(days),
+        format_func=lambda each: _label(days[each]),
+        width=320,
+        key=key,
+    )
+    row = days[chosen]
+    city = city_settings.by_city(freshness)[name]
+    current = city.decision_on(chosen)
+    # A colleague's decision is seen before it is replaced.
+    seen = forms.vans_seen.setdefault(f"{form} {chosen}", current.decision_id)
+    sentence = plan_summaries.shortage_sentence(row, city.service_level)
+    st.markdown(
+        formatting.escape_markdown(sentence or "There are enough vans on that day.")
+    )
+    if current.kind or current.off_road:
+        words = plan_summaries.decision_words(vars(current))
+        by = plan_summaries.decided_by(vars(current), queries.zone())
+        st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
+    entered = _fields(row, current, f"{form} {chosen}")
+    if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
+        _preview(entered, plan, freshness)
+    planner = planner_name("vans")
+    if st.button("Save decision", type="primary", key=f"save vans {form}"):
+        _save(replace(entered, decision_id=seen), planner, current)
+
+
+def _label(day: Mapping[Hashable, Any]) -> str:
+    """'Fri 27 Nov · 23 short'."""
+    decided = plan_summaries.DECIDED | {HIRE: f"{int(day['extra'])} hired"}
+    short = f"{day['lacking']:,} short" if day["lacking"] else ""
+    words = [formatting.day(day["target_on"]), short, decided.get(day["kind"], "")]
+    return " · ".join(filter(None, words))
+
+
+def _fields(day: Mapping[Hashable, Any], current: VanDecision, key: str) -> VanDecision:
+    suggested = (current.kind or HIRE) if day["lacking"] or current.kind else ""
+    kind = st.segmented_control(
+        "Decision", list(ACTIONS), default=suggested, required=True, key=f"decision {key}",
+        format_func=ACTIONS.__getitem__,
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        extra = 0
+        if kind == HIRE:
+            extra = st.number_input(
+                "Extra vans", 0, van_decisions.MAX_VANS, current.extra or int(day["lacking"]),
+                width=160, key=f"extra {key}",
+            )  # fmt: skip
+        off_road = st.number_input(
+            "Off the road", 0, van_decisions.MAX_VANS, current.off_road, width=160,
+            key=f"off road {key}", help="Vans of the city that cannot drive on that day.",
+        )  # fmt: skip
+        note = st.text_input(
+            "Note", current.note, max_chars=500, width=320, key=f"note {key}",
+            placeholder="From whom, at what cost",
+        )  # fmt: skip
+    return replace(
+        current, kind=kind, extra=extra, off_road=off_road, note=note.strip()
+    )
+
+
+def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
+    """What the vans of a day would carry with what is entered."""
+    settings = city_settings.by_city(freshness)
+    own = settings[entered.city]
+    decisions = {**own.decisions, entered.target_on: entered}
+    after = van_plan.make_plan(
+        plan.depots,
+        settings | {entered.city: replace(own, decisions=decisions)},
+        queries.city_bands(freshness),
+        van_plan.errors_to_replay(freshness),
+    ).cities
+    [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
+    vans = formatting.count(int(day["vans"]), "van")
+    late = round(day["undelivered"])
+    left = f"about {formatting.count(late, 'order')}" if late else "none"
+    chance = formatting.chance(day["delivery_probability"])
+    sentence = f"{vans} carry all orders with a chance of {chance}; {left} late."
+    st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
+
+
+def _save(entered: VanDecision, planner: str, before: VanDecision) -> None:
+    wrong = van_decisions.problems(entered, planner)
+    if wrong:
+        widgets.refusal(saved_change.NOT_SAVED, wrong)
+        return
+    forms = saved_change.of_session()
+    forms.vans_refusal = forms.vans_saved = "", ""
+    try:
+        number = van_decisions.save(entered, planner)
+    except BadInputError as error:
+        queries.freshness.clear()
+        forms.vans_seen = {}
+        forms.vans_refusal = entered.city, str(error)
+        st.rerun()
+    words = plan_summaries.decision_words(vars(entered))
+    day = formatting.day(entered.target_on)
+    forms.n_vans_saved += 1
+    forms.vans_saved = entered.city, f"Saved: {entered.city}, {day}: {words}."
+    forms.vans_before = replace(before, decision_id=number), planner
+    st.rerun()
+
+
+def _tell(forms: saved_change.Forms, city: str) -> None:
+    """The refusal of the run before, or the last decision in the city with its Undo."""
+    refused_in, reason = forms.vans_refusal
+    if refused_in == city:
+        widgets.refusal(saved_change.NOT_SAVED, [reason])
+    saved_in, sentence = forms.vans_saved
+    if saved_in != city:
+        return
+    st.success(formatting.escape_markdown(sentence), icon=":material/check:")
+    if forms.vans_before is None or not st.button(
+        "Undo", icon=":material/undo:", key="undo vans"
+    ):
+        return
+    before, planner = forms.vans_before
+    forms.vans_before = None
+    try:
+        van_decisions.save(before, planner)
+    except BadInputError as error:
+        forms.vans_refusal, forms.vans_saved = (city, str(error)), ("", "")
+    else:
+        forms.n_vans_saved += 1
+        words = plan_summaries.decision_words(vars(before))
+        day = formatting.day(before.target_on)
+        forms.vans_saved = city, f"Undone: {city}, {day}: {words}."
+    st.rerun()

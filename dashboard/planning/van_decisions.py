@@ -1,0 +1,85 @@
+"""What planners decide about the vans of a city on a day; each decision is one more row."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from dashboard import queries
+from dashboard.planning.overrides import MAX_NAME_LENGTH, MAX_REASON_LENGTH
+from dashboard.queries import database
+from forecaster.errors import BadInputError
+
+HIRE, ACCEPT, ASK = "hire", "accept", "ask"
+DECIDE = (
+    "select decide_vans(:city, :target_on, nullif(:kind, ''), :extra, :off_road, :note, :planner, "
+    ":decision_id)"
+)
+MAX_VANS = 100_000
+
+
+@dataclass(frozen=True)
+class VanDecision:
+    """The newest decision on the vans of a city on a day.
+
+    Attributes:
+      city: Name of the city.
+      target_on: A day ahead.
+      kind: HIRE, ACCEPT or ASK; '' where nothing is decided, or no longer.
+      extra: Vans hired for the day, beside those of the city's settings.
+      off_road: Vans of the city that cannot drive on that day.
+      note: Whom was asked, what it costs and the like; may be empty.
+      made_by: The planner; None where nobody has decided anything.
+      made_at: When, with a zone.
+      decision_id: The number under which it is saved; None where nobody has.
+    """
+
+    city: str
+    target_on: date
+    kind: str = ""
+    extra: int = 0
+    off_road: int = 0
+    note: str = ""
+    made_by: str | None = None
+    made_at: datetime | None = None
+    decision_id: int | None = None
+
+
+def save(decision: VanDecision, planner: str) -> int:
+    """Saves a decision, clears the cached freshness, and returns the decision's number.
+
+    `decision_id` is of the newest decision of the day that the planner has seen.
+
+    Raises:
+      BadInputError: with all that is wrong; or another planner has decided meanwhile, or the
+        day is not forecast.
+      DatabaseError: as `database.snapshot`.
+    """
+    wrong = problems(decision, planner)
+    if wrong:
+        raise BadInputError(" ".join(wrong))
+    number: int = database.call(DECIDE, planner=planner, **vars(decision))
+    queries.freshness.clear()
+    return number
+
+
+def problems(decision: VanDecision, planner: str) -> list[str]:
+    """A sentence for all that keeps a decision from being saved."""
+    wrong = [
+        f"{name} are {number:,}, but must lie between 0 and {MAX_VANS:,}."
+        for name, number in (
+            ("Extra vans", decision.extra), ("Vans off the road", decision.off_road),
+        )
+        if not 0 <= number <= MAX_VANS
+    ]  # fmt: skip
+    if decision.kind == HIRE and not decision.extra:
+        wrong.append("Hire how many vans? Give a number, or accept the risk.")
+    if len(decision.note.strip()) > MAX_REASON_LENGTH:
+        wrong.append(
+            f"The note is too long: at most {MAX_REASON_LENGTH} letters are kept."
+        )
+    if not planner.strip():
+        wrong.append("Your name is missing; it is kept with the decision.")
+    elif len(planner.strip()) > MAX_NAME_LENGTH:
+        wrong.append(
+            f"Your name is too long: at most {MAX_NAME_LENGTH} letters are kept."
+        )
+    return wrong

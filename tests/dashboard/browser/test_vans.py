@@ -1,0 +1,112 @@
+"""A planner closes a shortage in a real browser: decide, see it decided, take it back."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from python_calamine import CalamineWorkbook
+
+from pipelines import schema
+from tests.conftest import empty_tables
+from tests.dashboard.browser import browser
+from tests.dashboard.seed import seed
+
+pytestmark = [pytest.mark.browser, pytest.mark.db]
+
+
+@pytest.fixture(scope="module")
+def fleet(engine, database_url, tmp_path_factory, chromium):
+    """The address of the dashboard of a small fleet with few vans."""
+    home = tmp_path_factory.mktemp("vans")
+    seed(engine, datetime.now(UTC).date() - timedelta(days=1), home / "artefacts")
+    with engine.begin() as connection:
+        connection.execute(sa.update(schema.depots).values(vans=6))
+    with browser.serving(database_url, home) as address:
+        yield address
+    empty_tables(engine)
+
+
+def brief_of(window):
+    window.to("/")
+    return window.page.locator(".hf-brief")
+
+
+def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
+    window = visit(fleet, "phone")
+    page = window.page
+    brief = brief_of(window)
+    heading = brief.locator("h2").inner_text()
+    brief.locator("li .places a", has_text="Rotterdam").first.click()
+    page.wait_for_url("**/plan?city=Rotterdam&day=*")
+    window.settled()
+    form = page.locator(".st-key-plan-vans")
+    sentence = form.get_by_text("sure to carry all orders")
+    assert sentence.bounding_box()["y"] < browser.SIZES["phone"][1], (
+        "on the first screen"
+    )
+    lacking = int(page.get_by_label("Extra vans").input_value())
+    assert f"{lacking} van" in sentence.inner_text()
+    assert window.too_wide() <= 0
+    page.get_by_label("Note").fill("From Hertz")
+    form.get_by_label("Your name").fill("Ann")
+    form.get_by_role("button", name="Save decision").click()
+    form.get_by_text(f"{lacking} van").first.wait_for()
+    form.get_by_text("Saved: Rotterdam, ").wait_for()
+    row = page.locator("tr", has=page.get_by_role("rowheader", name="Extra vans"))
+    assert f"+{lacking}" in row.inner_text()
+    history = page.get_by_role("table", name="Decisions on vans")
+    assert "From Hertz" in history.inner_text()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as Excel").click()
+    book = CalamineWorkbook.from_path(str(saved.value.path()))
+    head, *days = book.get_sheet_by_name("Cities").to_python()
+    hired = [dict(zip(head, day, strict=True)) for day in days]
+    [hired] = [day for day in hired if day["Decision"] == "hire"]
+    assert (hired["Extra vans"], hired["Decided by"]) == (lacking, "Ann")
+    assert (hired["Short"], hired["Have"]) == (0, 18 + lacking)
+
+    brief = brief_of(window)
+    assert brief.locator("h2").inner_text() != heading
+    assert "1 decided" in brief.locator("h2").inner_text()
+    decided = brief.locator("li.decided").inner_text()
+    assert f"{lacking} vans hired by Ann" in decided or "1 van hired by Ann" in decided
+    brief.locator("li.decided a").first.click()
+    page.wait_for_url("**form=vans")
+    form.get_by_text("Now: ").wait_for()
+
+
+def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
+    window = visit(fleet)
+    page = window.page
+    window.to("/plan?city=London&form=vans")
+    form = page.locator(".st-key-plan-vans")
+    form.get_by_text("Accept the risk").click()
+    form.get_by_label("Your name").fill("Ben")
+    form.get_by_role("button", name="Save decision").click()
+    form.get_by_text("risk accepted.").wait_for()
+    beside = visit(fleet)
+    assert "risk accepted by Ben" in brief_of(beside).inner_text()
+    form.get_by_role("button", name="Undo").click()
+    form.get_by_text("Undone: London, ").wait_for()
+    assert "risk accepted" not in brief_of(beside).inner_text()
+    assert window.wrong == []
+
+
+def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
+    first, second = visit(fleet), visit(fleet)
+    forms = []
+    for window, name in ((first, "Ann"), (second, "Ben")):
+        window.to("/plan?city=London&form=vans")
+        form = window.page.locator(".st-key-plan-vans")
+        form.get_by_text("Ask for help").click()
+        form.get_by_label("Your name").fill(name)
+        form.get_by_label("Your name").press("Enter")
+        window.settled()
+        forms.append(form)
+    for form in forms:
+        form.get_by_role("button", name="Save decision").click()
+    forms[1].get_by_text("were decided on by Ann after you had opened them").wait_for()
+    forms[1].get_by_role("button", name="Save decision").click()
+    forms[1].get_by_text("Saved: London, ").wait_for()
+    history = second.page.get_by_role("table", name="Decisions on vans")
+    assert history.inner_text().index("Ben") < history.inner_text().index("Ann")
