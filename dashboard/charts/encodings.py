@@ -42,6 +42,8 @@ TITLES = {
     "naive_mape": "Same day last week",
     "counted_text": "Depot-days scored",
     "series": "Series",
+    "label": "Inside the band",
+    "bands_text": "Bands scored",
     "contribution": "Part",
     "effect": "Orders",
 }

@@ -46,6 +46,7 @@ from dashboard.queries.pipeline import (
 from dashboard.queries.scores import (
     ScoreFilter,
     accuracy,
+    band_coverage,
     depot_accuracy,
     largest_errors,
     override_accuracy,

@@ -139,6 +139,81 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     )
 
 
+def _band_coverage(measures: str) -> str:
+    """Scores within their 80 % bands, by kind of day: of depots, cities and the fleet.
+
+    A total is compared where every depot that is in it was counted. A kind is of the whole
+    city; the fleet's day has the rarest kind of its cities.
+    """
+    return f"""{PUBLISHED}, special as (
+    select distinct e.city, day::date as day_on
+    from (select coalesce(e.city, d.city) as city, starts_on, ends_on
+          from events e left join (select distinct city from depots) d on e.city is null
+          where e.depot_id is null and e.kind <> 'closed'
+            and e.ends_on >= (select first_on - 1 from period)) e
+    cross join generate_series(greatest(e.starts_on, (select first_on - 1 from period)),
+                               e.ends_on, interval '1 day') as day
+    union
+    select d.city, h.day_on
+    from (select distinct city, country, subdivision from depots) d
+    join public_holidays h
+      on h.country = d.country and h.subdivision in ('', coalesce(d.subdivision, ''))
+    where h.day_on >= (select first_on - 1 from period)
+), of_day as (
+    select origin_on, target_on, city, model_version, sum(n) as n,
+           sum(n_in_interval) as inside, sum(actual_sum) as actual
+    from ({measures}) every where {IN_SCOPE}
+    group by origin_on, target_on, city, model_version
+), kinds as (
+    select o.*, case
+               when exists (select from special s
+                            where (s.city, s.day_on) = (o.city, o.target_on)) then 2
+               when exists (select from special s where s.city = o.city
+                            and s.day_on in (o.target_on - 1, o.target_on + 1)) then 1
+               else 0 end as kind
+    from of_day o
+), fleet as (
+    select origin_on, target_on, model_version, sum(n) as n, sum(actual) as actual,
+           max(kind) as kind
+    from kinds where :city = '' group by origin_on, target_on, model_version
+), covered as (
+    select 'depots' as level, kind, inside, n from kinds
+    union all
+    select 'cities', kind, (k.actual between t.p10 and t.p90)::int, 1
+    from kinds k join forecast_totals t using (city, origin_on, target_on, model_version)
+    where k.n = t.depots and :depot = ''
+    union all
+    select 'fleet', kind, (f.actual between t.p10 and t.p90)::int, 1
+    from fleet f join forecast_totals t using (origin_on, target_on, model_version)
+    where t.city = '' and f.n = t.depots and :depot = ''
+)
+select level, kind, sum(inside)::float8 / sum(n)::float8 as coverage, sum(n)::bigint as counted
+from covered group by level, kind order by level, kind
+"""
+
+
+BAND_COVERAGE = _band_coverage(PUBLISHED_BY_CITY)
+
+BAND_COVERAGE_OF_DEPOT = _band_coverage(PUBLISHED_OF_DEPOT)
+KINDS_OF_DAYS = ("ordinary days", "days beside them", "holidays and events")
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def band_coverage(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
+    """How often the truth lay within 80 % bands, by kind of day.
+
+    Returns:
+      level ('depots', 'cities', 'fleet'), kind (one of `KINDS_OF_DAYS`), coverage (fraction),
+      counted (bands: of a depot, a city or the fleet from an origin for a day).
+    """
+    rows = read(
+        BAND_COVERAGE_OF_DEPOT if scope.depot else BAND_COVERAGE,
+        numbers=["coverage"],
+        **vars(scope),
+    )
+    return rows.assign(kind=[KINDS_OF_DAYS[kind] for kind in rows["kind"]])
+
+
 PUBLISHED_OF_HORIZON = f"""
     select m.depot_id, m.has_baselines, m.is_nonzero, {MEASURES} from (
         {SCORE_MEASURES}

@@ -13,6 +13,7 @@ from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
+LEVELS = {"depots": "a depot", "cities": "a city", "fleet": "the fleet"}
 WEEK_DAYS = 7
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
@@ -218,6 +219,26 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     return (
         f"{verdict}The last {days} were off by {formatting.percent(own)} a depot and day; "
         f"{formatting.NAIVE} by {formatting.percent(naive)}."
+    )
+
+
+def coverage_sentence(bands: pd.DataFrame) -> str:
+    """How often the truth lay in the bands, from `queries.band_coverage`.
+
+    'Of 10 days, 8 were to lie within the 80 % band: 8 of a depot did, 8 of a city, 7 of the
+    fleet.'
+    """
+    sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
+    shares = sums["inside"].sum() / sums["counted"].sum()
+    told = [
+        f"{10 * shares[level]:.0f} of {name}"
+        for level, name in LEVELS.items()
+        if level in shares
+    ]
+    told[0] += " did"
+    return (
+        f"Of 10 days, 8 were to lie within the 80 % band: {', '.join(told)}. Events of single "
+        "depots count as ordinary days."
     )
 
 

@@ -60,6 +60,9 @@ widgets.chart(
     scores[scores["grain"] == "day"],
     "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
 )
+bands = queries.band_coverage(scope, freshness)
+st.header("Bands")
+widgets.chart(forecast_charts.band_coverage, bands, summaries.coverage_sentence(bands))
 with st.expander("All measures"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
 

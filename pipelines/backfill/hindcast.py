@@ -97,9 +97,7 @@ def hindcast(
             continue
         key = replace(key, origin=origin, version=group.version)
         with run.engine.begin() as connection:
-            rows = write_forecast(
-                connection, key, forecast, panel.depot_ids, only=depot_ids
-            )
+            rows = write_forecast(connection, key, forecast, panel, only=depot_ids)
         if rows is not None:
             run.metrics["origins"] += 1
             run.metrics["rows"] += rows

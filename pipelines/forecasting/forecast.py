@@ -228,7 +228,7 @@ def write(
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
         key = ForecastKey(panel.origin, version, live, now, run.run_id)
-        rows = write_forecast(connection, key, forecast, panel.depot_ids)
+        rows = write_forecast(connection, key, forecast, panel)
         if is_shown and not publications.publish(
             connection, panel.origin, version, live=live, now=now, run_id=run.run_id
         ):

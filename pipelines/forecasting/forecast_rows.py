@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from forecaster.inference.infer import Forecast
+from forecaster.data.panel import Panel
+from forecaster.inference.infer import CLOSED, Forecast
+from forecaster.inference.totals import FLEET
 from pipelines.store import forecasts
 
 
@@ -28,7 +30,7 @@ def write_forecast(
     connection: sa.Connection,
     key: ForecastKey,
     forecast: Forecast,
-    depot_ids: Sequence[str],
+    panel: Panel,
     only: Sequence[str] | None = None,
 ) -> int | None:
     """Replaces the stored forecasts and totals of one origin.
@@ -37,13 +39,13 @@ def write_forecast(
       connection: Inside a transaction.
       key: The shared columns.
       forecast: From that origin.
-      depot_ids: Depots of the forecast, in its order.
+      panel: What was forecast.
       only: Depots to replace; then totals are left as they are. All by default.
 
     Returns:
       Number of rows written; None where a stored live forecast is kept.
     """
-    table = _forecast_table(key, forecast, depot_ids)
+    table = _forecast_table(key, forecast, panel.depot_ids)
     if only is not None:
         chosen = pa.array(only, pa.string())
         table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
@@ -53,7 +55,7 @@ def write_forecast(
     ):  # fmt: skip
         return None
     if only is None:
-        rows = _total_rows(key, forecast)
+        rows = _total_rows(key, forecast, panel.cities)
         forecasts.replace_totals(connection, key.origin, key.version, rows)
     return len(table)
 
@@ -83,10 +85,16 @@ def _forecast_table(
     )
 
 
-def _total_rows(key: ForecastKey, forecast: Forecast) -> Iterator[tuple[Any, ...]]:
+def _total_rows(
+    key: ForecastKey, forecast: Forecast, cities: Sequence[str]
+) -> Iterator[tuple[Any, ...]]:
     """The rows of `forecast_totals`, in column order."""
+    is_open_dh, city_d = forecast.basis_dh != CLOSED, np.array(cities)
     for total in forecast.totals:
+        is_of_d = (city_d == total.city) | (total.city == FLEET)
+        open_h = is_open_dh[is_of_d].sum(axis=0)
         days = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
         for step, quantiles in enumerate(days, start=1):
             target = key.origin + timedelta(days=step)
-            yield total.city, key.origin, target, key.version, *map(float, quantiles)
+            row = (total.city, key.origin, target, key.version, *map(float, quantiles))
+            yield *row, int(open_h[step - 1])

@@ -108,6 +108,8 @@ forecast_totals = sa.Table(
     sa.Column("p10", sa.Double, nullable=False),
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
+    # Of how many depots: those that are open on that day.
+    sa.Column("depots", sa.Integer, nullable=False),
     sa.CheckConstraint("target_on > origin_on", name="future"),
     sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
 )

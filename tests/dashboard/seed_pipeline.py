@@ -31,7 +31,8 @@ def seed_pipeline(engine: sa.Engine, through: date) -> None:
 TOTALS = """
 insert into forecast_totals
 select coalesce(city, ''), origin_on, target_on, model_version,
-       0.92 * sum(p50), 1.02 * sum(p50), 1.08 * sum(p50)
+       0.92 * sum(p50), 1.02 * sum(p50), 1.08 * sum(p50),
+       count(*) filter (where basis <> 'closed')
 from forecasts join depots using (depot_id)
 where origin_on = :origin
 group by grouping sets ((origin_on, target_on, model_version),

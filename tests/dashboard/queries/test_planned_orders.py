@@ -51,7 +51,13 @@ def city_total(engine, seeded, day):
 def banded(seeded, write, tomorrow):
     """The total of London is forecast, too, and its median is not the sum of the points."""
     row = {"city": CITY, "origin_on": seeded.through, "target_on": tomorrow}
-    total = {"model_version": CHAMPION, "p10": 1000.0, "p50": MEDIAN, "p90": 3000.0}
+    total = {
+        "model_version": CHAMPION,
+        "p10": 1000.0,
+        "p50": MEDIAN,
+        "p90": 3000.0,
+        "depots": 3,
+    }
     write(sa.insert(schema.forecast_totals).values(**row, **total))
 
 

@@ -115,7 +115,7 @@ def test_a_total_has_its_own_band(seeded, write):
         row = {"city": city, "origin_on": seeded.through, "target_on": day}
         write(
             sa.insert(schema.forecast_totals).values(
-                **row, model_version=CHAMPION, p10=p10, p50=p10, p90=p90
+                **row, model_version=CHAMPION, p10=p10, p50=p10, p90=p90, depots=1
             )
         )
     for city, band in bands.items():
@@ -132,7 +132,7 @@ def test_the_command_prints_the_totals_of_the_page(
     row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
     for ahead in range(1, 8):
         day = seeded.through + ahead * A_DAY
-        band = {"target_on": day, "p10": 1.0, "p50": 2500.0, "p90": 9000.0}
+        band = {"target_on": day, "p10": 1.0, "p50": 2500.0, "p90": 9000.0, "depots": 1}
         write(sa.insert(schema.forecast_totals).values(**row, **band))
     page = queries.daily_totals(city, freshness).dropna(subset=["point"])
     with engine.connect() as connection:

@@ -15,6 +15,8 @@ from tests.dashboard.seed import (
     CHAMPION,
     DEPOTS,
     JUDGE,
+    make_events,
+    make_holidays,
     publication,
     records,
     remade,
@@ -304,3 +306,83 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
         assert queries.override_accuracy(replace(everywhere, **narrowed), now).empty
     same = replace(everywhere, city="London", depot="LON-01", horizon=1, days_back=2)
     assert len(queries.override_accuracy(same, now)) == 2
+
+
+def add_totals(seeded, write):
+    """Totals of every live forecast, with narrow bands."""
+    places = seeded.depots.set_index("depot_id")["city"]
+    made = seeded.forecasts[seeded.forecasts["is_live"]]
+    made = made.assign(
+        city=made["depot_id"].map(places), is_open=made["basis"] != "closed"
+    )
+    keys = ["city", "origin_on", "target_on", "model_version"]
+    both = pd.concat([made, made.assign(city="")]).groupby(keys)
+    sums = both.agg(p50=("p50", "sum"), depots=("is_open", "sum")).reset_index()
+    sums = sums.assign(p10=0.96 * sums["p50"], p90=1.04 * sums["p50"])
+    write(sa.insert(schema.forecast_totals).values(records(sums)))
+
+
+def special_days(seeded):
+    """The days of holidays and events of each city."""
+    events = make_events(seeded.through).query("kind != 'closed'")
+    days = {
+        ("London", row.starts_on + n * A_DAY)
+        for row in events.itertuples()
+        for n in range((row.ends_on - row.starts_on).days + 1)
+    }
+    holidays = make_holidays(seeded.through)["day_on"]
+    return days | {("Rotterdam", day) for day in holidays}
+
+
+def kind_of(city_days, special):
+    """The rarest kind of day of some cities."""
+    if city_days & special:
+        return "holidays and events"
+    near = {(city, day + n * A_DAY) for city, day in city_days for n in (-1, 1)}
+    return "days beside them" if near & special else "ordinary days"
+
+
+@pytest.mark.parametrize("city", ["", "London"])
+def test_coverage_by_kind_of_day_agrees_with_plain_loops(seeded, write, city):
+    """A total counts where every depot in it was counted: Poplar's last day is missing."""
+    add_totals(seeded, write)
+    place = dict(zip(seeded.depots["depot_id"], seeded.depots["city"], strict=True))
+    rows = seeded.scores[seeded.scores["is_live"]]
+    rows = rows[rows["target_on"] >= seeded.through - 55 * A_DAY]
+    rows = rows[rows["depot_id"].map(place).eq(city) | (city == "")]
+    made = seeded.forecasts.query("is_live and basis != 'closed'")
+    special, found = special_days(seeded), {}
+
+    def add(level, kind, is_inside):
+        found.setdefault((level, kind), []).append(is_inside)
+
+    for row in rows.itertuples():
+        kind = kind_of({(place[row.depot_id], row.target_on)}, special)
+        add("depots", kind, row.p10 <= row.actual <= row.p90)
+    for (origin, target), scored in rows.groupby(["origin_on", "target_on"]):
+        of_day = made[(made["origin_on"] == origin) & (made["target_on"] == target)]
+        levels = {"cities": scored.groupby(scored["depot_id"].map(place))}
+        if not city:
+            levels["fleet"] = [("", scored)]
+        for level, parts in levels.items():
+            for name, part in parts:
+                due = of_day[of_day["depot_id"].map(place).eq(name) | (name == "")]
+                if len(due) == len(part):
+                    middle, actual = due["p50"].sum(), part["actual"].sum()
+                    cities = {(place[depot], target) for depot in part["depot_id"]}
+                    is_inside = 0.96 * middle <= actual <= 1.04 * middle
+                    add(level, kind_of(cities, special), is_inside)
+    scope = ScoreFilter(True, city=city)
+    measured = queries.band_coverage(scope, queries.freshness())
+    table = measured.set_index(["level", "kind"])
+    assert set(table.index) == set(found)
+    assert len(found) > 5
+    for key, each in found.items():
+        assert table.loc[key, "counted"] == len(each), key
+        assert table.loc[key, "coverage"] == pytest.approx(np.mean(each)), key
+
+
+def test_of_one_depot_only_its_own_bands_are_told(seeded, write):
+    add_totals(seeded, write)
+    scope = ScoreFilter(True, depot="LON-01")
+    assert set(queries.band_coverage(scope, queries.freshness())["level"]) == {"depots"}

@@ -281,3 +281,17 @@ def test_accuracy_begins_with_the_newest_scored_days(naive, verdict):
         f"{verdict}The last 7 scored days were off by 11.0 % a depot and day; "
         f"same day last week by {100 * naive:.1f} %."
     )
+
+
+def test_coverage_is_told_of_ten_days_at_each_level():
+    bands = pd.DataFrame(
+        [
+            ("depots", "ordinary days", 0.8, 900),
+            ("depots", "holidays and events", 0.3, 100),
+            ("fleet", "ordinary days", 0.58, 10),
+        ],
+        columns=["level", "kind", "coverage", "counted"],
+    )
+    assert summaries.coverage_sentence(bands).startswith(
+        "Of 10 days, 8 were to lie within the 80 % band: 8 of a depot did, 6 of the fleet."
+    )

@@ -519,7 +519,7 @@ def test_a_city_with_markdown_in_its_name_can_be_chosen(seeded, write, open_page
 
 
 @pytest.mark.parametrize(
-    ("view", "expected"), [("days_ahead", 1), ("depot", 3), ("accuracy", 1)]
+    ("view", "expected"), [("days_ahead", 1), ("depot", 3), ("accuracy", 2)]
 )
 def test_every_chart_has_legible_labels(seeded, open_page, view, expected):
     app = open_page(view, depot="LON-01", demand="10")
