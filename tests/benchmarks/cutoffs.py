@@ -32,6 +32,7 @@ from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import FLEET
+from tests.benchmarks import bands
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import Forecasts, naive_forecast, with_actuals
@@ -240,6 +241,7 @@ def measure(
         scores |= total_scores(panel, backtests[name], forecasts[name])
         if name == "delivered":
             scores["poisson_floor"] = poisson_floor(backtests[name])
+            scores |= bands.band_counts(panel, split, backtests[name], forecasts[name])
         rows.append(asdict(cell) | {"model": name} | scores)
     return rows
 
@@ -438,6 +440,7 @@ def main() -> None:
     frame = pd.DataFrame(rows)
     frame.to_csv(args.keep / "scores.csv", index=False)
     print(report(frame, args.of))
+    print(f"\n{bands.report(frame, args.of)}")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

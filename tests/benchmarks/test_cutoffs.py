@@ -1,9 +1,12 @@
 """The lab's cells: what is cut, what is scored, what is printed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.benchmarks import bands
 from tests.benchmarks.cutoffs import (
     CUTOFFS,
     HOLDOUT_DAYS,
@@ -84,6 +87,51 @@ def test_totals_are_scored_by_coverage_and_bias():
     low = ModelForecasts(Forecasts(*forecasts), ("", "Delft"), totals - 1)
     bias = total_scores(panel, scored, low)["fleet_bias"]
     assert bias == pytest.approx(-100 * fleet_oh.size / fleet_oh.sum())
+
+
+def test_bands_are_counted_by_kind_of_day_and_ranked():
+    panel = invented_panel(4, 60)
+    cell_data = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
+    assert cell_data is not None
+    panel, split = cell_data
+    scored = with_actuals(panel, split, naive_forecast("median4")(panel, split))
+    fleet_oh = scored.actual_odh.sum(axis=1)
+    above = np.stack([fleet_oh + 1, fleet_oh + 2, fleet_oh + 3], axis=1)
+    inside = np.stack([fleet_oh - 5, fleet_oh - 4, fleet_oh + 1], axis=1)
+    totals = np.stack([inside, above], axis=1)
+    forecasts = ModelForecasts(
+        Forecasts(*naive_forecast("median4")(panel, split)), ("", "Delft"), totals
+    )
+    counts = bands.band_counts(panel, split, scored, forecasts)
+    kinds = bands.kinds_of_days(panel, split)
+    n_fleet = sum(counts[f"fleet {kind} n"] for kind in bands.KINDS)
+    assert (
+        n_fleet
+        == sum(counts[f"fleet {kind} in"] for kind in bands.KINDS)
+        == fleet_oh.size
+    )
+    assert sum(counts[f"depots {kind} n"] for kind in bands.KINDS) <= kinds.size
+    # 4 of 5 of the upper half width: the normal's 0.85.
+    assert counts["rank 8"] == fleet_oh.size
+    rows = pd.DataFrame([counts | {"model": "delivered", "length": 60}])
+    table = bands.report(rows, "delivered")
+    assert "ranks of the fleet's truth" in table
+    assert bands.report(rows.drop(columns="depots ordinary n"), "delivered") == ""
+
+
+def test_the_day_after_a_holiday_is_beside_it():
+    whole, found = invented_panel(4, 500), 0
+    named = replace(whole.calendar, kinds=("festival",))
+    whole = replace(whole, calendar=named)
+    for number in range(CUTOFFS):
+        cell_data = cut(whole, Cell("x", 4, LENGTHS[-1], number, CUTOFFS))
+        assert cell_data is not None
+        kind_odh = bands.kinds_of_days(*cell_data)
+        kind_dt = kind_odh.swapaxes(0, 1).reshape(kind_odh.shape[1], -1)
+        after = (kind_dt[:, :-1] == 1) & (kind_dt[:, 1:] != 1)
+        assert (kind_dt[:, 1:][after] == 2).all()
+        found += after.sum()
+    assert found > 0
 
 
 def test_the_table_takes_geometric_means_against_the_best_peer_of_each_cell():
