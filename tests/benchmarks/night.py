@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import SecretStr
 
 from forecaster.inference.artefact import Artefact
 from pipelines.demand.panels import read_panel
@@ -155,7 +156,9 @@ def _night(engine: sa.Engine, home: Path, origin: date) -> dict[str, Cost]:
     for name, step in steps.STEPS.items():
         steps.STEPS[name] = _measured(home, name, step, costs)
     training.train = _learn_nothing(home)  # type: ignore[assignment]
-    settings = Settings(home=home, settle_seconds=0)
+    settings = Settings(
+        publish_url=SecretStr(str(home / "published")), home=home, settle_seconds=0
+    )
     now = datetime.combine(origin + timedelta(days=1), datetime.min.time(), UTC)
     context = NightlyContext(
         engine, settings, now + timedelta(hours=5), origin, lambda _: lambda *_: None
