@@ -11,11 +11,13 @@ from dashboard.queries.database import read, read_row, select, snapshot
 from dashboard.queries.fragments import (
     CLOSURES,
     DAYS,
+    IS_FOR_DEPOT,
     PUBLISHED_BEFORE,
     SPECIAL_OF,
 )
 from dashboard.queries.freshness import FORTNIGHT, Freshness
 from forecaster.inference.cold_start import YOUNG_DAYS
+from pipelines.schema import closures
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
@@ -72,11 +74,29 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
+# The same holiday or event a year before; else the same weekday, 52 weeks before.
+YEAR_BEFORE = f"""
+    coalesce(
+        (select max(b.day_on) from public_holidays h
+         join public_holidays b using (country, subdivision, name)
+         where h.day_on = g.day_on and h.country = d.country
+           and h.subdivision in ('', coalesce(d.subdivision, ''))
+           and b.day_on between g.day_on - 400 and g.day_on - 330),
+        (select max(b.starts_on + (g.day_on - e.starts_on)) from events e
+         join events b using (kind)
+         where g.day_on between e.starts_on and e.ends_on and {IS_FOR_DEPOT}
+           and e.kind <> 'closed' and {closures.concerns("b", "d")}
+           and b.starts_on between e.starts_on - 400 and e.starts_on - 330
+           and b.ends_on - b.starts_on >= g.day_on - e.starts_on),
+        g.day_on - 364)
+"""
+
 DEPOT_DAYS = f"""
 with closures as ({CLOSURES}), days as ({DAYS}), before as (
     {PUBLISHED_BEFORE.format(day=":origin")}
 )
-select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis, f.model_point,
+select g.day_on, v.orders as actual, w.orders as week_before, y.orders as year_before,
+       y.service_on as year_before_on, f.p10, f.point, f.p90, f.basis, f.model_point,
        p.point as point_before, (select origin_on from before) as before_on, f.override_id,
        coalesce(f.is_set, false) as is_set,
        f.override_reason, f.made_by, f.overruled_by,
@@ -86,6 +106,12 @@ from days g join depots d on d.depot_id = :depot
 left join demand_versions v
   on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
 left join ({PLANNED_FORECASTS} and f.depot_id = :depot) f on f.target_on = g.day_on
+left join demand_versions w
+  on f.target_on is not null and w.depot_id = :depot and w.service_on = g.day_on - 7
+ and w.superseded_at is null
+left join demand_versions y
+  on f.target_on is not null and y.depot_id = :depot and y.superseded_at is null
+ and y.service_on = ({YEAR_BEFORE})
 left join before b on true
 left join forecasts p
   on p.depot_id = :depot and p.target_on = g.day_on and p.origin_on = b.origin_on
@@ -99,7 +125,9 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last 8 weeks of one depot and the days ahead, a row for each day.
 
     Returns:
-      day_on, actual (NaN where not observed), p10, point, p90 (as planned: the planner's
+      day_on, actual (NaN where not observed); of days ahead week_before (orders a week
+      before), year_before (of the same holiday or event a year before, else of the same
+      weekday 52 weeks before) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
       number where there is one, the band moved with it, else the model's; NaN for days
       past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
       (names, a list), point_before (previous forecast of the day), before_on (its origin,
@@ -111,9 +139,10 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     return read(
         DEPOT_DAYS,
         numbers=[
-            "actual", "p10", "point", "p90", "model_point", "point_before", "override_id"
+            "actual", "p10", "point", "p90", "model_point", "point_before", "override_id",
+            "week_before", "year_before",
         ],
-        days=["day_on", "before_on"],
+        days=["day_on", "before_on", "year_before_on"],
         depot=depot,
         since=freshness.newest - timedelta(days=HISTORY_DAYS - 1),
         until=max(freshness.newest, until),

@@ -82,7 +82,7 @@ def _accuracy(measures: str) -> str:
     """
     return f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
-           f.*
+           date_trunc('week', t.target_on)::date as week_on, f.*
     from (select * from ({measures}) every where {IN_SCOPE}) t
     cross join lateral (
         values ('forecast', ape_sum, abs_error_sum, error_sum, true),
@@ -93,10 +93,10 @@ def _accuracy(measures: str) -> str:
     ) as f (forecaster, forecaster_ape_sum, forecaster_abs_error_sum,
             forecaster_error_sum, is_own)
 )
-select case grouping(target_on, city, model_version, horizon)
-            when 7 then 'day' when 11 then 'city' when 13 then 'model'
-            when 14 then 'horizon' else 'all' end as grain,
-       target_on as day_on, city, model_version, horizon, forecaster,
+select case grouping(target_on, city, model_version, horizon, week_on)
+            when 15 then 'day' when 23 then 'city' when 27 then 'model'
+            when 29 then 'horizon' when 30 then 'week' else 'all' end as grain,
+       coalesce(target_on, week_on) as day_on, city, model_version, horizon, forecaster,
        sum(forecaster_ape_sum) filter (where has_baselines)
          / nullif(sum(n) filter (where has_baselines and is_nonzero), 0)::float8
          as mape,
@@ -110,8 +110,9 @@ select case grouping(target_on, city, model_version, horizon)
          as counted
 from published_scores
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
-                        (forecaster, model_version), (forecaster, horizon))
-order by grain, target_on, city, model_version, horizon, forecaster
+                        (forecaster, model_version), (forecaster, horizon),
+                        (forecaster, week_on))
+order by grain, day_on, city, model_version, horizon, forecaster
 """
 
 
@@ -125,8 +126,8 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """Scores of forecasts and naive forecasts.
 
     Returns:
-      One row per grain ('all', 'day', 'city', 'model', 'horizon'), its day_on, city,
-      model_version or horizon (days ahead), and forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
+      One row per grain ('all', 'day', 'week', 'city', 'model', 'horizon'), its day_on (of a
+      week its Monday), city, model_version or horizon (days ahead), and forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
       wape, bias (forecast - actual, of volume), coverage (of the forecast only) as
       fractions, NaN where undefined; counted (days that MAPE counts): all of them over
       the days that both naive forecasts cover as well.

@@ -93,6 +93,15 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
     return display(table, heading, "mape", "naive_mape", "bias", "coverage", "counted")
 
 
+def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
+    """Weeks of `queries.accuracy`, newest first; the newest one may not be over."""
+    weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
+    named = weeks.assign(
+        week=[f"from {formatting.day(day)}" for day in weeks["day_on"]]
+    )
+    return accuracy(named, "week", "Week")
+
+
 def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
     """Every measure of `queries.accuracy` over all days, a row for each forecaster."""
     overall = scores[scores["grain"] == "all"]
@@ -120,7 +129,7 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.largest_errors`."""
     notes = formatting.day_notes(result.assign(is_closed=False))
     rows = zip(result.to_dict("records"), notes, strict=True)
-    return display(
+    table = display(
         result.assign(
             error=result["point"] - result["actual"],
             cause=[_likely_cause(row, day) for row, day in rows],
@@ -128,6 +137,10 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
         "target_on", "name", "point", "override_orders", "actual", "error", "cause",
         point="Forecast", override_orders="Override", cause="Likely cause",
     )  # fmt: skip
+    # A column of dashes says nothing.
+    return table.drop(
+        columns=[name for name in ("Override",) if table[name].isna().all()]
+    )
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
@@ -138,9 +151,8 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
-    if row["p10"] <= row["actual"] <= row["p90"]:
-        return "Chance: within the 80 % band"
-    return "No known cause"
+    is_chance = row["p10"] <= row["actual"] <= row["p90"]
+    return "Chance: within the 80 % band" if is_chance else ""
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

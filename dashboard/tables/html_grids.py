@@ -69,13 +69,16 @@ def depot_days(days: pd.DataFrame) -> str:
     """The forecast rows of `queries.depot_days`, with band and events."""
     busiest = float(days["point"].max())
     notes = formatting.day_notes(days)
+    has_year = bool(days["year_before"].notna().any())
     rows = zip(days.to_dict("records"), notes, strict=True)
     heads = [
         '<th scope="col">Orders</th>',
         '<th scope="col">80 % band</th>',
+        '<th scope="col" class="wide">Last week</th>',
+        *(['<th scope="col">Last year</th>'] if has_year else []),
         '<th scope="col" class="fill">Events</th>',
     ]
-    body = [_day_row(day, day_notes, busiest) for day, day_notes in rows]
+    body = [_day_row(day, day_notes, busiest, has_year) for day, day_notes in rows]
     return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
 
 
@@ -207,7 +210,7 @@ def override_note(row: Row) -> str:
     return f"; {number}, set by {row['made_by']}: {row['override_reason']}{closed}"
 
 
-def _day_row(row: Row, notes: list[str], busiest: float) -> str:
+def _day_row(row: Row, notes: list[str], busiest: float, has_year: bool) -> str:
     if is_closed(row):
         cells = [f'<td class="closed"{closed_since(row)}>closed</td><td></td>']
         notes = [note for note in notes if note != "Closed"]
@@ -217,6 +220,11 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
         cells = [
             f'<td class="day {shade}">{orders}{badge(row)}</td><td>{_band(row)}</td>'
         ]
+    cells.append(f'<td class="wide">{formatting.orders(row["week_before"])}</td>')
+    if has_year:
+        year = row["year_before_on"]
+        on: str = "" if pd.isna(year) else f"{formatting.day(year)} {year.year}"
+        cells.append(f'<td title="{on}">{formatting.orders(row["year_before"])}</td>')
     if row["basis"] == "cold_start":
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):

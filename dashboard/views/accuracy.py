@@ -60,6 +60,8 @@ widgets.chart(
     scores[scores["grain"] == "day"],
     "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
 )
+weeks = display_tables.accuracy_by_week(scores)
+widgets.small_table(weeks, "By week", hidden_on_phones=("Days",))
 bands = queries.band_coverage(scope, freshness)
 st.header("Bands")
 widgets.chart(forecast_charts.band_coverage, bands, summaries.coverage_sentence(bands))
@@ -110,8 +112,7 @@ if not scope.depot:
 
 st.header("Biggest misses")
 st.caption(
-    "Ranked by orders, using the model's last forecast of each day. Above zero: too high. "
-    "Override: the planner's number, and as the cause who set it and why."
+    "Ranked by orders, using the model's last forecast of each day. Above zero: too high."
 )
 misses = queries.largest_errors(scope, freshness)
 widgets.small_table(

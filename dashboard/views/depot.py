@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import plan_parts, what_if_form, widgets
+from dashboard.components import depot_list, plan_parts, what_if_form, widgets
 from dashboard.inference import what_if
 from dashboard.tables import html_grids
 from dashboard.text import formatting, summaries
@@ -16,9 +16,8 @@ depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
 depot = widgets.choose_depot(labels)
 if not depot:
-    has_names = freshness.origin_on is not None
-    other_way = ", or click a name on the page “Days ahead”" if has_names else ""
-    widgets.stop_page(f"Choose a depot above{other_way}.")
+    depot_list.depot_list(depots)
+    st.stop()
 
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 st.html(f'<p class="hf-print">{escape(labels[depot])}</p>')

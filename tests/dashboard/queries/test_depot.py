@@ -12,7 +12,7 @@ from dashboard.queries import depot as depot_queries
 from forecaster.data.panel_builder import build_panel
 from pipelines import schema
 from tests.dashboard.queries.test_queries import as_dates, published_forecasts
-from tests.dashboard.seed import CHAMPION, seed
+from tests.dashboard.seed import CHAMPION, LONG_AGO, seed
 
 pytestmark = pytest.mark.db
 
@@ -65,6 +65,41 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
         ["Feast, of all"],
         ["pay_day"],
     )
+
+
+def test_a_day_ahead_has_its_week_and_its_year_before(seeded, write):
+    """The same holiday, else the same event, else the same weekday; nothing before there was any."""
+    days_back = {"feast": 355, "fair": 371, "weekday": 364}
+    feast, fair, other = (seeded.through + n * A_DAY for n in (1, 3, 5))
+    holiday = {"country": "NL", "subdivision": "", "name": "Feast"}
+    place = {"city": "Rotterdam", "file_id": 1, "known_at": LONG_AGO}
+    for day in (feast, feast - days_back["feast"] * A_DAY):
+        write(sa.insert(schema.public_holidays).values(**holiday, day_on=day))
+    for day in (fair, fair - days_back["fair"] * A_DAY):
+        event = {"kind": "fair", "starts_on": day - A_DAY, "ends_on": day + A_DAY}
+        write(sa.insert(schema.events).values(**event, **place))
+    rows = [
+        {
+            "depot_id": "RTM-01", "service_on": day - back * A_DAY, "orders": orders,
+            "version": 1, "known_at": LONG_AGO,
+        }
+        for day, back, orders in (
+            (feast, days_back["feast"], 11), (fair, days_back["fair"], 22),
+            (other, days_back["weekday"], 33), (feast, 364, 1), (fair, 364, 2),
+        )
+    ]  # fmt: skip
+    write(sa.insert(schema.demand_versions).values(rows))
+    days = queries.depot_days("RTM-01", queries.freshness()).set_index("day_on")
+    found = days.loc[[pd.Timestamp(day) for day in (feast, fair, other)], "year_before"]
+    assert found.tolist() == [11, 22, 33]
+    on = days.loc[pd.Timestamp(feast), "year_before_on"]
+    assert on.date() == feast - days_back["feast"] * A_DAY
+    past = days[days["point"].isna()]
+    assert past[["week_before", "year_before"]].isna().all(axis=None)
+    own = seeded.demand.query("depot_id == 'RTM-01'").set_index("service_on")["orders"]
+    for day, row in days[days["point"].notna()].iterrows():
+        expected = own.get(day.date() - A_WEEK)
+        assert row["week_before"] == expected or np.isnan(row["week_before"])
 
 
 def test_the_model_inputs_have_the_signals_of_the_city_and_its_depots(seeded, write):

@@ -183,6 +183,9 @@ def days_of(basis, events=(), holidays=(), point=120.0, **override):
             "events": [list(events)],
             "holidays": [list(holidays)],
             "is_closed": [basis == "closed"],
+            "week_before": [90.0],
+            "year_before": [np.nan],
+            "year_before_on": [pd.NaT],
         }
     )
     return as_forecast(table, **override)
@@ -233,8 +236,20 @@ SET_BY_ANNA = {
         ),
     ],
 )
-def test_a_day_ahead_has_orders_band_and_events(days, expected):
-    assert Cells(html_grids.depot_days(days)).text[1] == ["Fri 21 Nov", *expected]
+def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
+    orders, band, notes = expected
+    text = Cells(html_grids.depot_days(days)).text[1]
+    assert text == ["Fri 21 Nov", orders, band, "90", notes]
+
+
+def test_last_year_is_a_column_where_there_was_one_and_says_which_day():
+    year = {"year_before": 77.0, "year_before_on": pd.Timestamp("2024-11-29")}
+    days = pd.concat([days_of("model").assign(**year), days_of("model")])
+    html = html_grids.depot_days(days)
+    head, first, second = Cells(html).text
+    assert head == ["Day", "Orders", "80 % band", "Last week", "Last year", "Events"]
+    assert (first[4], second[4]) == ("77", "–")
+    assert '<td title="Fri 29 Nov 2024">77</td>' in html
 
 
 def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():

@@ -288,7 +288,12 @@ def test_an_unknown_depot_is_explained(seeded, open_page):
 
 def test_every_choice_of_a_depot_reaches_the_url_and_the_page(seeded, open_page):
     app = open_page("depot")
-    assert "Choose a depot above, or click a name" in app.info[0].value
+    assert "Jätkäsaari" not in page_text(app)
+    app.text_input(key="depots").set_value("ROTTERDAM").run()
+    assert "Waalhaven" in page_text(app)
+    assert "Greenwich" not in page_text(app)
+    app.text_input(key="depots").set_value("nowhere").run()
+    assert "No depot has “nowhere”" in app.info[0].value
     for depot in ("LON-01", "RTM-02", "LON-03", "RTM-02"):
         app.selectbox(key="choice of depot").select(depot).run()
         assert_no_traceback(app)
