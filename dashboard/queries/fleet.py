@@ -18,7 +18,7 @@ from dashboard.queries.fragments import (
 from dashboard.queries.freshness import FORTNIGHT, Freshness
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.planned_orders import PLANNED_PARTS, TOTAL_LEVELS
+from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 FLEET_DAYS = 21
@@ -220,16 +220,23 @@ def fleet_events(freshness: Freshness) -> pd.DataFrame:
 # A day's known demand beside its last live forecast; of a closed day only what came. A
 # depot that was forecast and open is expected, also without a count.
 FORECAST_OF_DAY = f"""
-with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
-    select distinct on (s.depot_id) s.depot_id, s.point,
-           coalesce(level, 1) * s.p50 as part
+with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materialized (
+    select distinct on (s.depot_id) d.city, s.*
     from scores s join live_forecasts using (origin_on, model_version)
     join depots d using (depot_id)
-    left join ({TOTAL_LEVELS}) total
-      on (total.city, total.origin_on, total.target_on, total.model_version)
-       = (d.city, s.origin_on, s.target_on, s.model_version)
     where s.target_on = :day
     order by s.depot_id, s.origin_on desc
+), levels as materialized (
+    -- The median of each city's total over the sum of its depots' medians.
+    select t.city, t.origin_on, t.model_version, t.p50 / nullif(sum(f.p50), 0) as level
+    from (select distinct origin_on, model_version from newest_scores) made
+    join forecasts f using (origin_on, model_version) join depots d using (depot_id)
+    join forecast_totals t using (city, origin_on, target_on, model_version)
+    where f.target_on = :day
+    group by t.city, t.origin_on, t.model_version, t.p50
+), last_scores as (
+    select s.depot_id, s.point, coalesce(level, 1) * s.p50 as part
+    from newest_scores s left join levels using (city, origin_on, model_version)
 ), expected as (
     select f.depot_id
     from forecasts f join ({PUBLISHED_BEFORE.format(day=":day")}) using (origin_on, model_version)

@@ -42,7 +42,7 @@ def stored(engine):
     columns = {
         "forecasts": "depot_id, origin_on, target_on, model_version, p10, p50, p90, point, "
         "basis, is_live",
-        "forecast_totals": "city, origin_on, target_on, model_version, p10, p90",
+        "forecast_totals": "city, origin_on, target_on, model_version, p10, p90, depots",
         "scores": "depot_id, origin_on, target_on, model_version, actual, p10, p50, p90, "
         "point, seasonal_naive, median4, is_live",
     }

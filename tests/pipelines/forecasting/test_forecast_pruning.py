@@ -78,7 +78,7 @@ def write(connection, origin, rng):
     forecast_store.replace_forecasts(
         connection, origin, "v", forecast_table(rows), live=True, made_at=NOW
     )
-    totals = [("", origin, day, "v", *np.sort(rng.random(3) * 90)) for day in days]
+    totals = [("", origin, day, "v", *np.sort(rng.random(3) * 90), 1) for day in days]
     forecast_store.replace_totals(connection, origin, "v", totals)
 
 
