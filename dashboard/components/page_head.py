@@ -47,6 +47,11 @@ def show(title: str) -> None:
     st.session_state[PLACE] = place
 
 
+def run(script: str) -> None:
+    """Runs a script of `server.asgi.OWN_SCRIPTS` where it stands, once."""
+    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+
+
 def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -> None:
     """The button that saves the page as Excel.
 

@@ -21,6 +21,16 @@ REASONS = (
     "Promotion", "Event nearby", "Weather", "Customer announced it", "Strike or staff",
     "Roads or access", "Model looks wrong",
 )  # fmt: skip
+FOCUS = """{
+const form = document.currentScript.closest('.st-key-plan-form');
+let tries = 30;
+const timer = setInterval(() => {
+  const number = form?.querySelector('input[aria-label^="Orders"]');
+  number?.focus({preventScroll: true});
+  if (number || --tries === 0) clearInterval(timer);
+}, 100);
+}"""
+"""Puts the cursor into the number; always the same text, which `server.asgi` lets run."""
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
 
@@ -139,14 +149,16 @@ def _fields(
             "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
         )
         number = st.text_input(
-            f"{label}: a number, or a change in %", placeholder="420 or +10 %",
+            f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
             max_chars=20, key=f"number {form}", width=320,
         )  # fmt: skip
-    reason = st.selectbox(
-        "Reason", REASONS, index=None, accept_new_options=True, width=320,
-        placeholder="Choose or write one", key=f"reason {form}",
+    common = st.pills("Reason", REASONS, key=f"common reason {form}", wrap=True)
+    written = st.text_input(
+        "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=320,
+        key=f"reason {form}",
     )  # fmt: skip
-    return _Entry(action, chosen, number, reason or "", planner_name("change"))
+    reason = written.strip() or common or ""
+    return _Entry(action, chosen, number, reason, planner_name("change"))
 
 
 def _problems(entry: _Entry, changes: Sequence[Change], unsure: str) -> list[str]:

@@ -12,9 +12,12 @@ from dashboard.planning.van_plan import Settings
 from forecaster.inference.paths import PathTable
 
 NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
+STEP = re.compile(r"([+\-−])\s*(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 # Two decimals at most: in "10,000 %" the comma may mean thousands.
 PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d{1,2})?)\s*%")
-NUMBER_RULE = "Write a number of orders such as 420, or a change such as +10 % or −5 %."
+NUMBER_RULE = (
+    "Write a number of orders such as 420, or a change such as +30, −30, +10 % or −5 %."
+)
 FIGURES = r"\d[\d.,\s]*"
 
 
@@ -26,28 +29,35 @@ MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A new number of orders, or a factor on the planned number; exactly one is None."""
+    """A new number of orders, or a factor on the planned number and orders more than it."""
 
     orders: float | None = None
-    factor: float | None = None
+    factor: float = 1.0
+    more: float = 0.0
 
     def apply(self, planned: float) -> float:
-        """The new number, in whole orders."""
-        if self.factor is None:
-            return float(self.orders or 0.0)
-        return float(round(planned * self.factor))
+        """The new number, in whole orders; below 0 where more is taken away than there is."""
+        if self.orders is not None:
+            return self.orders
+        return float(round(planned * self.factor + self.more))
 
 
 def parse(text: str) -> Adjustment | None:
-    """Parses an adjustment such as '420', '1,240' or '+10 %'; None for any other text."""
+    """Parses an adjustment such as '420', '1,240', '+30' or '+10 %'; None for any other text."""
     typed = text.strip()
     if number := NUMBER.fullmatch(typed):
-        return Adjustment(orders=float(re.sub(r"[,\s]", "", number[1])))
+        return Adjustment(orders=_whole(number[1]))
+    if step := STEP.fullmatch(typed):
+        return Adjustment(more=_whole(step[2]) if step[1] == "+" else -_whole(step[2]))
     if percent := PERCENT.fullmatch(typed):
         share = float(percent[2].replace(",", ".")) / 100
         factor = 1 + share if percent[1] == "+" else 1 - share
         return Adjustment(factor=factor) if factor >= 0 else None
     return None
+
+
+def _whole(figures: str) -> float:
+    return float(re.sub(r"[,\s]", "", figures))
 
 
 def problem(text: str) -> str:
@@ -68,13 +78,7 @@ def _broken_rule(typed: str) -> str:
         return f"has no sign. Do you mean +{number} % or −{number} %?"
     if re.fullmatch(rf"[+\-−]\s*{FIGURES}%", typed):
         return "has too many decimals, or is too large. Write a change such as +12.5 %."
-    if signed := re.fullmatch(rf"([+\-−])\s*({FIGURES})", typed):
-        sign = "+" if signed[1] == "+" else "−"
-        return (
-            f"has a sign. Write {sign}{signed[2]} % for a change, or a number of orders "
-            "without a sign."
-        )
-    if re.fullmatch(FIGURES, typed):
+    if re.fullmatch(rf"[+\-−]?\s*{FIGURES}", typed):
         return (
             "is no whole number of orders. Write whole orders, thousands with a comma or "
             "nothing between them: 1,240 or 1240."

@@ -24,10 +24,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
 
-from dashboard.components import page_head, planner_name
+from dashboard.components import page_head, plan_forms, planner_name
 from dashboard.server import first_page
 
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+OWN_SCRIPTS = (planner_name.SCRIPT, page_head.SCRIPT, plan_forms.FOCUS)
 POLICY_VIOLATION = 1008
 """Close code of a refused web socket."""
 STATIC = Path(get_static_dir())
@@ -41,7 +42,7 @@ IMMUTABLE = {"Cache-Control": "public, immutable, max-age=31536000"}
 
 def content_security_policy(document: str) -> str:
     """The policy that lets a page run its own inline scripts, by hash, and nobody frame it."""
-    scripts = [*INLINE_SCRIPT.findall(document), planner_name.SCRIPT, page_head.SCRIPT]
+    scripts = [*INLINE_SCRIPT.findall(document), *OWN_SCRIPTS]
     digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
     return (

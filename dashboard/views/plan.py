@@ -87,10 +87,14 @@ if settings[city].vans is not None:
         van_form.van_form(plan, freshness, day)
 with top if form == "settings" else st.container():
     settings_form.settings_form(settings[city], is_open=form == "settings")
-place = top if depot else st.container()
+place = top.container(key="plan-panel") if depot else st.container()
 with place.container(key="plan-form"):
     st.header("Change orders")
+    if depot:
+        widgets.note("Close", formatting.link("plan", city=city))
     plan_forms.change_form(city, freshness, depot, day)
+    if depot:
+        page_head.run(plan_forms.FOCUS)
 
 with st.container(key="plan-history"):
     decided = queries.van_decision_history(city, freshness)

@@ -81,7 +81,7 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
     window.to("/plan?city=Rotterdam")
     assert not page.get_by_label("Your name").is_visible()
     page.get_by_label("Orders a day").fill("7777")
-    reason = page.get_by_label("Reason")
+    reason = page.get_by_label("Or in your own words")
     reason.fill("A strike")
     reason.press("Enter")
     page.get_by_text("Preview:").wait_for()

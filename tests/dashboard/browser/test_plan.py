@@ -48,7 +48,7 @@ LINK_HEIGHTS = """() => [...document.querySelectorAll('.hf a, .hf-brief a')]
 
 def fill_in(page, number, reason, name):
     page.get_by_label("Orders a day").fill(number)
-    box = page.get_by_label("Reason")
+    box = page.get_by_label("Or in your own words")
     box.fill(reason)
     box.press("Enter")
     page.locator(".st-key-name-in-change input").fill(name)
@@ -145,6 +145,45 @@ def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
     assert heading["y"] < browser.SIZES["phone"][1], "seen without scrolling"
 
 
+@pytest.mark.parametrize("size", browser.SIZES)
+def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
+    fleet, visit, size
+):
+    window = visit(fleet, size)
+    page = window.page
+    window.to("/plan?city=London")
+    link = page.locator("table.hf-plan a[href*=depot]").first
+    before = int(link.locator("u").inner_text().replace(",", ""))
+    link.click()
+    page.wait_for_url("**depot=*")
+    window.settled()
+    number = page.get_by_label("Orders a day")
+    page.wait_for_function(
+        "() => document.activeElement.ariaLabel?.startsWith('Orders')"
+    )
+    page.keyboard.type("+30")
+    page.keyboard.press("Enter")
+    page.locator(".st-key-plan-form").get_by_text("Preview:").wait_for()
+    page.get_by_role("heading", name="Override history").scroll_into_view_if_needed()
+    panel = page.locator(".st-key-plan-panel").bounding_box()
+    grid = page.locator("table.hf-plan").bounding_box()
+    if size == "desk":
+        assert grid["x"] + grid["width"] <= panel["x"]
+    assert 0 <= panel["y"] < browser.SIZES[size][1]
+    assert number.is_visible()
+    assert window.too_wide() <= 0
+    page.locator(".st-key-plan-form").get_by_text("Weather").click()
+    page.locator(".st-key-name-in-change input").fill("Ann")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text(f"{before:,} → {before + 30:,} orders").first.wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone: 1 number as before.").first.wait_for()
+    page.get_by_role("link", name="Close").click()
+    page.wait_for_url(lambda url: "depot" not in url)
+    window.settled()
+    assert page.locator(".st-key-plan-panel").count() == 0
+
+
 def test_a_planners_name_is_kept_by_the_browser_and_never_in_the_address(fleet, visit):
     name = 'Zoë O\'Brien & "Co"; <b>'
     window = visit(fleet)
@@ -172,7 +211,9 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     page.locator("table").get_by_text("Harbour road: Stra").wait_for()
     window.settled()
     assert window.too_wide() <= 0
-    actions = page.locator(".st-key-plan-form [data-testid=stButtonGroup] button")
+    actions = page.locator(
+        ".st-key-plan-form [data-testid=stButtonGroup]"
+    ).first.locator("button")
     tops = actions.evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
     assert len(set(tops)) == 1, "on one line"
     page.get_by_role("button", name="Undo").click()
