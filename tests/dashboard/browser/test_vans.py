@@ -103,8 +103,9 @@ def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
         form.get_by_label("Your name").press("Enter")
         window.settled()
         forms.append(form)
-    for form in forms:
-        form.get_by_role("button", name="Save decision").click()
+    forms[0].get_by_role("button", name="Save decision").click()
+    forms[0].get_by_text("Saved: London, ").wait_for()
+    forms[1].get_by_role("button", name="Save decision").click()
     forms[1].get_by_text("were decided on by Ann after you had opened them").wait_for()
     forms[1].get_by_role("button", name="Save decision").click()
     forms[1].get_by_text("Saved: London, ").wait_for()
