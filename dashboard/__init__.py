@@ -1,6 +1,6 @@
 """The pages: they read through `queries`.
 
-They save planners' overrides and city settings (`planning`), and nothing else.
+They save planners' overrides, city settings and decisions on vans (`planning`), and nothing else.
 
 app         navigation              views       one file a page, named as in `app`
 components  widgets and forms       queries     cached tables from the database

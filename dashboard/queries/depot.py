@@ -121,8 +121,10 @@ order by g.day_on
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """The last 8 weeks of one depot and the days ahead, a row for each day.
+def depot_days(
+    depot: str, freshness: Freshness, history_days: int = HISTORY_DAYS
+) -> pd.DataFrame:
+    """The last days of one depot, 8 weeks by default, and those ahead, a row for each day.
 
     Returns:
       day_on, actual (NaN where not observed); of days ahead week_before (orders a week
@@ -144,7 +146,7 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
         ],
         days=["day_on", "before_on", "year_before_on"],
         depot=depot,
-        since=freshness.newest - timedelta(days=HISTORY_DAYS - 1),
+        since=freshness.newest - timedelta(days=history_days - 1),
         until=max(freshness.newest, until),
         origin=freshness.origin_on,
         model=freshness.model,

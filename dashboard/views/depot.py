@@ -11,6 +11,9 @@ from dashboard.inference import what_if
 from dashboard.tables import html_grids
 from dashboard.text import formatting, summaries
 
+SPANS = {"8 weeks": 56, "12 months": 364}
+"""Days of history in the chart."""
+
 freshness = queries.freshness()
 depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
@@ -26,9 +29,11 @@ feed_warning = summaries.feed_warning(status)
 if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
-days = queries.depot_days(depot, freshness)
-ahead = days[days["point"].notna()]
 week, history = st.columns([2, 3], gap="large")
+with history:
+    span = widgets.choose_pill("History", "history", list(SPANS))
+days = queries.depot_days(depot, freshness, SPANS[span])
+ahead = days[days["point"].notna()]
 with week:
     if ahead.empty:
         widgets.empty_state(
@@ -52,9 +57,9 @@ with history:
         widgets.chart(
             forecast_charts.fan,
             days,
-            "Orders per day, last 8 weeks. Triangles mark holidays and events."
+            f"Orders per day, last {span}. Triangles mark holidays and events."
             if ahead.empty
-            else "Orders per day: last 8 weeks and planned. Shaded: 80 % band. Triangles "
+            else f"Orders per day: last {span} and planned. Shaded: 80 % band. Triangles "
             "mark holidays and events.",
         )
     else:

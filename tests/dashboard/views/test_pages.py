@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.context import ContextProxy, StreamlitTheme
 from streamlit.testing.v1 import AppTest
 
+from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.queries import database
 from dashboard.text import formatting
@@ -17,7 +18,7 @@ from pipelines import schema
 from pipelines.runs.ledger import recorded
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
-from tests.dashboard.seed import seed
+from tests.dashboard.seed import N_DAYS, seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = pytest.mark.db
@@ -278,6 +279,16 @@ def test_only_a_depot_with_missing_data_has_a_warning(seeded, open_page):
     assert_no_traceback(late)
     assert "Missing data: this depot's newest orders" in late.warning[0].value
     assert not open_page("depot", depot="LON-01").warning
+
+
+def test_a_depots_history_is_of_eight_weeks_or_of_a_year(seeded, open_page):
+    assert "last 8 weeks and planned" in page_text(open_page("depot", depot="LON-01"))
+    app = open_page("depot", depot="LON-01", history="12 months")
+    assert_no_traceback(app)
+    assert "last 12 months and planned" in page_text(app)
+    days = queries.depot_days("LON-01", queries.freshness(), 364)
+    assert len(days) == 364 + 7
+    assert days["actual"].notna().sum() == N_DAYS
 
 
 def test_an_unknown_depot_is_explained(seeded, open_page):
