@@ -36,7 +36,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     _tell(forms, name)
     form = f"{name} {day} {forms.n_vans_saved}"
     undecided = [
-        each for each in days if days[each]["lacking"] and not days[each]["kind"]
+        each for each in days if days[each]["lacking"] and not days[each]["is_decided"]
     ]
     most = max(undecided or days, key=lambda each: days[each]["lacking"])
     # Its labels change with what colleagues decide; what was chosen stays.

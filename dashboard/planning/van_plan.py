@@ -15,6 +15,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.planning import city_settings, vans
 from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.van_decisions import HIRE
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import ArtefactError
 from forecaster.inference import paths
@@ -47,7 +48,8 @@ class Plan:
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
         carry all orders; NaN if they are not known), the sums over depots of drivers and
         undelivered; of its `van_decisions.VanDecision` kind ('' for none), extra, off_road,
-        note, made_by and made_at; and of a day that is short without hired vans: lacking
+        note, made_by and made_at, and is_decided (whether that settles the day: a hire does
+        if the day is short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
         chance_without and undelivered_without (hired vans).
       every_day: city and delivery_probability, that the city's vans carry all orders on every
@@ -116,6 +118,8 @@ def make_plan(
     cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
     without = cities["vans"] - cities["extra"]
     cities["lacking"] = (cities["needed"] - without).clip(lower=0).fillna(0)
+    hires_too_few = (cities["kind"] == HIRE) & (cities["short"] > 0)
+    cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(
         pd.concat([depots for depots, _, _ in parts]),
         cities.astype({"short": int, "lacking": int}).sort_values(

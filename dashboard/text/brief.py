@@ -72,7 +72,7 @@ def decisions(
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[plan_days["lacking"] > 0]
-    is_decided = short["kind"] != ""
+    is_decided = short["is_decided"]
     return [
         *_shortages(short[~is_decided], events, week["city"].nunique()),
         *_missing_data(week, today, newest),
@@ -92,10 +92,10 @@ def _shortages(
     short: pd.DataFrame, events: pd.DataFrame, n_cities: int
 ) -> list[Decision]:
     """One decision per day, with the holidays and events of the cities that are short."""
-    totals = short.groupby("target_on")["lacking"].sum().reset_index()
-    ranked = totals.sort_values(["lacking", "target_on"], ascending=[False, True])
+    totals = short.groupby("target_on")["short"].sum().reset_index()
+    ranked = totals.sort_values(["short", "target_on"], ascending=[False, True])
     found = []
-    for day, vans in zip(ranked["target_on"], ranked["lacking"], strict=True):
+    for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
         own = short[short["target_on"] == day]
         occasion = names_of_day(
             events[events["day_on"] == day], list(own["city"]), n_cities

@@ -80,7 +80,7 @@ if moves:
 # What was clicked is changed at the top of the page.
 form = st.query_params.get("form", "")
 if settings[city].vans is not None:
-    lacks = bool((plan.cities["lacking"].gt(0) & plan.cities["kind"].eq("")).any())
+    lacks = bool((plan.cities["lacking"].gt(0) & ~plan.cities["is_decided"]).any())
     is_first = form == "vans" or bool(day and not depot and not form and lacks)
     with (top if is_first else st.container()).container(key="plan-vans"):
         st.header("Vans of a day")

@@ -133,8 +133,12 @@ def test_vans_of_a_day_are_those_of_the_city_and_hired_ones_without_those_off_th
     assert plan.cities["lacking"].tolist() == [0, 3]
     assert plan.depots["allocated"].tolist() == [2, 3, 0, 3]
     assert plan.cities["kind"].tolist() == ["", "hire"]
+    assert plan.cities["is_decided"].tolist() == [False, False], "one is still short"
+    enough = van_plan.make_plan(week, decided("hire", 2), NO_BANDS).cities
+    assert enough["is_decided"].tolist() == [False, True]
     accepted = van_plan.make_plan(week, decided("accept", 0, 9), NO_BANDS).cities
     assert accepted["vans"].tolist() == [5, 0], "no more than there are"
+    assert accepted["is_decided"].tolist() == [False, True]
 
 
 def test_what_extra_vans_buy_is_what_the_plan_has_once_they_are_hired(week):

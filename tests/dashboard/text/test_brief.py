@@ -24,9 +24,11 @@ def city_days(*rows, chance=0.01):
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
     days = days.assign(
         delivery_probability=chance, lacking=days["short"], kind="", extra=0,
-        off_road=0, note="", made_by="", made_at=None,
+        is_decided=False, off_road=0, note="", made_by="", made_at=None,
     )  # fmt: skip
-    return days.astype({"target_on": "datetime64[s]", "short": int, "lacking": int})
+    return days.astype(
+        {"target_on": "datetime64[s]", "short": int, "lacking": int, "is_decided": bool}
+    )
 
 
 def depot_week(name, city, last_on=YESTERDAY, **values):
@@ -104,6 +106,7 @@ def test_what_is_decided_comes_last_with_who_and_when():
     days = city_days(("London", TODAY, 5), ("London", FRIDAY, 0), ("Leeds", FRIDAY, 2))
     days["lacking"] = [5, 9, 2]
     hired = days["target_on"].eq(pd.Timestamp(FRIDAY)) & days["city"].eq("London")
+    days["is_decided"] = hired
     days.loc[hired, ["kind", "extra", "made_by", "note"]] = (
         "hire",
         9,
