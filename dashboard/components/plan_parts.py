@@ -8,11 +8,11 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.van_plan import Plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import workbook
 from dashboard.text import formatting, plan_summaries
+from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS = 50
 """Depots of a city in the grid at first; a browser is slow with hundreds."""

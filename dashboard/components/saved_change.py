@@ -11,11 +11,10 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import widgets
 from dashboard.planning import overrides
-from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Cell, Change
-from dashboard.planning.van_decisions import VanDecision
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
+from pipelines.planning.city_settings import CitySettings, VanDecision
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"

@@ -8,9 +8,9 @@ from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings, shift_times
-from dashboard.planning.city_settings import CitySettings
 from dashboard.text import formatting
 from forecaster.errors import BadInputError
+from pipelines.planning.city_settings import CitySettings
 
 
 def settings_form(settings: CitySettings, *, is_open: bool) -> None:

@@ -11,11 +11,11 @@ from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings, van_decisions, van_plan
-from dashboard.planning.van_decisions import ACCEPT, ASK, HIRE, VanDecision
-from dashboard.planning.van_plan import Plan
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
 from forecaster.errors import BadInputError
+from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
+from pipelines.planning.van_plan import Plan, make_plan
 
 ACTIONS = {
     HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "Nothing decided",
@@ -109,7 +109,7 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     settings = city_settings.by_city(freshness)
     own = settings[entered.city]
     decisions = {**own.decisions, entered.target_on: entered}
-    after = van_plan.make_plan(
+    after = make_plan(
         plan.depots,
         settings | {entered.city: replace(own, decisions=decisions)},
         queries.city_bands(freshness),

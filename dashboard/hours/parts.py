@@ -14,11 +14,11 @@ from dashboard import queries
 from dashboard.hours import queries as hour_queries
 from dashboard.hours import shifts
 from dashboard.planning import city_settings
-from dashboard.planning.van_plan import Plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
 from dashboard.text import formatting
 from forecaster.hours import today
+from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS = 3
 CLOCK_MINUTES = 10

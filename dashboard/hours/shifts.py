@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
-from dashboard.planning.vans import quantile_orders, vans_for
 from forecaster.hours.day_shape import HOURS
 from forecaster.hours.hourly import forecast_parts
+from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.vans import quantile_orders, vans_for
 
 
 def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from dashboard.planning import van_plan
 from dashboard.planning.overrides import Cell, Change
-from dashboard.planning.van_plan import Settings
 from forecaster.inference.paths import PathTable
+from pipelines.planning.van_plan import Settings, make_plan
 
 NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 STEP = re.compile(r"([+\-−])\s*(\d{1,3}(?:[,\s]\d{3})+|\d+)")
@@ -163,9 +163,9 @@ def preview(
     Args:
       week: The rows of `queries.fleet_week` of one city.
       settings: Settings of cities.
-      bands: As `van_plan.make_plan` takes them.
+      bands: As `make_plan` takes them.
       numbers: From `new_orders`.
-      replay: As `van_plan.make_plan` takes it.
+      replay: As `make_plan` takes it.
 
     Returns:
       A row for each changed day: target_on; of the changed depots: orders_before,
@@ -178,7 +178,7 @@ def preview(
         ("before", week),
         ("after", van_plan.with_changes(week, numbers)),
     ):
-        plan = van_plan.make_plan(rows, settings, bands, replay)
+        plan = make_plan(rows, settings, bands, replay)
         own = plan.depots[plan.depots["depot_id"].isin(changed)]
         city = plan.cities.set_index("target_on")
         parts |= {

@@ -1,46 +1,16 @@
 """What planners decide about the vans of a city on a day; each decision is one more row."""
 
-from dataclasses import dataclass
-from datetime import date, datetime
-
 from dashboard import queries
 from dashboard.planning.overrides import MAX_NAME_LENGTH, MAX_REASON_LENGTH
 from dashboard.queries import database
 from forecaster.errors import BadInputError
+from pipelines.planning.city_settings import HIRE, VanDecision
 
-HIRE, ACCEPT, ASK = "hire", "accept", "ask"
 DECIDE = (
     "select decide_vans(:city, :target_on, nullif(:kind, ''), :extra, :off_road, :note, :planner, "
     ":decision_id)"
 )
 MAX_VANS = 100_000
-
-
-@dataclass(frozen=True)
-class VanDecision:
-    """The newest decision on the vans of a city on a day.
-
-    Attributes:
-      city: Name of the city.
-      target_on: A day ahead.
-      kind: HIRE, ACCEPT or ASK; '' where nothing is decided, or no longer.
-      extra: Vans hired for the day, beside those of the city's settings.
-      off_road: Vans of the city that cannot drive on that day.
-      note: Whom was asked, what it costs and the like; may be empty.
-      made_by: The planner; None where nobody has decided anything.
-      made_at: When, with a zone.
-      decision_id: The number under which it is saved; None where nobody has.
-    """
-
-    city: str
-    target_on: date
-    kind: str = ""
-    extra: int = 0
-    off_road: int = 0
-    note: str = ""
-    made_by: str | None = None
-    made_at: datetime | None = None
-    decision_id: int | None = None
 
 
 def save(decision: VanDecision, planner: str) -> int:

@@ -1,6 +1,6 @@
 """The dashboard's Postgres: read-only, with short timeouts; reads go to a replica if there is one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -17,6 +17,8 @@ from sqlalchemy.exc import (
 )
 
 from forecaster.errors import BadInputError, DatabaseError
+from pipelines.planning.days_ahead import Shown
+from pipelines.planning.tables import select
 from pipelines.settings import Settings
 
 STATEMENT_SECONDS = 15
@@ -183,30 +185,6 @@ def snapshot() -> Iterator[sa.Connection]:
         raise database_error(error) or error from error
 
 
-def select(
-    connection: sa.Connection,
-    statement: str,
-    numbers: Sequence[str] = (),
-    days: Sequence[str] = (),
-    **parameters: Any,
-) -> pd.DataFrame:
-    """Runs one SELECT.
-
-    Args:
-      connection: From `snapshot`.
-      statement: With named binds.
-      numbers: Columns that become floats, NaN where null.
-      days: Columns that become timestamps at midnight, NaT where null.
-      parameters: The binds.
-    """
-    result = connection.execute(sa.text(statement), parameters)
-    # pandas is slow with the driver's own rows.
-    rows = [tuple(row) for row in result]
-    table = pd.DataFrame(rows, columns=list(result.keys()))
-    dtypes = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
-    return table.astype(dtypes)
-
-
 def read(
     statement: str,
     numbers: Sequence[str] = (),
@@ -216,6 +194,14 @@ def read(
     """Runs one SELECT in a transaction of its own; as `select` and `snapshot`."""
     with snapshot() as connection:
         return select(connection, statement, numbers, days, **parameters)
+
+
+def read_table(
+    query: Callable[[sa.Connection, Shown], pd.DataFrame], shown: Shown
+) -> pd.DataFrame:
+    """Runs a query of `pipelines.planning.days_ahead` in a transaction of its own; as `snapshot`."""
+    with snapshot() as connection:
+        return query(connection, shown)
 
 
 def read_row(statement: str, **parameters: Any) -> dict[str, Any]:

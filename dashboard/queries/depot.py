@@ -7,19 +7,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read, read_row, select, snapshot
-from dashboard.queries.fragments import (
+from dashboard.queries.database import read, read_row, snapshot
+from dashboard.queries.freshness import Freshness
+from forecaster.inference.cold_start import YOUNG_DAYS
+from pipelines.planning.days_ahead import FORTNIGHT
+from pipelines.planning.tables import select
+from pipelines.schema import closures
+from pipelines.schema.closures import is_closed
+from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
+from pipelines.schema.fragments import (
     CLOSURES,
     DAYS,
     IS_FOR_DEPOT,
     PUBLISHED_BEFORE,
     SPECIAL_OF,
 )
-from dashboard.queries.freshness import FORTNIGHT, Freshness
-from forecaster.inference.cold_start import YOUNG_DAYS
-from pipelines.schema import closures
-from pipelines.schema.closures import is_closed
-from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 

@@ -5,23 +5,20 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read
-from dashboard.queries.fragments import (
+from dashboard.queries.database import read, read_table
+from dashboard.queries.freshness import Freshness
+from pipelines.planning import days_ahead
+from pipelines.planning.days_ahead import FLEET_DAYS
+from pipelines.schema.closures import is_closed
+from pipelines.schema.fragments import (
     CLOSURES,
     COUNTS,
     DAYS,
-    DEPOT_NAMES,
     FIRST_COUNT,
-    IS_FOR_DEPOT,
-    PUBLISHED_BEFORE,
 )
-from dashboard.queries.freshness import FORTNIGHT, Freshness
-from pipelines.schema.closures import is_closed
-from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
-FLEET_DAYS = 21
 MAX_MODELS = 100
 
 
@@ -81,194 +78,28 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     )
 
 
-MIN_REVISION = 0.5
-"""Orders per day by which a forecast must differ from the previous one to count as changed."""
-
-# Days closed in either week are not compared.
-FLEET_WEEK = f"""
-with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin")}), names as ({DEPOT_NAMES}), active as (
-    select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
-    from depots d join names using (depot_id)
-    join ({DEPOT_FRESHNESS}) fresh using (depot_id)
-    where d.closed_on is null or d.closed_on > :origin
-), previous as (
-    select depot_id, target_on, point
-    from forecasts join before using (origin_on, model_version)
-    where target_on > :origin
-), week as (
-    select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
-           f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
-           f.model_p90, f.model_point, f.part, f.model_part, f.override_id,
-           f.is_set, f.override_reason, f.made_by, f.overruled_by,
-           case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
-                then b.orders end as week_before,
-           previous.point as point_before, (select origin_on from before) as before_on
-    from active a
-    join ({PLANNED_PARTS}) f on f.depot_id = a.depot_id and f.target_on <= :until
-    left join demand_versions b
-      on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
-     and b.superseded_at is null
-    left join previous
-      on previous.depot_id = f.depot_id and previous.target_on = f.target_on
-), compared as (
-    select *, sum(point) filter (where week_before is not null) over depot
-              / nullif(sum(week_before) over depot, 0) - 1 as change,
-           case when abs(sum(model_point - point_before) over depot)
-                     < {MIN_REVISION} * count(point_before) over depot then 0
-                else sum(model_point) filter (where point_before is not null) over depot
-                     / nullif(sum(point_before) over depot, 0) - 1 end as revised
-    from week window depot as (partition by depot_id)
-)
-select * from compared order by city, name, depot_id, target_on
-"""
-
-
 @st.cache_data(max_entries=4, show_spinner=False)
 def fleet_week(freshness: Freshness) -> pd.DataFrame:
-    """The days ahead of every depot, by city and name; requires a forecast.
-
-    Returns:
-      One row per depot and day: depot_id, name, city, vans, last_on (newest known
-      demand), is_late (that is overdue), is_silent (open, but no demand for a fortnight),
-      target_on, point (planned: the planner's number where there is one, else the model's),
-      p10, p50, p90 (moved with it; vans are planned from these), basis ('model', 'cold_start',
-      'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part and
-      model_part (of a planned total, and of the model's), week_before
-      (orders seven days earlier; NaN if not known, or closed on either day), change (fraction
-      by which the depot's planned days differ from those), point_before (previous forecast of
-      the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
-      an order a day); of a day's newest override: override_id (NaN without one), is_set,
-      override_reason and made_by (None unless its number counts), overruled_by
-      (who made the number over which a later closure wins, else None).
-    """
-    return read(
-        FLEET_WEEK,
-        numbers=[
-            "vans", "p10", "p50", "p90", "point", "model_p10", "model_p50", "model_p90",
-            "model_point", "part", "model_part", "override_id", "week_before", "change", "point_before", "revised",
-        ],
-        days=["last_on", "target_on", "before_on"],
-        as_of=freshness.newest,
-        since=freshness.lagging_day - FORTNIGHT,
-        origin=freshness.origin,
-        model=freshness.model,
-        until=freshness.until,
-    )  # fmt: skip
-
-
-CITY_BANDS = """
-select city, target_on, p10, p90 from forecast_totals
-where city <> '' and origin_on = :origin and model_version = :model
-order by city, target_on
-"""
+    """The days ahead of every depot; requires a forecast: `days_ahead.fleet_week`."""
+    return read_table(days_ahead.fleet_week, freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def city_bands(freshness: Freshness) -> pd.DataFrame:
-    """The 80 % band of each city's total on each day ahead, as the model has it.
-
-    Returns:
-      city, target_on, p10, p90; no row where the total was not forecast.
-    """
-    return read(
-        CITY_BANDS,
-        numbers=["p10", "p90"],
-        days=["target_on"],
-        origin=freshness.origin,
-        model=freshness.model,
-    )
-
-
-# Holidays and events by day and city; closures are in the forecasts.
-FLEET_EVENTS = f"""
-with days as ({DAYS}), open_depots as (
-    select * from depots where closed_on is null or closed_on > :origin
-), special as (
-    select g.day_on, e.kind as what, false as is_holiday, d.city, d.depot_id
-    from days g join events e on g.day_on between e.starts_on and e.ends_on
-    join open_depots d on {IS_FOR_DEPOT}
-    where e.kind <> 'closed'
-    union
-    select h.day_on, h.name, true, d.city, d.depot_id
-    from days g join public_holidays h using (day_on)
-    join open_depots d
-      on h.country = d.country and h.subdivision in ('', coalesce(d.subdivision, ''))
-)
-select day_on, what, is_holiday, city, count(*) as depots
-from special group by day_on, what, is_holiday, city
-order by day_on, is_holiday desc, what, city
-"""
+    """The 80 % band of each city's total: `days_ahead.city_bands`."""
+    return read_table(days_ahead.city_bands, freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def fleet_events(freshness: Freshness) -> pd.DataFrame:
-    """Holidays and events of the last three weeks and the days ahead; requires a forecast.
-
-    Returns:
-      day_on, what, is_holiday (then `what` is its name, else a kind), city, depots (number
-      of its depots that it is for). Closures are left out.
-    """
-    return read(
-        FLEET_EVENTS,
-        days=["day_on"],
-        since=freshness.origin - timedelta(days=FLEET_DAYS - 1),
-        until=freshness.until,
-        origin=freshness.origin,
-    )
-
-
-# A day's known demand beside its last live forecast; of a closed day only what came. A
-# depot that was forecast and open is expected, also without a count.
-FORECAST_OF_DAY = f"""
-with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materialized (
-    select distinct on (s.depot_id) d.city, s.*
-    from scores s join live_forecasts using (origin_on, model_version)
-    join depots d using (depot_id)
-    where s.target_on = :day
-    order by s.depot_id, s.origin_on desc
-), levels as materialized (
-    -- The median of each city's total over the sum of its depots' medians.
-    select t.city, t.origin_on, t.model_version, t.p50 / nullif(sum(f.p50), 0) as level
-    from (select distinct origin_on, model_version from newest_scores) made
-    join forecasts f using (origin_on, model_version) join depots d using (depot_id)
-    join forecast_totals t using (city, origin_on, target_on, model_version)
-    where f.target_on = :day
-    group by t.city, t.origin_on, t.model_version, t.p50
-), last_scores as (
-    select s.depot_id, s.point, coalesce(level, 1) * s.p50 as part
-    from newest_scores s left join levels using (city, origin_on, model_version)
-), expected as (
-    select f.depot_id
-    from forecasts f join ({PUBLISHED_BEFORE.format(day=":day")}) using (origin_on, model_version)
-    join depots d using (depot_id)
-    where f.target_on = :day and not {is_closed("f.target_on", "d")}
-), counted as (
-    select depot_id, orders from demand_versions
-    where service_on = :day and superseded_at is null and orders is not null
-)
-select depot_id, n.name, n.city, v.orders as actual, s.point, s.part,
-       e.depot_id is not null as is_expected
-from counted v full join expected e using (depot_id) join names n using (depot_id)
-left join last_scores s using (depot_id)
-order by abs(s.point - v.orders) desc nulls last, depot_id
-"""
+    """Holidays and events of three weeks and the days ahead; requires a forecast: `days_ahead.fleet_events`."""
+    return read_table(days_ahead.fleet_events, freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def last_day(freshness: Freshness) -> pd.DataFrame:
-    """The newest known day beside its last live forecast, worst depot first.
-
-    Returns:
-      depot_id, name, city, actual (orders; NaN where none are known yet), point (orders; NaN
-      where the depot had no live forecast), part (of the total forecast), is_expected
-      (forecast, and open).
-    """
-    return read(
-        FORECAST_OF_DAY,
-        numbers=["actual", "point", "part"],
-        day=freshness.last_on,
-        since=freshness.last_on,
-    )
+    """The newest known day beside its last live forecast: `days_ahead.last_day`."""
+    return read_table(days_ahead.last_day, freshness.shown)
 
 
 # Evaluation models are shown with the model that they evaluate.

@@ -1,15 +1,14 @@
 """Freshness of data and forecast; the cache key of all queries."""
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 import streamlit as st
 
 from dashboard.queries.database import read_row, settings
+from pipelines.planning.days_ahead import Shown
 from pipelines.schema.active_depots import ACTIVE_ZONES
-
-FORTNIGHT = timedelta(days=14)
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,12 @@ class Freshness:
     def horizon(self) -> int:
         """Number of days of the published forecast; requires one."""
         return (self.until - self.origin).days
+
+    @property
+    def shown(self) -> Shown:
+        """What queries of `pipelines.planning.days_ahead` read; requires a forecast and known demand."""
+        assert self.last_on is not None, "requires known demand"
+        return Shown(self.origin, self.until, str(self.model), self.last_on)
 
     @property
     def newest(self) -> date:

@@ -1,58 +1,28 @@
 """Queries of what planners have written: overrides, settings of cities, decisions on vans."""
 
-from datetime import timedelta
-
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read
-from dashboard.queries.fragments import DEPOT_NAMES
+from dashboard.queries.database import read, read_table
 from dashboard.queries.freshness import Freshness
+from pipelines.planning import days_ahead
+from pipelines.schema.fragments import DEPOT_NAMES
 
 MAX_OVERRIDES = 50
-BUSY_DAY_WINDOW = timedelta(weeks=8)
-"""Days whose orders show a busy day."""
-
-
-CITY_SETTINGS = """
-select distinct on (city) settings_id, city, vans, orders_per_van, service_level,
-       drivers_per_van, shifts, made_by, made_at
-from city_settings
-order by city, settings_id desc
-"""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def city_settings(freshness: Freshness) -> pd.DataFrame:
-    """The newest saved settings of each city that has any.
-
-    Returns:
-      settings_id, city, vans, orders_per_van, service_level (fraction), drivers_per_van,
-      shifts, made_by, made_at.
-    """
-    return read(CITY_SETTINGS)
-
-
-VAN_DECISIONS = """
-select distinct on (city, target_on) decision_id, city, target_on,
-       coalesce(kind, '') as kind, extra, off_road,
-       note, made_by, made_at
-from van_decisions where target_on > :origin
-order by city, target_on, decision_id desc
-"""
+    """The newest saved settings of each city: `days_ahead.city_settings`."""
+    return read_table(days_ahead.city_settings, freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def van_decisions(freshness: Freshness) -> pd.DataFrame:
-    """The newest decision on the vans of each city and day ahead that has any.
-
-    Returns:
-      decision_id, city, target_on, kind ('': nothing, or no longer), extra, off_road, note,
-      made_by, made_at; none where nobody has ever decided anything.
-    """
+    """The newest decision of each city and day ahead: `days_ahead.van_decisions`."""
     if freshness.last_decision is None:
         return pd.DataFrame()
-    return read(VAN_DECISIONS, origin=freshness.origin)
+    return read_table(days_ahead.van_decisions, freshness.shown)
 
 
 VAN_DECISION_HISTORY = """
@@ -69,33 +39,10 @@ def van_decision_history(city: str, freshness: Freshness) -> pd.DataFrame:
     )
 
 
-# Orders of a city on a busy day: nine days of ten had no more.
-BUSY_DAY_ORDERS = """
-with days as (
-    select d.city, v.service_on, sum(v.orders)::float8 as orders
-    from demand_versions v join depots d using (depot_id)
-    where v.superseded_at is null and v.orders is not null
-      and v.service_on between :since and :until
-    group by d.city, v.service_on
-)
-select city, percentile_cont(0.9) within group (order by orders) as orders
-from days group by city order by city
-"""
-
-
 @st.cache_data(max_entries=4, show_spinner=False)
 def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
-    """Orders of each city on a busy day: the 90th percentile of the last eight weeks' days.
-
-    Returns:
-      city, orders (per day).
-    """
-    return read(
-        BUSY_DAY_ORDERS,
-        numbers=["orders"],
-        since=freshness.newest - BUSY_DAY_WINDOW + timedelta(days=1),
-        until=freshness.newest,
-    )
+    """Orders of each city on a busy day: `days_ahead.busy_day_orders`."""
+    return read_table(days_ahead.busy_day_orders, freshness.shown)
 
 
 OVERRIDE_HISTORY = f"""

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read
-from dashboard.queries.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.closures import is_closed
+from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.ledger import RUN_STATE
 
 CALENDAR_DAYS, REFUSED_DAYS = 28, 14

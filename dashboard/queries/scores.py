@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row
-from dashboard.queries.fragments import DEPOT_NAMES, SPECIAL_OF
 from dashboard.queries.freshness import Freshness
+from pipelines.schema.fragments import DEPOT_NAMES, SPECIAL_OF
 from pipelines.schema.published_scores import (
     MEASURES,
     PUBLISHED_BY_CITY,

@@ -9,8 +9,7 @@ from operator import itemgetter
 
 import pandas as pd
 
-from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.van_plan import Plan, Transfer
+from dashboard.planning.van_plan import Transfer
 from dashboard.tables import html_tables
 from dashboard.tables.html_grids import (
     Row,
@@ -20,6 +19,8 @@ from dashboard.tables.html_grids import (
     override_note,
 )
 from dashboard.text import formatting
+from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.van_plan import Plan
 
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""

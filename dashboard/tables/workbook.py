@@ -9,9 +9,9 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
-from dashboard.planning.van_plan import Plan
 from dashboard.tables import display_tables
 from dashboard.text import formatting
+from pipelines.planning.van_plan import Plan
 
 Sheets = dict[str, tuple[str, pd.DataFrame]]
 """Sheets by name: the sentence about each that the first sheet has, and its table."""

@@ -5,7 +5,7 @@ and events, then forecasts that changed much.
 """
 
 import math
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, cast
@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from dashboard.planning.van_plan import Settings
 from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link
+from pipelines.planning.van_plan import Settings
+from pipelines.planning.words import names_of_day
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
 MIN_CHANGE = 0.15
@@ -339,18 +340,3 @@ def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
     return [
         f"{formatting.day_range(first, last)}: {name}" for first, last, name in ranges
     ]
-
-
-def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
-    """The holidays and events of a day in some cities: 'Black Friday · Promotion in London'.
-
-    Those of the whole fleet are not followed by cities.
-    """
-    described = []
-    for key, own in events.groupby(["what", "is_holiday"]):
-        here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
-        if here:
-            name = formatting.occasion_name(*cast(tuple[str, bool], key))
-            where = f" in {formatting.listed(here)}" if len(own) < n_cities else ""
-            described.append(name + where)
-    return " · ".join(described)

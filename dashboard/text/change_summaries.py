@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 
 from dashboard.planning import overrides
-from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Cell, Change
 from dashboard.text import formatting
+from pipelines.planning.city_settings import CitySettings
 
 MAX_DAYS = 5
 """Days that a message names."""

@@ -3,19 +3,25 @@
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
 from datetime import date, datetime
-from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS = (
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
+from pipelines.planning.words import (
+    MONTHS,
+    UNKNOWN,
+    chance,
+    count,
+    day,
+    event_name,
+    link,
+    listed,
+    occasion_name,
+    signed_percent,
+)
+
 A_DAY = pd.Timedelta(days=1)
-UNKNOWN = "–"
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
@@ -26,12 +32,6 @@ ISO_TIME = re.compile(
     rf"{COMMAND}|(?<![\w/.-])(\d{{4}}-\d\d-\d\d(?:{CLOCK})?)(?![\w/-]|\.\w)"
 )
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
-
-
-def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
-    """'Fri 21 Nov', with the year if it is not the year of `reference`."""
-    year = f" {value.year}" if reference and value.year != reference.year else ""
-    return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
 def abbreviate(value: float) -> str:
@@ -106,34 +106,10 @@ def percent(fraction: float) -> str:
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
-def chance(probability: float) -> str:
-    """'87 %', '< 1 %', '> 99 %'; a dash where not known."""
-    if math.isnan(probability):
-        return UNKNOWN
-    if probability < 0.01:
-        return "< 1 %"
-    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
-
-
-def signed_percent(fraction: float, digits: int = 1) -> str:
-    """'+12 %' or '−3 %'; a dash where undefined."""
-    if math.isnan(fraction):
-        return UNKNOWN
-    text = f"{abs(100 * fraction):.{digits}f} %"
-    if float(text.removesuffix(" %")) == 0:
-        return text
-    return ("+" if fraction > 0 else "−") + text
-
-
 def change(before: float, after: float) -> str:
     """Difference of the rounded numbers: '246' and '257' give '+11'."""
     difference = round(after) - round(before)
     return signed(difference) if difference else "no change"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """'1 day', '2 days'; `plural` for nouns that take no plain s."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def display_name(name: str) -> str:
@@ -142,34 +118,12 @@ def display_name(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
-    """'Delft, Poplar, Loop and 2 more'; `noun` follows the number."""
-    more = len(names) - most
-    rest = f" and {more:,} more {noun}".rstrip() if more > 0 else ""
-    return ", ".join(names[:most]) + rest
-
-
-def event_name(kind: str) -> str:
-    """Name of a kind of event: 'black_friday' becomes 'Black Friday'."""
-    return " ".join(word[:1].upper() + word[1:] for word in kind.split("_"))
-
-
 def part_name(part: str) -> str:
     """Display name of a part of a forecast: 'holiday: New Year's Day' becomes "New Year's Day"."""
     names = part.removeprefix("holiday: ").removeprefix("signal: ").split(", holiday: ")
     return ", ".join(
         name if "holiday: " in part else event_name(name) for name in names
     )
-
-
-def occasion_name(name: str, is_holiday: bool) -> str:
-    """Display name of a holiday, or of a kind of event."""
-    return name if is_holiday else event_name(name)
-
-
-def link(page: str, **query: str) -> str:
-    """Address of a page: 'depot?depot=LON-01'."""
-    return f"{page}?{urlencode(query)}"
 
 
 def quoted(reason: str) -> str:

@@ -7,11 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.van_decisions import ACCEPT, ASK, HIRE
-from dashboard.planning.van_plan import LIKELY
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
+from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, CitySettings
+from pipelines.planning.van_plan import LIKELY
 
 MAX_LISTED = 3
 DECIDED = {ACCEPT: "risk accepted", ASK: "help asked for"}

@@ -1,4 +1,4 @@
-"""Notifications by Apprise: a nightly run failed or could not publish, or succeeds again.
+"""Notifications by Apprise: a night failed, did not publish, or succeeds again; the morning message.
 
 Everything else is an alert of Prometheus, which Alertmanager sends.
 """
@@ -15,12 +15,19 @@ import structlog
 
 from forecaster.errors import ConfigError
 from pipelines.settings import Settings
-from pipelines.store.monitoring import EndedNight, newest_night
+from pipelines.store.monitoring import (
+    EndedNight,
+    MorningMessage,
+    newest_message,
+    newest_night,
+)
 
 log = structlog.get_logger()
 
 RETRY_AFTER = timedelta(minutes=5)
 """Wait after no channel accepted a notification."""
+MESSAGE_IS_NEWS = timedelta(hours=3)
+"""How old a morning message may be when it is sent."""
 PUBLIC_CHARACTERS = 3
 """Parts of an address up to this length are not masked: they are no secrets."""
 
@@ -29,7 +36,7 @@ PUBLIC_CHARACTERS = 3
 class Notification:
     """A notification about the nights: its first line and its sentence.
 
-    A cause, identified by `key`, is notified once. What is no failure is a recovery.
+    A cause, identified by `key`, is notified once.
     """
 
     key: tuple[object, ...]
@@ -105,12 +112,13 @@ class Notifier:
     """Sends each notification about the nights once, and counts the refusals of channels.
 
     What was sent is remembered here alone: a watch that is restarted while the newest night is
-    failed sends that failure once more.
+    failed sends that failure once more, and so the morning message while it is news.
     """
 
     channels: Sequence[Channel]
     failed: int = 0
-    _sent: list[Notification] = field(default_factory=list)
+    _sent: set[tuple[object, ...]] = field(default_factory=set)
+    _last_was_failure: bool = False
     _retry_at: datetime | None = None
 
     def check(self, engine: sa.Engine, now: datetime) -> None:
@@ -120,17 +128,18 @@ class Notifier:
         with engine.connect() as connection:
             done = newest_night(connection, "done")
             failed = newest_night(connection, "failed")
-        last_was_failure = bool(self._sent) and self._sent[-1].is_failure
-        notification = due_notification(done, failed, last_was_failure)
-        if notification is None or notification.key in {
-            each.key for each in self._sent
-        }:
-            return
-        if self._send(notification):
-            self._sent.append(notification)
-            self._retry_at = None
-        else:
-            self._retry_at = now + RETRY_AFTER
+            message = newest_message(connection)
+        about_nights = due_notification(done, failed, self._last_was_failure)
+        for notification in (about_nights, morning_notification(message, now)):
+            if notification is None or notification.key in self._sent:
+                continue
+            if not self._send(notification):
+                self._retry_at = now + RETRY_AFTER
+                return
+            self._sent.add(notification.key)
+            if notification is about_nights:
+                self._last_was_failure = notification.is_failure
+        self._retry_at = None
 
     def _send(self, notification: Notification) -> bool:
         """Sends to all channels once; returns whether any accepted it."""
@@ -193,6 +202,21 @@ def _recovery(done: EndedNight) -> Notification:
         "Harbor Fleet: nightly runs succeed again",
         f"Nightly runs succeed again: {done.origin_on} ended {_clock(done.ended_at)} "
         f"(run {done.run_id}).",
+    )
+
+
+def morning_notification(
+    message: MorningMessage | None, now: datetime
+) -> Notification | None:
+    """The morning message, once for an origin and while it is news; None where it says nothing."""
+    if message is None or not message.lines:
+        return None
+    if now - message.written_at > MESSAGE_IS_NEWS:
+        return None
+    return Notification(
+        ("message", message.origin_on),
+        "Harbor Fleet: what to look at today",
+        "\n".join(message.lines),
     )
 
 

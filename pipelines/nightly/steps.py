@@ -14,10 +14,12 @@ from pipelines.demand.panels import ReadPanels, shared_panels
 from pipelines.forecasting import forecast as forecast_module
 from pipelines.forecasting import forecast_pruning, hours, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
+from pipelines.planning.morning_message import morning_message
 from pipelines.publishing import publication
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import models, runs
+from pipelines.store.runs import MESSAGE
 from pipelines.training import artefact_pruning, cleanup, promotion
 from pipelines.training import train as train_module
 from pipelines.training.train import FitReporter
@@ -183,6 +185,13 @@ def shape_day(context: NightlyContext, run: Run) -> None:
     hours.store_shares(run.engine, run, context.panels, context.day)
 
 
+def write_message(context: NightlyContext, run: Run) -> None:
+    """Writes the morning message, which the watch sends."""
+    run.metrics["lines"] = morning_message(
+        run.engine, context.settings, context.day, context.now
+    )
+
+
 def publish(context: NightlyContext, run: Run) -> None:
     """Gives other systems the forecast that is shown, and the scores that have come in."""
     assert run.parent_id is not None, "the night is above its steps"
@@ -218,6 +227,7 @@ STEPS: dict[str, Step] = {
     "promote": Step(promote, "by the champion"),
     "forecast": Step(forecast, None),
     "hours": Step(shape_day, "and the hours of its days are missing"),
+    MESSAGE: Step(write_message, "and the morning message is missing"),
     PUBLISH: Step(publish, "and other systems were not given all of it"),
 }
 """The steps in execution order."""

@@ -19,6 +19,7 @@ MAX_MIB = 1 << 20
 """A TiB."""
 
 MAX_DAYS = 36_500
+MAX_VANS = 100_000
 """A hundred years."""
 
 Share = Annotated[float, Field(ge=0, le=1)]

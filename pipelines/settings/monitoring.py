@@ -3,7 +3,7 @@
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
-from pipelines.settings.field_types import Share, WallClock
+from pipelines.settings.field_types import MAX_DAYS, MAX_VANS, Share, WallClock
 
 
 class WatchSettings(BaseSettings):
@@ -35,11 +35,35 @@ class WatchSettings(BaseSettings):
     )
     notify_urls: SecretStr | None = Field(
         default=None,
-        description="Where 'harbor watch' tells that nightly runs fail or succeed again: "
-        "addresses of Apprise, separated by spaces.",
+        description="Where 'harbor watch' tells that nightly runs fail or succeed again, and "
+        "sends the morning message: addresses of Apprise, separated by spaces.",
+    )
+    message_short_vans: int = Field(
+        default=1,
+        ge=1,
+        le=MAX_VANS,
+        description="The morning message names a city that is short of so many vans on a day.",
+    )
+    message_days: int = Field(
+        default=3,
+        ge=0,
+        le=MAX_DAYS,
+        description="Days ahead that the morning message looks at; 0: none is sent.",
+    )
+    message_changed_percent: float = Field(
+        default=20.0,
+        ge=1,
+        le=1000,
+        description="The morning message names a city whose forecast of a day has changed by "
+        "so many percent since the last one.",
+    )
+    dashboard_url: str = Field(
+        default="",
+        description="Address under which planners open the dashboard, for links in the "
+        "morning message; empty: none.",
     )
 
-    @field_validator("watch_dashboard")
+    @field_validator("watch_dashboard", "dashboard_url")
     @classmethod
     def _web_address(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):

@@ -123,6 +123,15 @@ class EndedNight:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class MorningMessage:
+    """What a night told planners, a line for each city; none where there was nothing."""
+
+    origin_on: date
+    written_at: datetime
+    lines: tuple[str, ...]
+
+
 def sample(name: str, value: Value, **labels: str) -> Sample:
     """Returns a sample; a timestamp becomes seconds since 1970, a date its midnight in UTC."""
     if isinstance(value, datetime):
@@ -171,6 +180,20 @@ def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
         return None
     error = row["error"] or row["metrics"].get("unpublished") or ""
     return EndedNight(row["run_id"], row["origin_on"], row["finished_at"], error)
+
+
+def newest_message(connection: sa.Connection) -> MorningMessage | None:
+    """The morning message of the newest night that wrote one."""
+    newest = (
+        sa.select(runs.c.origin_on, runs.c.finished_at, runs.c.metrics)
+        .where(runs.c.step == runs_store.MESSAGE, runs.c.state == "done")
+        .order_by(runs.c.run_id.desc())
+        .limit(1)
+    )
+    row = connection.execute(newest).one_or_none()
+    if row is None:
+        return None
+    return MorningMessage(row.origin_on, row.finished_at, tuple(row.metrics["lines"]))
 
 
 def first_night_at(connection: sa.Connection) -> datetime | None:

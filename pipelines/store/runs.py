@@ -13,6 +13,8 @@ from pipelines.store import load_timestamps
 
 NOW = sa.func.clock_timestamp()
 STATES = ("running", "done", "failed", "skipped")
+MESSAGE = "message"
+"""The step that writes the morning message."""
 NOT_SKIPPED = ("running", "done", "failed")
 IS_TOP_LEVEL = runs.c.parent_id.is_(None)
 # Every table that brings what a nightly run reads; a new one is added here. Each timestamp

@@ -91,8 +91,13 @@ def test_the_migrations_take_the_schema_only_from_the_pipelines():
         assert {folder_of(name) for name in names} <= {"pipelines", "pipelines.schema"}
 
 
-def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
-    allowed = {"pipelines", "pipelines.settings", "pipelines.schema"}
+def test_the_dashboard_takes_settings_schema_and_plan_only_from_the_pipelines():
+    allowed = {
+        "pipelines",
+        "pipelines.settings",
+        "pipelines.schema",
+        "pipelines.planning",
+    }
     for path in (ROOT / "dashboard").rglob("*.py"):
         modules = {
             name

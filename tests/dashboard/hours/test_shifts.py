@@ -6,7 +6,8 @@ import pytest
 
 from dashboard.hours import parts, shifts
 from dashboard.planning import shift_times
-from dashboard.planning.city_settings import CitySettings, problems
+from dashboard.planning.city_settings import problems
+from pipelines.planning.city_settings import CitySettings
 
 DAY = pd.Timestamp("2026-11-26")
 

@@ -7,9 +7,9 @@ import pytest
 
 from dashboard import queries
 from dashboard.planning import city_settings, van_plan
-from dashboard.planning.city_settings import DEFAULT_CAPACITY, CitySettings
-from dashboard.planning.vans import quantile_orders
 from forecaster.errors import BadInputError
+from pipelines.planning.city_settings import DEFAULT_CAPACITY, CitySettings, estimate
+from pipelines.planning.vans import quantile_orders
 from tests.dashboard.planning.test_van_plan import DAYS, fleet
 
 WEEK = fleet(
@@ -28,7 +28,7 @@ def current():
 
 def test_the_estimate_lets_the_vans_suffice_on_a_busy_day():
     """Six vans, of which one is lost to half-full last vans of two depots."""
-    estimated = city_settings.estimate(WEEK, busy(300.0))["London"]
+    estimated = estimate(WEEK, busy(300.0))["London"]
     margin = quantile_orders(*(pd.Series([x]) for x in (80.0, 100.0, 120.0)), 0.9)[0]
     assert margin == pytest.approx(120, rel=0.01)
     assert (estimated.vans, estimated.orders_per_van) == (6, 72)  # 300 * 1.2 / 5
@@ -51,13 +51,13 @@ def test_the_estimate_lets_the_vans_suffice_on_a_busy_day():
     ],
 )
 def test_what_cannot_be_estimated_has_a_default(week, days):
-    estimated = city_settings.estimate(week, days)["London"]
+    estimated = estimate(week, days)["London"]
     assert estimated.orders_per_van == DEFAULT_CAPACITY
 
 
 def test_a_city_is_not_short_because_some_depots_have_no_number():
     some = WEEK["vans"].where(WEEK["depot_id"] == WEEK["depot_id"][0])
-    estimated = city_settings.estimate(WEEK.assign(vans=some), busy(300.0))["London"]
+    estimated = estimate(WEEK.assign(vans=some), busy(300.0))["London"]
     assert estimated.vans is None
 
 

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.planning import city_settings, van_decisions
-from dashboard.planning.van_decisions import ACCEPT, HIRE, VanDecision
 from forecaster.errors import BadInputError
 from pipelines import schema
+from pipelines.planning.city_settings import ACCEPT, HIRE, VanDecision
 
 
 @pytest.fixture

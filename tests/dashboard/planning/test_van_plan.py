@@ -7,9 +7,9 @@ import pytest
 
 from dashboard import queries
 from dashboard.planning import van_plan
-from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.van_decisions import VanDecision
 from dashboard.planning.van_plan import POOL, Transfer
+from pipelines.planning.city_settings import CitySettings, VanDecision
+from pipelines.planning.van_plan import LIKELY, _orders_by_path, make_plan
 from tests.dashboard.no_override import as_forecast
 from tests.dashboard.planning.changing import change
 
@@ -33,7 +33,7 @@ def london(vans, level=0.5, drivers=1.0):
 
 
 def plan_of(week, vans, bands=NO_BANDS, **settings):
-    return van_plan.make_plan(week, london(vans, **settings), bands)
+    return make_plan(week, london(vans, **settings), bands)
 
 
 @pytest.fixture
@@ -99,9 +99,9 @@ def test_the_chance_of_every_day_is_counted_on_the_same_paths(week):
         city="Rotterdam",
     )
     both = pd.concat([week, rotterdam], ignore_index=True)
-    plan = van_plan.make_plan(both, settings, NO_BANDS)
+    plan = make_plan(both, settings, NO_BANDS)
     carried = {"London": [], "Rotterdam": []}
-    for orders_r in van_plan._orders_by_path(both, {}, None):
+    for orders_r in _orders_by_path(both, {}, None):
         vans = both.assign(vans=-(-orders_r // 50)).groupby(["city", "target_on"])
         most = vans["vans"].sum().groupby("city").max()
         for city, path in carried.items():
@@ -113,7 +113,7 @@ def test_the_chance_of_every_day_is_counted_on_the_same_paths(week):
     assert 0 < expected[2] < min(expected[:2])
     worst = plan.cities.groupby("city")["delivery_probability"].min()
     assert (worst.to_numpy() >= expected[:2]).all()
-    unknown = van_plan.make_plan(both, settings | london(None), NO_BANDS).every_day
+    unknown = make_plan(both, settings | london(None), NO_BANDS).every_day
     assert unknown["delivery_probability"].isna().tolist() == [True, False, True]
 
 
@@ -127,30 +127,30 @@ def decided(kind, extra=0, off_road=0):
 def test_vans_of_a_day_are_those_of_the_city_and_hired_ones_without_those_off_the_road(
     week,
 ):
-    plan = van_plan.make_plan(week, decided("hire", 2, 1), NO_BANDS)
+    plan = make_plan(week, decided("hire", 2, 1), NO_BANDS)
     assert plan.cities["vans"].tolist() == [5, 6]
     assert plan.cities["short"].tolist() == [0, 1]
     assert plan.cities["lacking"].tolist() == [0, 3]
     assert plan.depots["allocated"].tolist() == [2, 3, 0, 3]
     assert plan.cities["kind"].tolist() == ["", "hire"]
     assert plan.cities["is_decided"].tolist() == [False, False], "one is still short"
-    enough = van_plan.make_plan(week, decided("hire", 2), NO_BANDS).cities
+    enough = make_plan(week, decided("hire", 2), NO_BANDS).cities
     assert enough["is_decided"].tolist() == [False, True]
-    accepted = van_plan.make_plan(week, decided("accept", 0, 9), NO_BANDS).cities
+    accepted = make_plan(week, decided("accept", 0, 9), NO_BANDS).cities
     assert accepted["vans"].tolist() == [5, 0], "no more than there are"
     assert accepted["is_decided"].tolist() == [False, True]
 
 
 def test_what_extra_vans_buy_is_what_the_plan_has_once_they_are_hired(week):
-    before = van_plan.make_plan(week, london(5, 0.9), NO_BANDS).cities.iloc[1]
+    before = make_plan(week, london(5, 0.9), NO_BANDS).cities.iloc[1]
     for extra, level in (
-        (before["lacking"], 0.9), (before["for_likely"], van_plan.LIKELY),
+        (before["lacking"], 0.9), (before["for_likely"], LIKELY),
     ):  # fmt: skip
         for fewer in (0, 1):
             day = DAYS[1].date()
             hired = VanDecision("London", day, "hire", int(extra) - fewer)
             settings = replace(london(5, 0.9)["London"], decisions={day: hired})
-            after = van_plan.make_plan(week, {"London": settings}, NO_BANDS).cities
+            after = make_plan(week, {"London": settings}, NO_BANDS).cities
             chance = after["delivery_probability"].iloc[1]
             assert (chance >= level) == (not fewer), (extra, fewer)
     assert before["chance_without"] == before["delivery_probability"]
@@ -172,7 +172,7 @@ def test_drivers_are_whole_and_follow_the_allocated_vans(week):
 def test_each_city_is_planned_with_its_own_settings(week):
     rotterdam = fleet(("R", "Waalhaven", DAYS[0], 100.0, "model"), city="Rotterdam")
     settings = london(10) | {"Rotterdam": CitySettings("Rotterdam", 10, 10, 0.5)}
-    plan = van_plan.make_plan(pd.concat([week, rotterdam]), settings, NO_BANDS)
+    plan = make_plan(pd.concat([week, rotterdam]), settings, NO_BANDS)
     assert plan.of_city("Rotterdam").depots["needed"].tolist() == [10]
     assert plan.of_city("Rotterdam").cities["needed"].tolist() == [10]
     assert plan.of_city("London").depots["needed"].tolist() == [2, 4, 0, 3]

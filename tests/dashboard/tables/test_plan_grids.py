@@ -5,11 +5,10 @@ import re
 import pandas as pd
 import pytest
 
-from dashboard.planning import van_plan
-from dashboard.planning.city_settings import CitySettings
-from dashboard.planning.van_decisions import VanDecision
-from dashboard.planning.van_plan import POOL, Plan, Transfer
+from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.tables import plan_grids
+from pipelines.planning.city_settings import CitySettings, VanDecision
+from pipelines.planning.van_plan import Plan, make_plan
 from tests.dashboard.cells import Cells
 from tests.dashboard.planning.test_van_plan import (
     DAYS,
@@ -61,7 +60,7 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
         DAYS[1].date(): VanDecision("London", DAYS[1].date(), "hire", 3, 1),
     }
     settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
-    plan = van_plan.make_plan(week, {"London": settings}, NO_BANDS)
+    plan = make_plan(week, {"London": settings}, NO_BANDS)
     html = plan_grids.depots(plan)
     assert Cells(html).text[-1] == ["Extra vans", "−2 off", "+3 −1 off"]
     link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][-1]

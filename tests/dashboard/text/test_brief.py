@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from dashboard.planning.city_settings import CitySettings
 from dashboard.text import brief
+from pipelines.planning.city_settings import CitySettings
 
 TODAY = date(2026, 11, 22)  # a Sunday
 UTC = ZoneInfo("UTC")

@@ -6,9 +6,9 @@ from datetime import date, timedelta
 import pandas as pd
 import pytest
 
-from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries
+from pipelines.planning.city_settings import CitySettings
 
 FRIDAY = date(2026, 11, 27)
 NAMES = {"P": "Poplar", "W": "Wapping"}

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from dashboard.planning.city_settings import CitySettings
 from dashboard.text import plan_summaries
+from pipelines.planning.city_settings import CitySettings
 
 ZONE = ZoneInfo("Europe/London")
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")

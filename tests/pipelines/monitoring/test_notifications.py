@@ -202,3 +202,43 @@ def test_the_command_sends_a_test(web, notify):
     assert refused.returncode == 1
     assert "JSON: failed: Failed to send JSON" in refused.stderr
     assert "so there is no channel to test" in send().stderr
+
+
+def add_message(engine, lines, written_at=NOW - HOUR, origin=DAY):
+    values = {
+        "step": "message", "origin_on": origin, "state": "done", "started_at": written_at,
+        "finished_at": written_at, "metrics": {"lines": lines},
+    }  # fmt: skip
+    with engine.begin() as connection:
+        connection.execute(sa.insert(schema.runs), values)
+
+
+@pytest.mark.db
+def test_the_morning_message_is_sent_once_beside_what_the_nights_tell(
+    clean_engine, web, notify
+):
+    notifier = Notifier(channels_of(notify))
+
+    def messages_after(hours=0):
+        before = len(web.posted)
+        notifier.check(clean_engine, NOW + hours * HOUR)
+        return [posted["message"] for posted in web.posted[before:]]
+
+    add_night(clean_engine, "failed", error="The disk is full.")
+    assert len(messages_after()) == 1
+    # The night is repeated: that nights work again, and what to look at.
+    add_night(clean_engine, "done")
+    add_message(clean_engine, ["London: 3 vans short.", "Ghent: 1 van short."])
+    web.statuses = [503]
+    assert len(messages_after()) == 1
+    works, message = messages_after(hours=1)[-2:]
+    assert works.startswith("Nightly runs succeed again")
+    assert message == "London: 3 vans short.\nGhent: 1 van short."
+    # A repetition of the same morning, one with nothing to tell, and one that is no news.
+    add_message(clean_engine, ["London: 2 vans short."])
+    assert messages_after(hours=1) == []
+    add_message(clean_engine, [], origin=DAY + timedelta(days=1))
+    assert messages_after(hours=1) == []
+    add_message(clean_engine, ["London: 1 van short."], NOW, DAY + timedelta(days=2))
+    assert messages_after(hours=4) == []
+    assert len(messages_after(hours=3)) == 1

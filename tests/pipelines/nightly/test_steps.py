@@ -149,6 +149,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
         "promote",
         "forecast",
         "hours",
+        "message",
     ]
 
     # The first model is champion; the fit it was judged by is kept for hindcasts.
@@ -170,9 +171,9 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # The fleet and its city have bands of their own, no wider than the depots' together.
     assert_totals_fit_the_depots(fleet)
 
-    # The ledger has the night and its nine steps, all done.
-    assert count(fleet, runs, runs.c.state == "done") == 10
-    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 9
+    # The ledger has the night and its ten steps, all done.
+    assert count(fleet, runs, runs.c.state == "done") == 11
+    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 10
 
     # It says what training and forecasting cost; the CPU does not tell of its memory.
     cost = done["steps"]["train"]

@@ -5,7 +5,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from dashboard.queries import fleet
+from pipelines.planning import days_ahead
 from pipelines.schema import reader_views
 from pipelines.schema.planned_orders import PLANNED_PARTS
 
@@ -76,7 +76,7 @@ def rows_touched(plan):
     [
         pytest.param(PLANNED_PARTS, id="planned parts"),
         pytest.param(reader_views.TOTALS, id="totals"),
-        pytest.param(fleet.FLEET_WEEK, id="days ahead"),
+        pytest.param(days_ahead.FLEET_WEEK, id="days ahead"),
     ],
 )
 def test_a_row_of_a_new_origin_is_touched_a_few_times(

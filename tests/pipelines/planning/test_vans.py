@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from dashboard.planning import vans
+from pipelines.planning import vans
 
 CAPACITY = 30.0
 

@@ -1,0 +1,198 @@
+"""The morning message: what planners of each city should look at, once the night is done."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import pandas as pd
+import sqlalchemy as sa
+
+from forecaster.errors import ArtefactError
+from forecaster.inference import artefact
+from pipelines.planning import city_settings, days_ahead, words
+from pipelines.planning.days_ahead import Shown
+from pipelines.planning.van_plan import Plan, make_plan
+from pipelines.settings import Settings
+
+MAX_CITIES = 10
+MIN_CHANGED_ORDERS = 20.0
+"""Orders of a city on a day below which no change of its forecast is told."""
+
+SHOWN = """
+select s.origin_on, s.model_version, m.filename, m.sha256,
+       (select max(target_on) from forecasts f
+        where (f.origin_on, f.model_version) = (s.origin_on, s.model_version)) as until_on,
+       (select max(service_on) from demand_versions
+        where superseded_at is null and orders is not null) as last_on
+from shown_forecast s join models m on m.version = s.model_version
+where s.origin_on = :origin
+"""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a city is told.
+
+    Attributes:
+      vans: Vans that it must be short of on a day, and nobody has decided about them.
+      days: Days ahead that are looked at; with 0 nothing is told.
+      change: Share by which the model's forecast of a day must have changed since the
+        previous one.
+    """
+
+    vans: int
+    days: int
+    change: float
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the message is made of; each as `days_ahead` or `Plan` has it."""
+
+    plan: Plan
+    week: pd.DataFrame
+    events: pd.DataFrame
+    last_day: pd.DataFrame
+
+
+def morning_message(
+    engine: sa.Engine, settings: Settings, origin: date, now: datetime
+) -> list[str]:
+    """A line for each city that the rule of the settings names, the worst first.
+
+    Its numbers are those of the pages. Empty where nothing is to be told, or the forecast of
+    the origin is not the one shown.
+    """
+    rule = Rule(
+        settings.message_short_vans,
+        settings.message_days,
+        settings.message_changed_percent / 100,
+    )
+    if not rule.days:
+        return []
+    with engine.connect() as connection:
+        connection.execution_options(isolation_level="REPEATABLE READ")
+        row = connection.execute(sa.text(SHOWN), {"origin": origin}).one_or_none()
+        if row is None or row.last_on is None:
+            return []
+        shown = Shown(row.origin_on, row.until_on, row.model_version, row.last_on)
+        week = days_ahead.fleet_week(connection, shown)
+        if week.empty:
+            return []
+        cities = city_settings.in_force(
+            week,
+            days_ahead.busy_day_orders(connection, shown),
+            days_ahead.city_settings(connection, shown),
+            days_ahead.van_decisions(connection, shown),
+        )
+        bands = days_ahead.city_bands(connection, shown)
+        events = days_ahead.fleet_events(connection, shown)
+        last_day = days_ahead.last_day(connection, shown)
+    try:
+        # As pages do, without last year's errors where the file is not at hand.
+        replay = artefact.load(settings.artefacts / row.filename, row.sha256).paths
+    except ArtefactError:
+        replay = None
+    plan = make_plan(week, cities, bands, replay)
+    return message_lines(
+        Tables(plan, week, events, last_day),
+        rule,
+        now.astimezone(settings.zone).date(),
+        row.last_on,
+        settings.dashboard_url,
+    )
+
+
+def message_lines(
+    tables: Tables, rule: Rule, today: date, last_on: date, dashboard_url: str
+) -> list[str]:
+    """The lines of the message; no I/O.
+
+    Args:
+      tables: Of the forecast shown.
+      rule: Which cities are told.
+      today: Today in the fleet's zone.
+      last_on: Newest day with known demand.
+      dashboard_url: Address under which planners open the pages; '' for no links.
+    """
+    first = tables.week["target_on"].min()
+    days = tables.plan.cities
+    soon = days[days["target_on"] < first + timedelta(days=rule.days)]
+    changes = _changes(tables.week)
+    found: list[tuple[int, float, str, str]] = []
+    for city, own in soon.groupby("city"):
+        is_told = (own["short"] >= rule.vans) & (own["short"] > 0) & ~own["is_decided"]
+        change_by_day = changes.get(str(city), {})
+        sentences = [
+            _short_sentence(day, tables.events)
+            for day in own[is_told].to_dict("records")
+        ]
+        largest = 0.0
+        for day in own["target_on"]:
+            change = change_by_day.get(day, 0.0)
+            if change and abs(change) >= rule.change:
+                largest = max(largest, abs(change))
+                sentences.append(
+                    f"{words.day(day)}: forecast {words.signed_percent(change, 0)} since "
+                    "the last one."
+                )
+        if not sentences:
+            continue
+        parts = [
+            f"{city}, {words.day(today)}.",
+            *sentences,
+            _last_day_sentence(tables.last_day, str(city), last_on, today),
+            words.link(f"{dashboard_url}/plan", city=str(city))
+            if dashboard_url
+            else "",
+        ]
+        short = -int(own.loc[is_told, "short"].sum())
+        found.append((short, -largest, str(city), " ".join(filter(None, parts))))
+    lines = [line for *_, line in sorted(found)]
+    more = len(lines) - MAX_CITIES
+    rest = [f"And {words.count(more, 'more city', 'more cities')}."] if more > 0 else []
+    return lines[:MAX_CITIES] + rest
+
+
+def _short_sentence(day: dict[str, object], events: pd.DataFrame) -> str:
+    """'Fri 27 Nov: 23 vans short (Black Friday), chance of full delivery < 1 %.'."""
+    target_on = pd.Timestamp(str(day["target_on"]))
+    occasion = words.names_of_day(
+        events[events["day_on"] == target_on], [str(day["city"])], 0
+    )
+    reason = f" ({occasion})" if occasion else ""
+    chance = words.chance(float(str(day["delivery_probability"])))
+    return (
+        f"{words.day(target_on)}: {words.count(int(str(day['short'])), 'van')} short"
+        f"{reason}, chance of full delivery {chance}."
+    )
+
+
+def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:
+    """By city and day, the share by which the model's forecast changed since the previous one."""
+    both = week.dropna(subset=["point_before"])
+    sums = both.groupby(["city", "target_on"])[["model_point", "point_before"]].sum()
+    difference = sums["model_point"] - sums["point_before"]
+    told = sums[(difference.abs() >= MIN_CHANGED_ORDERS) & (sums["point_before"] > 0)]
+    share = difference.loc[told.index] / told["point_before"]
+    return {
+        str(city): dict(own.droplevel("city").items())
+        for city, own in share.groupby("city")
+    }
+
+
+def _last_day_sentence(
+    scored: pd.DataFrame, city: str, last_on: date, today: date
+) -> str:
+    """'Yesterday 3 % too low.', over the depots whose orders are known; '' if none are."""
+    known = scored[scored["city"] == city].dropna(subset=["actual", "point"])
+    actual, forecast = known["actual"].sum(), known["part"].sum()
+    if not actual:
+        return ""
+    is_yesterday = last_on == today - timedelta(days=1)
+    name = "Yesterday" if is_yesterday else words.day(last_on)
+    share = words.signed_percent(forecast / actual - 1, 0)
+    if share == "0 %":
+        return f"{name} as forecast."
+    direction = "high" if forecast > actual else "low"
+    return f"{name} {share.lstrip('+−')} too {direction}."

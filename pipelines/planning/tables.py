@@ -1,0 +1,31 @@
+"""Results of statements as tables of pandas."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import sqlalchemy as sa
+
+
+def select(
+    connection: sa.Connection,
+    statement: str,
+    numbers: Sequence[str] = (),
+    days: Sequence[str] = (),
+    **parameters: Any,
+) -> pd.DataFrame:
+    """Runs one SELECT.
+
+    Args:
+      connection: Of a transaction.
+      statement: With named binds.
+      numbers: Columns that become floats, NaN where null.
+      days: Columns that become timestamps at midnight, NaT where null.
+      parameters: The binds.
+    """
+    result = connection.execute(sa.text(statement), parameters)
+    # pandas is slow with the driver's own rows.
+    rows = [tuple(row) for row in result]
+    table = pd.DataFrame(rows, columns=list(result.keys()))
+    dtypes = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
+    return table.astype(dtypes)

@@ -1,0 +1,224 @@
+"""The plan: vans and drivers of each depot and day, and what each city needs and has.
+
+One meaning everywhere. *Need*: the vans with which a city carries all orders of a day at its
+service level, if they may be moved between its depots that morning. *Have*: its vans.
+*Short*: need less have. A depot shows its part of the city's vans, and of its need.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from forecaster.inference import paths
+from forecaster.inference.paths import PathTable
+from forecaster.inference.totals import QuantileForecasts, Total
+from pipelines.planning import vans
+from pipelines.planning.city_settings import HIRE, CitySettings
+
+QUANTILES = ["p10", "p50", "p90"]
+ALL_CITIES = "All cities"
+LIKELY = 0.7
+"""A chance of full delivery that needs fewer extra vans than a usual service level."""
+Settings = Mapping[str, CitySettings]
+Bands = Mapping[tuple[str, pd.Timestamp], tuple[float, float]]
+"""The 80 % band of the model's total, by city and day."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of some whole cities.
+
+    Attributes:
+      depots: The rows and columns of `days_ahead.fleet_week`, and: needed (the depot's part of
+        its city's need), allocated (of the city's vans, the need at most), needed_alone (vans
+        that reach the service level at this depot if none is moved), drivers, undelivered
+        (expected orders beyond the capacity of the allocated vans), delivery_probability
+        (that these carry all orders of the depot).
+      cities: By city and day: city, target_on, point (the planned total), model_point (the
+        model's), needed, vans (with hired ones and without those off the road; NaN if not
+        known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
+        carry all orders; NaN if they are not known), the sums over depots of drivers and
+        undelivered; of its `VanDecision` kind ('' for none), extra, off_road,
+        note, made_by and made_at, and is_decided (whether that settles the day: a hire does
+        if the day is short no longer); and of a day that is short without hired vans: lacking
+        (vans), for_likely (extra vans that carry all with a chance of LIKELY),
+        chance_without and undelivered_without (hired vans).
+      every_day: city and delivery_probability, that the city's vans carry all orders on every
+        day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
+    """
+
+    depots: pd.DataFrame
+    cities: pd.DataFrame
+    every_day: pd.DataFrame
+
+    def of_city(self, city: str) -> "Plan":
+        """The plan of one city, its depots by name."""
+        own = self.depots[self.depots["city"] == city]
+        return Plan(
+            own.sort_values(["name", "depot_id", "target_on"], ignore_index=True),
+            self.cities[self.cities["city"] == city],
+            self.every_day[self.every_day["city"] == city],
+        )
+
+
+def make_plan(
+    week: pd.DataFrame,
+    settings: Settings,
+    bands: pd.DataFrame,
+    replay: PathTable | None = None,
+) -> Plan:
+    """Plans whole cities.
+
+    Args:
+      week: Rows of `days_ahead.fleet_week`.
+      settings: Settings of each of their cities.
+      bands: `days_ahead.city_bands`; a city without a band is taken to be high and low together.
+      replay: Last year's errors, of the artefact that made the forecast; None where it is not at
+        hand.
+    """
+    keys = zip(bands["city"], bands["target_on"], strict=True)
+    band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
+    orders_sr = _orders_by_path(week, band_of, replay)
+    parts = [
+        _plan_city(week.iloc[rows], settings[str(city)], orders_sr[:, rows])
+        for city, rows in week.groupby("city", sort=False).indices.items()
+    ]
+    cities = pd.concat([days.astype({"vans": float}) for _, days, _ in parts])
+    cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
+    without = cities["vans"] - cities["extra"]
+    cities["lacking"] = (cities["needed"] - without).clip(lower=0).fillna(0)
+    hires_too_few = (cities["kind"] == HIRE) & (cities["short"] > 0)
+    cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
+    return Plan(
+        pd.concat([depots for depots, _, _ in parts]),
+        cities.astype({"short": int, "lacking": int}).sort_values(
+            ["city", "target_on"], ignore_index=True
+        ),
+        _every_day({days["city"].iloc[0]: carried_s for _, days, carried_s in parts}),
+    )
+
+
+def _every_day(carried: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """`Plan.every_day` from the paths on which each city carries everything; NaN: not known."""
+    cities = sorted(carried)
+    # On the same paths, as days and cities hang together; a minimum with NaN is NaN.
+    all_cities_s = np.minimum.reduce(list(carried.values()))
+    chances = [carried[city].mean() for city in cities]
+    return pd.DataFrame(
+        {
+            "city": [*cities, ALL_CITIES],
+            "delivery_probability": [*chances, all_cities_s.mean()],
+        }
+    )
+
+
+def _orders_by_path(
+    week: pd.DataFrame, band_of: Bands, replay: PathTable | None
+) -> np.ndarray:
+    """Orders of every row of the week on each of `paths.N_PATHS` equally likely paths."""
+    # In one order, so that a change's preview draws what the page will after it.
+    depot_r, depots = pd.factorize(week["depot_id"], sort=True)
+    day_r, days = pd.factorize(week["target_on"], sort=True)
+    quantiles = np.zeros((len(QUANTILES), len(depots), len(days)))
+    quantiles[:, depot_r, day_r] = week[QUANTILES].to_numpy(float).T
+    city_of = dict(zip(week["depot_id"], week["city"], strict=True))
+    totals = []
+    for city, own in week.groupby("city", sort=False):
+        sums = own.groupby("target_on")[["p10", "p90"]].sum().reindex(days)
+        for day, on_day in own.groupby("target_on"):
+            band = _planned_band(
+                on_day, band_of.get((str(city), pd.Timestamp(str(day))))
+            )
+            if band is not None:
+                sums.loc[day, ["p10", "p90"]] = band
+        low_h, high_h = sums.fillna(0.0).to_numpy(float).T
+        totals.append(Total(str(city), low_h, (low_h + high_h) / 2, high_h))
+    drawn_sdh = paths.sample(
+        replay or paths.no_history(len(days)),
+        QuantileForecasts(*quantiles),
+        totals,
+        [str(city_of[depot]) for depot in depots],
+    )
+    return drawn_sdh[:, depot_r, day_r]
+
+
+def _plan_city(
+    week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray
+) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """The depots and the days of one city, whose orders take these paths.
+
+    Returns:
+      Depots, days, and of each path 1 if the vans carry all orders on every day, else 0; NaN if
+      the vans are not known.
+    """
+    capacity = city.orders_per_van
+    p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
+    case_rs = vans.cases(p10_r, p50_r, p90_r)
+    needed_r, allocated_r = np.zeros((2, len(week)), int)
+    days = []
+    carried_s = np.full(len(orders_sr), np.nan if city.vans is None else 1.0)
+    for day, rows in week.groupby("target_on").indices.items():
+        on_day = week.iloc[rows]
+        vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
+        needed = vans.vans_that_suffice(vans_s, city.service_level)
+        order = vans.allocation_order(case_rs[rows], capacity)
+        decision = city.decision_on(pd.Timestamp(str(day)).date())
+        has = city.vans_on(decision.target_on)
+        needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
+        allocated = order[: needed if has is None else min(needed, has)]
+        allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
+        chance = chance_without = for_likely = late = np.nan
+        if has is not None:
+            chance = float((vans_s <= has).mean())
+            carried_s *= vans_s <= has
+            without = has - decision.extra
+            if needed > without:
+                chance_without = float((vans_s <= without).mean())
+                likely = vans.vans_that_suffice(vans_s, LIKELY)
+                for_likely = float(max(likely - without, 0))
+                left_r = np.bincount(order[:without], minlength=len(rows))
+                late = float(vans.undelivered(case_rs[rows], capacity, left_r).sum())
+        days.append(
+            {
+                "city": city.city,
+                "target_on": day,
+                "point": on_day["part"].sum(),
+                "model_point": on_day["model_part"].sum(),
+                "needed": needed,
+                "vans": has,
+                "delivery_probability": chance,
+                "kind": decision.kind,
+                "extra": decision.extra,
+                "off_road": decision.off_road,
+                "note": decision.note,
+                "made_by": decision.made_by or "",
+                "made_at": decision.made_at,
+                "for_likely": for_likely,
+                "chance_without": chance_without,
+                "undelivered_without": late,
+            }
+        )
+    level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
+    depots = week.assign(
+        needed=needed_r,
+        allocated=allocated_r,
+        needed_alone=vans.vans_for(level_r, capacity),
+        drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
+        undelivered=vans.undelivered(case_rs, capacity, allocated_r),
+        delivery_probability=vans.delivery_probability(case_rs, capacity, allocated_r),
+    )
+    sums = depots.groupby("target_on")[["drivers", "undelivered"]].sum()
+    return depots, pd.DataFrame(days).join(sums, on="target_on"), carried_s
+
+
+def _planned_band(
+    day: pd.DataFrame, band: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """The band of the model's total of a day, moved with planners' numbers."""
+    if band is None:
+        return None
+    model = day["model_part"].sum()
+    ratio = day["part"].sum() / model if model > 0 else 1.0
+    return band[0] * ratio, band[1] * ratio

@@ -1,0 +1,82 @@
+"""Days, numbers and names as people read them in English, whatever the locale."""
+
+import math
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import cast
+from urllib.parse import urlencode
+
+import pandas as pd
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+UNKNOWN = "–"
+
+
+def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
+    """'Fri 21 Nov', with the year if it is not the year of `reference`."""
+    year = f" {value.year}" if reference and value.year != reference.year else ""
+    return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
+
+
+def chance(probability: float) -> str:
+    """'87 %', '< 1 %', '> 99 %'; a dash where not known."""
+    if math.isnan(probability):
+        return UNKNOWN
+    if probability < 0.01:
+        return "< 1 %"
+    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+
+
+def signed_percent(fraction: float, digits: int = 1) -> str:
+    """'+12 %' or '−3 %'; a dash where undefined."""
+    if math.isnan(fraction):
+        return UNKNOWN
+    text = f"{abs(100 * fraction):.{digits}f} %"
+    if float(text.removesuffix(" %")) == 0:
+        return text
+    return ("+" if fraction > 0 else "−") + text
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """'1 day', '2 days'; `plural` for nouns that take no plain s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
+    """'Delft, Poplar, Loop and 2 more'; `noun` follows the number."""
+    more = len(names) - most
+    rest = f" and {more:,} more {noun}".rstrip() if more > 0 else ""
+    return ", ".join(names[:most]) + rest
+
+
+def event_name(kind: str) -> str:
+    """Name of a kind of event: 'black_friday' becomes 'Black Friday'."""
+    return " ".join(word[:1].upper() + word[1:] for word in kind.split("_"))
+
+
+def occasion_name(name: str, is_holiday: bool) -> str:
+    """Display name of a holiday, or of a kind of event."""
+    return name if is_holiday else event_name(name)
+
+
+def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
+    """The holidays and events of a day in some cities: 'Black Friday · Promotion in London'.
+
+    Those of the whole fleet are not followed by cities.
+    """
+    described = []
+    for key, own in events.groupby(["what", "is_holiday"]):
+        here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
+        if here:
+            name = occasion_name(*cast(tuple[str, bool], key))
+            where = f" in {listed(here)}" if len(own) < n_cities else ""
+            described.append(name + where)
+    return " · ".join(described)
+
+
+def link(page: str, **query: str) -> str:
+    """Address of a page: 'depot?depot=LON-01'."""
+    return f"{page}?{urlencode(query)}"

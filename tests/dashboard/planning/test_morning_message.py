@@ -1,0 +1,150 @@
+"""The morning message: which cities it names, and that it has the pages' numbers."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from dashboard import queries
+from dashboard.planning import city_settings, van_decisions, van_plan
+from dashboard.queries import database
+from dashboard.text import formatting
+from pipelines.planning.city_settings import ACCEPT, CitySettings
+from pipelines.planning.morning_message import (
+    Rule,
+    Tables,
+    message_lines,
+    morning_message,
+)
+from pipelines.planning.van_plan import make_plan
+from pipelines.settings import Settings
+from tests.dashboard.planning.test_van_plan import DAYS, NO_BANDS, fleet
+
+TODAY = date(2025, 11, 21)
+YESTERDAY = date(2025, 11, 20)
+RULE = Rule(vans=1, days=3, change=0.2)
+EVENTS = pd.DataFrame(
+    [(DAYS[1], "black_friday", False, "London", 2)],
+    columns=["day_on", "what", "is_holiday", "city", "depots"],
+)
+SCORED = pd.DataFrame(
+    [("A", "Poplar", "London", 100.0, 97.0, 97.0, True)],
+    columns=["depot_id", "name", "city", "actual", "point", "part", "is_expected"],
+)
+
+
+def week_of(before=150.0):
+    """Two days of a depot of London, the second of which was forecast otherwise before."""
+    week = fleet(
+        ("A", "Poplar", DAYS[0], 100.0, "model"),
+        ("A", "Poplar", DAYS[1], 200.0, "model"),
+    )
+    return week.assign(point_before=[100.0, before])
+
+
+def lines(week, vans, rule=RULE, scored=SCORED, today=TODAY, url=""):
+    plan = make_plan(week, {"London": CitySettings("London", vans, 50, 0.9)}, NO_BANDS)
+    tables = Tables(plan, week, EVENTS, scored)
+    return message_lines(tables, rule, today, YESTERDAY, url)
+
+
+def test_a_city_short_of_vans_is_named_with_reason_chance_and_yesterday():
+    (line,) = lines(week_of(before=200.0), 4, url="https://fleet.example")
+    assert line == (
+        "London, Fri 21 Nov. Sat 22 Nov: 1 van short (Black Friday), chance of full "
+        "delivery 50 %. Yesterday 3 % too low. https://fleet.example/plan?city=London"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_told"),
+    [
+        (Rule(1, 2, 9.0), True),
+        (Rule(2, 2, 9.0), False),
+        (Rule(1, 1, 9.0), False),
+        (Rule(99, 2, 0.33), True),
+        (Rule(99, 2, 0.34), False),
+        (Rule(99, 1, 0.33), False),
+    ],
+)
+def test_the_rule_decides(rule, is_told):
+    """Short of 1 van on the second day, whose forecast rose by a third."""
+    assert bool(lines(week_of(), 4, rule)) == is_told
+
+
+def test_a_changed_day_is_told_and_a_small_one_is_not():
+    (line,) = lines(week_of(), 99)
+    assert "Sat 22 Nov: forecast +33 % since the last one." in line
+    small = fleet(("A", "Poplar", DAYS[0], 30.0, "model")).assign(point_before=11.0)
+    assert lines(small, 99) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "actual", "today", "sentence"),
+    [
+        (104.0, 100.0, TODAY, "Yesterday 4 % too high."),
+        (100.0, 100.2, TODAY, "Yesterday as forecast."),
+        (90.0, 100.0, date(2025, 11, 22), "Thu 20 Nov 10 % too low."),
+        (90.0, float("nan"), TODAY, "delivery 50 %."),
+    ],
+)
+def test_how_the_last_day_went(part, actual, today, sentence):
+    scored = SCORED.assign(part=part, actual=actual)
+    (line,) = lines(week_of(200.0), 4, scored=scored, today=today)
+    assert line.endswith(sentence)
+
+
+def test_the_worst_cities_come_first_and_at_most_ten():
+    names = [f"City {n:02}" for n in range(12)]
+    week = pd.concat(
+        [
+            fleet((name, name, DAYS[0], 100.0 + 50 * n, "model"), city=name)
+            for n, name in enumerate(names)
+        ],
+        ignore_index=True,
+    ).assign(point_before=100.0)
+    settings = {name: CitySettings(name, 1, 50, 0.9) for name in names}
+    tables = Tables(make_plan(week, settings, NO_BANDS), week, EVENTS, SCORED)
+    told = message_lines(tables, RULE, TODAY, YESTERDAY, "")
+    assert [line[:7] for line in told[:-1]] == names[:1:-1]
+    assert told[-1] == "And 2 more cities."
+
+
+@pytest.mark.db
+def test_its_numbers_are_those_of_the_pages(seeded):
+    """A day that a planner has decided is not told; the seeded night is one of long ago."""
+    freshness = queries.freshness()
+    now = datetime.combine(freshness.origin, datetime.min.time(), UTC) + timedelta(
+        days=1, hours=5
+    )
+    settings = database.settings()
+    rule = settings.model_copy(
+        update={"message_days": 7, "message_changed_percent": 900.0}
+    )
+
+    def told():
+        return " ".join(morning_message(database.engine(), rule, freshness.origin, now))
+
+    def short_days():
+        days = van_plan.fleet_plan(queries.freshness()).cities
+        return days[(days["short"] > 0) & ~days["is_decided"]]
+
+    london = city_settings.by_city(freshness)["London"]
+    city_settings.save(replace(london, vans=2), "Ann")
+    short = short_days()
+    assert short["city"].nunique() > 1
+    text = told()
+    assert text.count(" short") == len(short)
+    for day in short.to_dict("records"):
+        assert f"{formatting.count(day['short'], 'van')} short" in text
+        assert formatting.chance(day["delivery_probability"]) in text
+    first = short.iloc[0]
+    city, day = str(first["city"]), first["target_on"].date()
+    decision = city_settings.by_city(freshness)[city].decision_on(day)
+    van_decisions.save(replace(decision, kind=ACCEPT), "Ann")
+    assert told().count(" short") == len(short) - 1 == len(short_days())
+    # Another origin than the one shown is nobody's morning.
+    assert morning_message(database.engine(), rule, YESTERDAY, now) == []
+    off = Settings(home=settings.home, message_days=0)
+    assert morning_message(database.engine(), off, freshness.origin, now) == []
