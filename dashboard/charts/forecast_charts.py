@@ -92,7 +92,8 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
 def fan(days: pd.DataFrame) -> Chart:
     """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band.
 
-    Closed days interrupt the lines: nobody could order, so they are not a demand of 0.
+    Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
+    of a planner is a dot, whose day tells who set it and why.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead = days["point"].notna()
@@ -101,6 +102,10 @@ def fan(days: pd.DataFrame) -> Chart:
     numbers = ["actual", "p10", "point", "p90"]
     drawn[numbers] = drawn[numbers].mask(is_empty)
     table = with_texts(drawn, "day_on")
+    is_set = table["is_set"].astype(bool)
+    for row in table[is_set].itertuples():
+        by = f"{row.made_by}: {formatting.quoted(str(row.override_reason))}"
+        table.loc[row.Index, "planned_text"] = f"{row.planned_text} by {by}"
     ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
     return alt.layer(
@@ -108,6 +113,7 @@ def fan(days: pd.DataFrame) -> Chart:
         _line(table, x, "actual", ACTUAL, width=1.5),
         _line(ahead, x, "point", FORECAST, width=2.5),
         *_event_markers(table.assign(zero=0.0), x, "zero"),
+        *_planners_dots(table[is_set], x),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
     ).properties(height=HEIGHT)
@@ -296,6 +302,21 @@ def _event_markers(table: pd.DataFrame, x: alt.X, column: str) -> list[alt.Chart
         )
     )
     return [triangles]
+
+
+def _planners_dots(planned: pd.DataFrame, x: alt.X) -> list[alt.Chart]:
+    """A dot on each day with a number of a planner; none where there is none."""
+    if planned.empty:
+        return []
+    dots = alt.Chart(planned.assign(series=FORECAST)).mark_circle(size=90, opacity=1)
+    return [
+        dots.encode(
+            x=x,
+            y=orders_axis("point"),
+            color=colour("series", PAST_AND_AHEAD),
+            tooltip=tooltips(*AHEAD),
+        )
+    ]
 
 
 def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:

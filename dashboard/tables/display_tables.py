@@ -47,6 +47,9 @@ FRACTIONS = {
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
+DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
+LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS
+
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
     """Columns of a query result under their headings, in the order given.
@@ -118,6 +121,19 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
         result,
         "name", "city", "value_added", "mape", "naive_mape", "bias", "coverage", "counted",
     )  # fmt: skip
+
+
+def rank_depots(result: pd.DataFrame, order: str) -> pd.DataFrame:
+    """`queries.depot_accuracy` in one of `DEPOT_ORDERS`, unknown values last."""
+    keys = {
+        LEAST_ADDED: result["value_added"],
+        LARGEST_ERROR: -result["mape"],
+        LARGEST_BIAS: -result["bias"].abs(),
+        BY_NAME: result["name"].str.casefold(),
+    }
+    by = ["key", "name", "depot_id"]
+    ranked = result.assign(key=keys[order]).sort_values(by, ignore_index=True)
+    return ranked.drop(columns="key")
 
 
 def depot_links(result: pd.DataFrame) -> list[str]:

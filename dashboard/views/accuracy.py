@@ -81,21 +81,23 @@ if len(by_model) > 1:
     widgets.small_table(by_model, "By model")
 
 if not scope.depot:
-    st.header("Value added by depot")
+    st.header("By depot")
     depots = queries.depot_accuracy(scope, freshness)
     if depots.empty:
         st.caption("No depot has both a forecast and last week's orders yet.")
     else:
+        order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
+        depots = display_tables.rank_depots(depots, order)
         first = depots.head(MAX_DEPOTS)
         cut = f"{MAX_DEPOTS} of {len(depots):,} depots, and all in Excel. "
         st.caption(
-            f"{cut if len(depots) > MAX_DEPOTS else ''}Lowest first. Value added is the MAPE "
+            f"{cut if len(depots) > MAX_DEPOTS else ''}Value added is the MAPE "
             "of same day last week minus the forecast's: below zero, the model does not yet "
             "beat it."
         )
         widgets.small_table(
             display_tables.depot_accuracy(first),
-            "Value added by depot",
+            "By depot",
             hidden_on_phones=("City", "In the 80 % band", "Days"),
             links={"Depot": display_tables.depot_links(first)},
         )

@@ -60,7 +60,8 @@ with history:
             f"Orders per day, last {span}. Triangles mark holidays and events."
             if ahead.empty
             else f"Orders per day: last {span} and planned. Shaded: 80 % band. Triangles "
-            "mark holidays and events.",
+            "mark holidays and events"
+            f"{', dots the numbers of planners' if ahead['is_set'].any() else ''}.",
         )
     else:
         widgets.empty_state(

@@ -2,7 +2,8 @@
 
 Each night is the nightly run itself, on a simulated clock: it loads the files of its day,
 scores what was forecast and forecasts again. One feed is late, one file is corrected by a
-later one, and planners change what they know better.
+later one, planners change what they know better, and after the last night they hire vans for the
+shortage that the fewest settle.
 """
 
 from collections.abc import Mapping
@@ -17,15 +18,17 @@ from pipelines.ingest import FileOptions, ingest
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext, Step
+from pipelines.planning.morning_message import read_tables
 from pipelines.runs.ledger import Run
 from pipelines.store import forecasts, models, runs
-from pipelines.store.demo import add_overrides, may_plan
+from pipelines.store.demo import add_overrides, hire_vans, may_plan
 
 SKIPPED_STEPS = ("train", "promote", steps.PUBLISH)
 PLANNED_AFTER = timedelta(hours=4)
 NOTICE_DAYS = 3
 """Days before its target at which an override is saved."""
 ROUNDED_TO = 5
+PLANNER, HIRED_FROM = "Ben", "from the rental at the harbour"
 
 
 def run_nights(demo: DemoContext, advance: Advance) -> str:
@@ -55,6 +58,8 @@ def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)
+        if not days_ago:
+            _hire(demo, day)
 
 
 def _start(demo: DemoContext, day: date) -> None:
@@ -114,3 +119,18 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
                     "orders": ROUNDED_TO * round(expected / ROUNDED_TO),
                 }
                 add_overrides(connection, [change], event.reason, event.planner)
+
+
+def _hire(demo: DemoContext, day: date) -> None:
+    """Hires what the smallest shortage lacks, if there is any and this user may."""
+    tables = read_tables(demo.engine, demo.settings, day)
+    if tables is None:
+        return
+    days = tables.plan.cities
+    short = days[days["lacking"] > 0].sort_values(["lacking", "city", "target_on"])
+    with demo.engine.begin() as connection:
+        if short.empty or not may_plan(connection):
+            return
+        first = short.iloc[0]
+        target_on, vans = first["target_on"].date(), int(first["lacking"])
+        hire_vans(connection, first["city"], target_on, vans, HIRED_FROM, PLANNER)

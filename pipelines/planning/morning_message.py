@@ -47,12 +47,19 @@ class Rule:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the message is made of; each as `days_ahead` or `Plan` has it."""
+    """What the message is made of.
+
+    Attributes:
+      plan: Of the forecast shown.
+      week, events, last_day: As `days_ahead` has them.
+      last_on: Newest day with known demand.
+    """
 
     plan: Plan
     week: pd.DataFrame
     events: pd.DataFrame
     last_day: pd.DataFrame
+    last_on: date
 
 
 def morning_message(
@@ -68,17 +75,24 @@ def morning_message(
         settings.message_days,
         settings.message_changed_percent / 100,
     )
-    if not rule.days:
+    tables = read_tables(engine, settings, origin) if rule.days else None
+    if tables is None:
         return []
+    today = now.astimezone(settings.zone).date()
+    return message_lines(tables, rule, today, settings.dashboard_url)
+
+
+def read_tables(engine: sa.Engine, settings: Settings, origin: date) -> Tables | None:
+    """What the message is made of; None where the forecast of the origin is not the one shown."""
     with engine.connect() as connection:
         connection.execution_options(isolation_level="REPEATABLE READ")
         row = connection.execute(sa.text(SHOWN), {"origin": origin}).one_or_none()
         if row is None or row.last_on is None:
-            return []
+            return None
         shown = Shown(row.origin_on, row.until_on, row.model_version, row.last_on)
         week = days_ahead.fleet_week(connection, shown)
         if week.empty:
-            return []
+            return None
         cities = city_settings.in_force(
             week,
             days_ahead.busy_day_orders(connection, shown),
@@ -94,17 +108,11 @@ def morning_message(
     except ArtefactError:
         replay = None
     plan = make_plan(week, cities, bands, replay)
-    return message_lines(
-        Tables(plan, week, events, last_day),
-        rule,
-        now.astimezone(settings.zone).date(),
-        row.last_on,
-        settings.dashboard_url,
-    )
+    return Tables(plan, week, events, last_day, row.last_on)
 
 
 def message_lines(
-    tables: Tables, rule: Rule, today: date, last_on: date, dashboard_url: str
+    tables: Tables, rule: Rule, today: date, dashboard_url: str
 ) -> list[str]:
     """The lines of the message; no I/O.
 
@@ -112,7 +120,6 @@ def message_lines(
       tables: Of the forecast shown.
       rule: Which cities are told.
       today: Today in the fleet's zone.
-      last_on: Newest day with known demand.
       dashboard_url: Address under which planners open the pages; '' for no links.
     """
     first = tables.week["target_on"].min()
@@ -141,7 +148,7 @@ def message_lines(
         parts = [
             f"{city}, {words.day(today)}.",
             *sentences,
-            _last_day_sentence(tables.last_day, str(city), last_on, today),
+            _last_day_sentence(tables.last_day, str(city), tables.last_on, today),
             words.link(f"{dashboard_url}/plan", city=str(city))
             if dashboard_url
             else "",

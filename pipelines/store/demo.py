@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -92,3 +92,16 @@ def add_overrides(
     statement = sa.text("select add_overrides(cast(:changes as jsonb), :why, :planner)")
     parameters = {"changes": json.dumps(changes), "why": reason, "planner": planner}
     connection.execute(statement, parameters)
+
+
+def hire_vans(
+    connection: sa.Connection, city: str, day: date, vans: int, note: str, planner: str
+) -> None:
+    """Appends a decision on the vans of a day, as `add_overrides` does overrides."""
+    connection.execute(sa.text("set local role none"))
+    connection.execute(
+        sa.text(
+            "select decide_vans(:city, :day, 'hire', :vans, 0, :note, :planner, null)"
+        ),
+        {"city": city, "day": day, "vans": vans, "note": note, "planner": planner},
+    )

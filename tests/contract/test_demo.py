@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from pipelines.database.embedded import cluster
 from pipelines.database.engine import open_engine
+from pipelines.planning.morning_message import read_tables
 from pipelines.settings import Settings
 from tests.pipelines.in_process import harbor
 from tests.ports import free_port
@@ -107,6 +108,22 @@ def test_its_last_nights_were_simulated_one_nightly_run_at_a_time(home):
         assert not read(
             "select from runs where started_at > now() or state = 'running'"
         )
+
+
+def test_the_smallest_shortage_of_the_days_ahead_is_decided(home):
+    settings = Settings(home=home)
+    with open_engine(settings) as engine:
+        with engine.connect() as connection:
+            origin = connection.scalar(sa.text("select origin_on from shown_forecast"))
+            made = connection.scalars(
+                sa.text("select target_on from van_decisions")
+            ).all()
+        days = read_tables(engine, settings, origin).plan.cities
+    lacking = days[days["lacking"] > 0]
+    decided = lacking[lacking["is_decided"]]
+    assert [day.date() for day in decided["target_on"]] == made
+    assert list(decided["lacking"]) == list(lacking["lacking"].nsmallest(1))
+    assert (decided["short"] == 0).all()
 
 
 def test_a_night_right_after_it_has_nothing_to_do(home):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dashboard.charts import encodings, forecast_charts
+from tests.dashboard.no_override import NO_OVERRIDE
 
 DAYS = pd.date_range("2025-11-17", periods=4).as_unit("s")  # Monday to Thursday
 
@@ -42,7 +43,7 @@ def days():
             "events": [[], ["pay_day"], [], ["closed"]],
             "holidays": [[], [], [], []],
         }
-    )
+    ).assign(**NO_OVERRIDE)
 
 
 def marks(chart):
@@ -93,6 +94,21 @@ def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
     assert [row["day"] for row in events[1]] == [
         "Tue 18 Nov · Pay Day", "Thu 20 Nov · Closed",
     ]  # fmt: skip
+
+
+def test_a_planners_number_is_a_dot_whose_day_tells_who_and_why(days):
+    assert "circle" not in dict(marks(forecast_charts.fan(days)))
+    day = days["day_on"] == DAYS[2]
+    planned = days.assign(
+        is_set=day,
+        made_by=day.map({True: "Ann", False: None}),
+        override_reason=day.map({True: "Bridge closed", False: None}),
+    )
+    (dot,) = dict(marks(forecast_charts.fan(planned)))["circle"]
+    assert dot["point"] == 30.0
+    assert dot["planned_text"] == "30 by Ann: “Bridge closed”"
+    *_, (_, ahead) = marks(forecast_charts.fan(planned))
+    assert [row["planned_text"] for row in ahead] == ["30 by Ann: “Bridge closed”", "–"]
 
 
 def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):

@@ -45,8 +45,8 @@ def week_of(before=150.0):
 
 def lines(week, vans, rule=RULE, scored=SCORED, today=TODAY, url=""):
     plan = make_plan(week, {"London": CitySettings("London", vans, 50, 0.9)}, NO_BANDS)
-    tables = Tables(plan, week, EVENTS, scored)
-    return message_lines(tables, rule, today, YESTERDAY, url)
+    tables = Tables(plan, week, EVENTS, scored, YESTERDAY)
+    return message_lines(tables, rule, today, url)
 
 
 def test_a_city_short_of_vans_is_named_with_reason_chance_and_yesterday():
@@ -105,8 +105,10 @@ def test_the_worst_cities_come_first_and_at_most_ten():
         ignore_index=True,
     ).assign(point_before=100.0)
     settings = {name: CitySettings(name, 1, 50, 0.9) for name in names}
-    tables = Tables(make_plan(week, settings, NO_BANDS), week, EVENTS, SCORED)
-    told = message_lines(tables, RULE, TODAY, YESTERDAY, "")
+    tables = Tables(
+        make_plan(week, settings, NO_BANDS), week, EVENTS, SCORED, YESTERDAY
+    )
+    told = message_lines(tables, RULE, TODAY, "")
     assert [line[:7] for line in told[:-1]] == names[:1:-1]
     assert told[-1] == "And 2 more cities."
 

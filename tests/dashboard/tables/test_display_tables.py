@@ -171,3 +171,27 @@ def test_every_measure_has_a_row_for_each_forecaster():
     assert [row["Forecaster"] for row in measures[1:]] == [
         "Same day last week", "Median of 4",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        ("Least value added", ["Wapping", "ardenne", "Poplar"]),
+        ("Largest error", ["Poplar", "Wapping", "ardenne"]),
+        ("Largest bias", ["ardenne", "Wapping", "Poplar"]),
+        ("Name", ["ardenne", "Poplar", "Wapping"]),
+    ],
+)
+def test_depots_are_ranked_by_what_is_asked(order, names):
+    depots = pd.DataFrame(
+        {
+            "depot_id": ["A", "B", "C"],
+            "name": ["Poplar", "ardenne", "Wapping"],
+            "value_added": [np.nan, 0.04, -0.01],
+            "mape": [0.3, 0.1, 0.2],
+            "bias": [0.01, -0.09, 0.03],
+        }
+    )
+    ranked = display_tables.rank_depots(depots, order)
+    assert ranked["name"].tolist() == names
+    assert list(ranked) == list(depots)

@@ -18,7 +18,7 @@ from pipelines import schema
 from pipelines.runs.ledger import recorded
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
-from tests.dashboard.seed import N_DAYS, seed
+from tests.dashboard.seed import DEPOTS, N_DAYS, seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = pytest.mark.db
@@ -478,6 +478,17 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "orders, forecast" in first
     # Of one depot there is no sentence on the last day of all.
     assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
+
+
+def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
+    def depots(**url):
+        text = page_text(open_page("accuracy", **url)).partition("By depot")[2]
+        names = [each[1] for each in DEPOTS if each[1] in text]
+        return sorted(names, key=text.index)
+
+    by_name = depots(order="name")
+    assert by_name == sorted(by_name)
+    assert sorted(depots()) == by_name != depots(order="largest error")
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
