@@ -308,7 +308,7 @@ def _planners_dots(planned: pd.DataFrame, x: alt.X) -> list[alt.Chart]:
     """A dot on each day with a number of a planner; none where there is none."""
     if planned.empty:
         return []
-    dots = alt.Chart(planned.assign(series=FORECAST)).mark_circle(size=90, opacity=1)
+    dots = alt.Chart(planned.assign(series=FORECAST)).mark_circle(size=120, opacity=1)
     return [
         dots.encode(
             x=x,

@@ -51,8 +51,21 @@ def _heading(decisions: Sequence[Decision]) -> str:
         shortages = formatting.count(n_decided, "shortage")
         return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
     if all(decision.kind == VANS for decision in decisions):
-        return f"{formatting.count(len(decisions), 'day')} short of vans{decided}"
+        return _short_days(decisions)
     return f"{formatting.count(n_left, 'thing')} to look at today{decided}"
+
+
+def _short_days(decisions: Sequence[Decision]) -> str:
+    """'4 days short of vans, 1 decided, 1 partly decided': of one day, cities may differ."""
+    left = {each.day for each in decisions if not each.is_decided}
+    decided = {each.day for each in decisions if each.is_decided}
+    counts = [(decided - left, "decided"), (decided & left, "partly decided")]
+    return ", ".join(
+        [
+            f"{formatting.count(len(left | decided), 'day')} short of vans",
+            *(f"{len(days):,} {name}" for days, name in counts if days),
+        ]
+    )
 
 
 def _caution(estimated: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ class Decision:
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
+      day: The day that is short of vans; None for all else.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Decision:
     places: tuple[tuple[str, str], ...] = ()
     is_severe: bool = False
     is_decided: bool = False
+    day: pd.Timestamp | None = None
 
 
 def decisions(
@@ -108,7 +110,8 @@ def _shortages(
         )
         link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
-        found.append(Decision(VANS, text, link_of_day, _places(own, day), is_severe))
+        places = _places(own, day)
+        found.append(Decision(VANS, text, link_of_day, places, is_severe, day=day))
     return found
 
 
@@ -127,6 +130,7 @@ def _decided(short: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
                 form="vans",
             ),
             is_decided=True,
+            day=day["target_on"],
         )
         for day in short.sort_values(["target_on", "city"]).to_dict("records")
     ]

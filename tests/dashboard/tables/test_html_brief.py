@@ -1,8 +1,14 @@
 """The morning brief as HTML: headings, links, and what unfolds."""
 
+from dataclasses import replace
+
+import pandas as pd
+
 from dashboard.tables import html_brief
 from dashboard.text.brief import Decision
 from tests.dashboard.cells import Cells
+
+THURSDAY, FRIDAY = pd.Timestamp("2025-11-27"), pd.Timestamp("2025-11-28")
 
 
 def make(number):
@@ -32,8 +38,10 @@ def addresses(html):
 
 def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     places = (("London 5", "plan?city=London"), ("Delft 4", "plan?city=Delft"))
-    severe = Decision("Vans", "Fri: 9 vans short", "plan?day=F", places, is_severe=True)
-    mild = Decision("Vans", "Thu: 1 van short", "plan?day=T")
+    severe = Decision(
+        "Vans", "Fri: 9 vans short", "plan?day=F", places, is_severe=True, day=FRIDAY
+    )
+    mild = Decision("Vans", "Thu: 1 van short", "plan?day=T", day=THURSDAY)
     html = html_brief.brief([severe, mild], "", "", [])
     assert "<h2>2 days short of vans</h2>" in html
     assert addresses(html) == [
@@ -45,11 +53,16 @@ def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
 
 
 def test_what_is_decided_is_counted_apart():
-    decided = Decision("Vans", "Fri: 9 hired", "plan?day=F", is_decided=True)
-    left = Decision("Vans", "Thu: 1 van short", "plan?day=T")
+    decided = Decision(
+        "Vans", "Fri: 9 hired", "plan?day=F", is_decided=True, day=FRIDAY
+    )
+    left = Decision("Vans", "Thu: 1 van short", "plan?day=T", day=THURSDAY)
     html = html_brief.brief([left, decided], "", "", [])
     assert "<h2>2 days short of vans, 1 decided</h2>" in html
     assert '<li class="decided">' in html
+    other_city = replace(left, day=FRIDAY)
+    html = html_brief.brief([other_city, left, decided], "", "", [])
+    assert "<h2>2 days short of vans, 1 partly decided</h2>" in html
     alone = html_brief.brief([decided], "", "", [])
     assert "<h2>Nothing needs you today: 1 shortage decided</h2>" in alone
     both = html_brief.brief([*make(2), decided], "", "", [])

@@ -89,6 +89,7 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
             ("Helsinki 4", "plan?city=Helsinki&day=2026-11-27"),
         ),
         is_severe=True,
+        day=pd.Timestamp("2026-11-27"),
     )
     assert second.text == "Sun 22 Nov: 2 vans short"
     assert second.places == (("London 2", "plan?city=London&day=2026-11-22"),)
