@@ -21,8 +21,15 @@ REASONS = (
     "Promotion", "Event nearby", "Weather", "Customer announced it", "Strike or staff",
     "Roads or access", "Model looks wrong",
 )  # fmt: skip
-FOCUS = """{
+KEYBOARD = """{
 const form = document.currentScript.closest('.st-key-plan-form');
+form.onkeydown = ({key, target}) => {
+  if (key !== 'Enter' || target.type !== 'text' || target.role === 'combobox') return;
+  const entered = `${target.ariaLabel} ${target.value}`;
+  if (form.dataset.entered === entered && form.textContent.includes('Preview:'))
+    [...form.querySelectorAll('button')].find(each => each.textContent === 'Save')?.click();
+  form.dataset.entered = entered;
+};
 let tries = 30;
 const timer = setInterval(() => {
   const number = form?.querySelector('input[aria-label^="Orders"]');
@@ -30,7 +37,8 @@ const timer = setInterval(() => {
   if (number || --tries === 0) clearInterval(timer);
 }, 100);
 }"""
-"""Puts the cursor into the number; always the same text, which `server.asgi` lets run."""
+"""Puts the cursor into the number, and saves at the second Enter, once the first has shown the
+preview; always the same text, which `server.asgi` lets run."""
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
 

@@ -28,7 +28,7 @@ from dashboard.components import page_head, plan_forms, planner_name
 from dashboard.server import first_page
 
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-OWN_SCRIPTS = (planner_name.SCRIPT, page_head.SCRIPT, plan_forms.FOCUS)
+OWN_SCRIPTS = (planner_name.SCRIPT, page_head.SCRIPT, plan_forms.KEYBOARD)
 POLICY_VIOLATION = 1008
 """Close code of a refused web socket."""
 STATIC = Path(get_static_dir())

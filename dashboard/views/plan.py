@@ -94,7 +94,7 @@ with place.container(key="plan-form"):
         widgets.note("Close", formatting.link("plan", city=city))
     plan_forms.change_form(city, freshness, depot, day)
     if depot:
-        page_head.run(plan_forms.FOCUS)
+        page_head.run(plan_forms.KEYBOARD)
 
 with st.container(key="plan-history"):
     decided = queries.van_decision_history(city, freshness)

@@ -174,8 +174,14 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     assert window.too_wide() <= 0
     page.locator(".st-key-plan-form").get_by_text("Weather").click()
     page.locator(".st-key-name-in-change input").fill("Ann")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text(f"{before:,} → {before + 30:,} orders").first.wait_for()
+    page.keyboard.press("Enter")
+    window.settled()
+    assert page.get_by_text("Saved:").count() == 0
+    page.keyboard.press("Enter")
+    saved = page.get_by_text(
+        re.compile(f"Saved: .*{before:,} → {before + 30:,} orders")
+    )
+    saved.first.wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone: 1 number as before.").first.wait_for()
     page.get_by_role("link", name="Close").click()
