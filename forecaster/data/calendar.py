@@ -7,14 +7,12 @@ three cities cost three calendars. Events of single depots are kept day by day.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int8, Int32, Shaped
+from jaxtyping import Bool, Float32, Int, Int32, Shaped
 
 HOLIDAY = "holiday"
 # Kind of one named holiday, beside the plain kind that all of them have.
 NAMED_HOLIDAY = "holiday: "
 CLOSED = "closed"
-MAX_LEAD_DAYS = 127
-"""Largest lead, in days: announced long before, or always known. Longer than any horizon."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +23,20 @@ class OwnDays:
       depot_r: The depot, by number.
       step_r: The day.
       kind_r: The kind of the event, by number.
-      lead_r: Days from the first announcement of the kind to the day, of the depot's own event
-        or of one that it shares.
-      value_r: Value of the one announced first; NaN where it has none.
+      value_r: Value of the one announced first, of the depot's own events and those that it
+        shares; NaN where it has none.
     """
 
     depot_r: Int32[np.ndarray, " row"]
     step_r: Int32[np.ndarray, " row"]
     kind_r: Int32[np.ndarray, " row"]
-    lead_r: Int8[np.ndarray, " row"]
     value_r: Float32[np.ndarray, " row"]
 
     @classmethod
     def none(cls) -> "OwnDays":
         """Returns no days."""
         number_r = np.zeros(0, np.int32)
-        lead_r, value_r = number_r.astype(np.int8), number_r.astype(np.float32)
-        return cls(number_r, number_r, number_r, lead_r, value_r)
+        return cls(number_r, number_r, number_r, number_r.astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.depot_r)
@@ -64,10 +59,7 @@ class Calendar:
       kinds: Names of the last axis: `holiday`, `holiday: NAME`, and kinds of events.
       active_gtk: Whether a day is of a kind.
       group_d: The row of each depot.
-      lead_gtk: Days from the announcement to the day, where it is of that kind; negative
-        where it was announced afterwards. None where all were announced long before.
-      value_gtk: Value of the event, announced with it; NaN where it has none. None where
-        no event has one.
+      value_gtk: Value of the event; NaN where it has none. None where no event has one.
       own: Events of single depots, which `active_gtk` lacks: their memory grows with their
         days, and not with the depots that have any.
     """
@@ -75,18 +67,16 @@ class Calendar:
     kinds: tuple[str, ...]
     active_gtk: Bool[np.ndarray, "calendar time kind"]
     group_d: Int[np.ndarray, " depot"]
-    lead_gtk: Int8[np.ndarray, "calendar time kind"] | None = None
     value_gtk: Float32[np.ndarray, "calendar time kind"] | None = None
     own: OwnDays = field(default_factory=OwnDays.none)
 
     def steps(self, first: int, end: int) -> "Calendar":
         """Returns the calendar of the steps from `first` to `end` (exclusive)."""
-        lead_gtk, value_gtk, own = self.lead_gtk, self.value_gtk, self.own
+        value_gtk, own = self.value_gtk, self.own
         own = own.rows((own.step_r >= first) & (own.step_r < end))
         return replace(
             self,
             active_gtk=self.active_gtk[:, first:end],
-            lead_gtk=None if lead_gtk is None else lead_gtk[:, first:end],
             value_gtk=None if value_gtk is None else value_gtk[:, first:end],
             own=replace(own, step_r=own.step_r - np.int32(first)),
         )
@@ -94,12 +84,11 @@ class Calendar:
     def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "Calendar":
         """Returns the calendar of some of the depots."""
         groups, group_d = np.unique(self.group_d[rows], return_inverse=True)
-        lead_gtk, value_gtk = self.lead_gtk, self.value_gtk
+        value_gtk = self.value_gtk
         return replace(
             self,
             active_gtk=self.active_gtk[groups],
             group_d=group_d,
-            lead_gtk=None if lead_gtk is None else lead_gtk[groups],
             value_gtk=None if value_gtk is None else value_gtk[groups],
             own=self._own_of_depots(rows),
         )
@@ -110,18 +99,6 @@ class Calendar:
         own = self.own.rows(number_d[self.own.depot_r] >= 0)
         own = replace(own, depot_r=number_d[own.depot_r])
         return own.rows(np.argsort(own.depot_r, kind="stable"))
-
-    def known_ahead(self, days: int) -> "Calendar":
-        """Returns the calendar with only what was announced so many days before each day."""
-        own = self.own.rows(self.own.lead_r >= days)
-        if self.lead_gtk is None:
-            return replace(self, own=own)
-        is_known_gtk = self.lead_gtk >= days
-        value_gtk = self.value_gtk
-        if value_gtk is not None:
-            value_gtk = np.where(is_known_gtk, value_gtk, np.float32(np.nan))
-        active_gtk = self.active_gtk & is_known_gtk
-        return replace(self, active_gtk=active_gtk, value_gtk=value_gtk, own=own)
 
     def frequent_kinds(
         self, n_steps: int, max_kinds: int, min_days: int

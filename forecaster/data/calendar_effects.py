@@ -7,7 +7,7 @@ businesses are closed) and to holidays as such. Each step is shrunk towards the 
 2006), so that a first Christmas is forecast from Thanksgiving, and a new depot from its city.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -26,8 +26,9 @@ from forecaster.data.panel import Panel, log_counts
 from forecaster.data.ridge import Coefficients, Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
 
-CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.25
-"""Standard deviation of a city's and of a depot's deviation, as shares of the fleet effect's."""
+ONLY_CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.5
+"""Standard deviation of the deviation of a fleet's only city, and of a depot, as shares of the
+fleet effect's; that of one city of several is as large as the fleet effect's before it is seen."""
 MAX_SAMPLED_DEPOTS = 64
 """Depots from whose deviations the prior_sds of all depots are estimated."""
 NEIGHBOUR_WEEKS = 4
@@ -221,10 +222,10 @@ class _CalendarRegression:
             [cells.rows_less(self.columns.prior_mean_f)], prior_sd_f, family_f
         )
         effect_f = self._fit_fleet(cells, fleet_f).mean_f
-        city_f = CITY_SD_SHARE * fleet_f
+        city_f = ONLY_CITY_SD_SHARE * fleet_f
         of_cities = cells.of_cities(len(self._cities), effect_f)
         if len(of_cities) > 1:
-            city_f = estimate_prior_sds(of_cities, city_f, family_f)
+            city_f = estimate_prior_sds(of_cities, fleet_f, family_f)
         city_cf = effect_f + np.stack(
             [fit_ridge(rows, city_f).mean_f for rows in of_cities]
         )
@@ -245,18 +246,16 @@ class _CalendarRegression:
         cells = self._cells(counted_t)
         fleet = self._fit_fleet(cells, prior_sds.fleet_f)
         fleet_f = fleet.mean_f
-        of_cities = [
-            fit_ridge(rows, prior_sds.city_f)
-            for rows in cells.of_cities(len(self._cities), fleet_f)
-        ]
-        city_cf = fleet_f + np.stack([fit.mean_f for fit in of_cities])
-        depot_df = city_cf[self._city_d]
-        variance_f = np.mean([fit.variance_f for fit in of_cities], axis=0)
+        of_cities = _Deviations.fit(
+            cells.of_cities(len(self._cities), fleet_f), prior_sds.city_f
+        )
+        city_cf = fleet_f + of_cities.mean_nf
         every = np.arange(self.panel.n_depots)
-        for depot, rows in enumerate(self._depot_rows(city_cf, counted_t, every)):
-            own = fit_ridge(rows, prior_sds.depot_f)
-            depot_df[depot] += own.mean_f
-            variance_f += own.variance_f / len(every)
+        of_depots = _Deviations.fit(
+            self._depot_rows(city_cf, counted_t, every), prior_sds.depot_f
+        )
+        depot_df = city_cf[self._city_d] + of_depots.mean_nf
+        variance_f = of_cities.variance_f + of_depots.variance_f
         covariance_ff = fleet.covariance_ff + np.diag(variance_f)
         return CalendarEffects(
             self.columns.kinds,
@@ -344,6 +343,30 @@ class _CalendarRegression:
             rest_r = rest_r - value_rf @ city_cf[self._city_d[depot]]
             weight_r = np.full(len(rest_r), self.noise_d[depot] ** -2.0)
             yield Rows(value_rf, weight_r, rest_r)
+
+
+class _Deviations(NamedTuple):
+    """Deviations of cities from the fleet's effects, or of depots from their city's."""
+
+    mean_nf: Float[np.ndarray, "place feature"]
+    # Mean over the places that have seen a day of the column; of all where none has.
+    variance_f: Float[np.ndarray, " feature"]
+
+    @classmethod
+    def fit(
+        cls, of_places: Iterable[Rows], prior_sd_f: Float[np.ndarray, " feature"]
+    ) -> "_Deviations":
+        """Fits the deviation of each place by itself."""
+        mean_nf, variance_nf, seen_nf = [], [], []
+        for rows in of_places:
+            own = fit_ridge(rows, prior_sd_f)
+            mean_nf.append(own.mean_f)
+            variance_nf.append(own.variance_f)
+            seen_nf.append((rows.value_rf != 0).any(axis=0))
+        weight_nf = np.stack(seen_nf).astype(float)
+        weight_nf[:, ~np.any(seen_nf, axis=0)] = 1.0
+        variance_f = np.average(np.stack(variance_nf), axis=0, weights=weight_nf)
+        return cls(np.stack(mean_nf), variance_f)
 
 
 class _OwnDays(NamedTuple):

@@ -114,10 +114,6 @@ class Panel:
         until = earlier + timedelta(days=days)
         return self.source.same_events_known(earlier, later, until)
 
-    def known_ahead(self, days: int) -> "Panel":
-        """Returns the panel with only events announced so many days before each day."""
-        return replace(self, calendar=self.calendar.known_ahead(days))
-
     def last(self, steps: int) -> "Panel":
         """Returns the panel from its last `steps` actuals on."""
         first = max(0, self.n_steps - steps)

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float32, Int, Int8, Int32
+from jaxtyping import Bool, Float32, Int, Int32
 
-from forecaster.config import MAX_HORIZON
 from forecaster.data.calendar import (
     CLOSED,
     HOLIDAY,
-    MAX_LEAD_DAYS,
     NAMED_HOLIDAY,
     Calendar,
     OwnDays,
@@ -309,7 +307,6 @@ def build_calendar(
             first,
             end,
             kinds.index(event["kind"]),
-            _lead(event["known_from"], start_on, first, end),
             np.float32(event["value"]),
             order,
         )
@@ -319,31 +316,23 @@ def build_calendar(
             own.append((position[event["depot_id"]], days))
     row_of = {key: row for row, key in enumerate(groups)}
     group_d = np.array([row_of[key] for key in keys], int)
-    has_leads = _has_short_notice_events(events)
     has_values = bool(events["value"].notna().any())
-    own_days = _own_days(own, shared, group_d)
-    if not has_leads:
-        own_days = replace(
-            own_days, lead_r=np.full_like(own_days.lead_r, MAX_LEAD_DAYS)
-        )
     return Calendar(
         kinds,
         shared.active_gtk,
         group_d,
-        shared.final_lead_gtk() if has_leads else None,
         shared.value_gtk if has_values else None,
-        own_days,
+        _own_days(own, shared, group_d),
     )
 
 
 @dataclass(frozen=True)
 class _EventDays:
-    """Days of one event: its steps, kind, leads and value, and its place in the order."""
+    """Days of one event: its steps, kind and value, and its place in the order."""
 
     first: int
     end: int
     kind: int
-    lead_t: Int8[np.ndarray, " time"]
     value: np.float32
     order: int
 
@@ -354,13 +343,11 @@ class _SharedDays:
 
     Attributes:
       active_gtk: Whether a day is of a kind.
-      lead_gtk: Largest lead of the day's events of a kind; -MAX_LEAD_DAYS without any.
-      value_gtk: Value of the first of them.
-      order_gtk: Place of the first of them in the order.
+      value_gtk: Value of the first of the day's events of a kind.
+      order_gtk: Place of that in the order.
     """
 
     active_gtk: Bool[np.ndarray, "calendar time kind"]
-    lead_gtk: Int8[np.ndarray, "calendar time kind"]
     value_gtk: Float32[np.ndarray, "calendar time kind"]
     order_gtk: Int32[np.ndarray, "calendar time kind"]
 
@@ -369,7 +356,6 @@ class _SharedDays:
         """Returns days without an event."""
         return cls(
             np.zeros(shape, bool),
-            np.full(shape, -MAX_LEAD_DAYS, np.int8),
             np.full(shape, np.nan, np.float32),
             np.full(shape, LAST_ORDER, np.int32),
         )
@@ -379,14 +365,8 @@ class _SharedDays:
         days = (rows, slice(event.first, event.end), event.kind)
         is_first = self.order_gtk[days] == LAST_ORDER
         self.active_gtk[days] = True
-        self.lead_gtk[days] = np.maximum(self.lead_gtk[days], event.lead_t)
         self.value_gtk[days] = np.where(is_first, event.value, self.value_gtk[days])
         self.order_gtk[days] = np.minimum(self.order_gtk[days], event.order)
-
-    def final_lead_gtk(self) -> Int8[np.ndarray, "calendar time kind"]:
-        """Leads; days without the kind, and public holidays, have the largest."""
-        is_unset_gtk = self.lead_gtk == -MAX_LEAD_DAYS
-        return np.where(is_unset_gtk, np.int8(MAX_LEAD_DAYS), self.lead_gtk)
 
 
 def _own_days(
@@ -399,7 +379,6 @@ def _own_days(
         return OwnDays.none()
     count_e = [event.end - event.first for _, event in events]
     step_n = np.concatenate([np.arange(event.first, event.end) for _, event in events])
-    lead_n = np.concatenate([event.lead_t for _, event in events])
     depot_n, kind_n, order_n = (
         np.repeat(np.array(value_e, np.int32), count_e)
         for value_e in zip(
@@ -414,12 +393,10 @@ def _own_days(
     depot_r, step_r, kind_r = key_nk[starts].T.astype(np.int32)
     days = (group_d[depot_r], step_r, kind_r)
     is_shared_first_r = shared.order_gtk[days] < order_n[by_row][starts]
-    lead_r = np.maximum.reduceat(lead_n[by_row], starts) if len(starts) else lead_n
     return OwnDays(
         depot_r,
         step_r,
         kind_r,
-        np.maximum(lead_r, shared.lead_gtk[days]),
         np.where(is_shared_first_r, shared.value_gtk[days], value_n[by_row][starts]),
     )
 
@@ -430,24 +407,6 @@ def _in_order(events: pd.DataFrame) -> pd.DataFrame:
     ordered = events.assign(announced=days, value=events["value"].astype(float))
     by_value = ordered.sort_values("value", ascending=False)
     return by_value.sort_values("announced", kind="stable", na_position="first")
-
-
-def _has_short_notice_events(events: pd.DataFrame) -> bool:
-    """Whether any event was announced fewer than MAX_HORIZON days before it starts."""
-    starts, announced = (
-        pd.to_datetime(events[name]) for name in ("starts_on", "known_from")
-    )
-    return bool((starts - announced < pd.Timedelta(MAX_HORIZON, "D")).any())
-
-
-def _lead(
-    known_from: DayLike | float | None, start_on: date, first: int, end: int
-) -> Int8[np.ndarray, " time"]:
-    """Days from the announcement of an event to each of its days; missing means long before."""
-    if known_from is None or isinstance(known_from, float) or pd.isna(known_from):
-        return np.full(end - first, MAX_LEAD_DAYS, np.int8)
-    lead_t = np.arange(first, end) - step_of(known_from, start_on)
-    return np.clip(lead_t, 1 - MAX_LEAD_DAYS, MAX_LEAD_DAYS).astype(np.int8)
 
 
 def step_range(

@@ -155,13 +155,12 @@ def covariate_names(panel: Panel) -> tuple[str, ...]:
 def _values(
     panel: Panel, names: Sequence[str], days: int
 ) -> Float32[np.ndarray, "covariate depot time"]:
-    """Values of every day as known so many days before it, NaN where they were not."""
+    """Values of every day, NaN where unknown: signals as known so many days before it."""
     shape = (len(names), panel.n_depots, panel.n_steps + panel.ahead)
     value_kdt = np.full(shape, np.nan, np.float32)
-    calendar = panel.calendar.known_ahead(days)
     for row, name in enumerate(names):
         if name.startswith(EVENT_VALUE):
-            value_kdt[row] = calendar.value_of(name.removeprefix(EVENT_VALUE))
+            value_kdt[row] = panel.calendar.value_of(name.removeprefix(EVENT_VALUE))
     signals = [name.removeprefix(SIGNAL) for name in names if name.startswith(SIGNAL)]
     if signals and panel.signals:
         is_signal_k = np.array([name.startswith(SIGNAL) for name in names])

@@ -179,9 +179,8 @@ def watermark(panel: Panel) -> str:
         digest.update(np.ascontiguousarray(array).tobytes())
     for column_r in vars(calendar.own).values():
         digest.update(column_r.tobytes())
-    for optional in (calendar.lead_gtk, calendar.value_gtk):
-        if optional is not None:
-            digest.update(optional.tobytes())
+    if calendar.value_gtk is not None:
+        digest.update(calendar.value_gtk.tobytes())
     if panel.signals is not None:
         digest.update(repr(panel.signals.names).encode())
         for column in vars(panel.signals.values).values():

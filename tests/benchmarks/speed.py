@@ -134,7 +134,6 @@ def own_events() -> Result:
         depot_r=rows,
         step_r=(rows * 7) % np.int32(REFERENCE_DAYS),
         kind_r=np.zeros_like(rows),
-        lead_r=np.full(len(rows), 127, np.int8),
         value_r=np.full(len(rows), np.nan, np.float32),
     )
     with_events = replace(panel, calendar=replace(panel.calendar, own=days))

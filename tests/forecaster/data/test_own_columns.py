@@ -43,7 +43,7 @@ def panel_of(announced_before, is_own):
     )
 
 
-@pytest.fixture(params=[None, 30, 2], ids=["always", "long before", "short notice"])
+@pytest.fixture(params=[None, 2], ids=["always known", "announced"])
 def panels(request):
     return [panel_of(request.param, is_own) for is_own in (True, False)]
 

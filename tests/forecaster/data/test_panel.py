@@ -122,7 +122,7 @@ def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
     assert many.own.n_bytes == 8 * few.own.n_bytes
 
 
-def test_an_own_event_has_the_value_and_the_lead_of_the_one_announced_first():
+def test_an_own_event_has_the_value_of_the_one_announced_first():
     """Also where the other one is of the depot's whole city."""
 
     def day(ago):
@@ -138,9 +138,6 @@ def test_an_own_event_has_the_value_and_the_lead_of_the_one_announced_first():
     depots = make_depots(4).assign(city=["Ghent", "Ghent", "Ghent", "Delft"])
     calendar = panel_of(depots, make_demand(4, 60), events).calendar
     assert calendar.value_of("promotion")[:, 20].tolist() == [9.0, 5.0, 5.0, 2.0]
-    for days, known in ((1, "1111"), (3, "1110"), (6, "1000")):
-        active_d = calendar.known_ahead(days).of_kind("promotion")[:, 20]
-        assert "".join(str(int(each)) for each in active_d) == known
 
 
 def test_an_event_announced_after_the_origin_is_not_known():
