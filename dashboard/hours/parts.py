@@ -101,32 +101,38 @@ def today_html(depots: pd.DataFrame) -> str:
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
-    lines = [f"<li>{_city_line(row)}</li>" for row in cities.to_dict("records")]
+    # A fleet in several zones has no clock.
+    has_clock = cities["until_hour"].nunique() == 1
+    lines = [
+        f"<li>{_city_line(row, has_clock)}</li>" for row in cities.to_dict("records")
+    ]
     off = today.depots_off(today.depots_so_far(depots)).head(MAX_DEPOTS)
     places = [
         f'<a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
-        f"{escape(row['name'])}</a> {formatting.orders(row['orders_so_far'])} instead of "
-        f"{formatting.orders(row['expected'])}"
+        f"{escape(row['name'])}</a> {formatting.orders(row['orders_so_far'])}, usually "
+        f"{formatting.orders(row['expected'])} by now"
         for row in off.to_dict("records")
     ]
-    furthest = f"<p>Furthest off so far: {', '.join(places)}.</p>" if places else ""
+    furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
     return (
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
         f"<ul>{''.join(lines)}</ul>{furthest}</section>"
     )
 
 
-def _city_line(city: Mapping[Hashable, Any]) -> str:
-    """'London: 1,214 by 11:00, usual by then 46 %. On the way to 2,640 (2,480 to 2,800)…'."""
+def _city_line(city: Mapping[Hashable, Any], has_clock: bool) -> str:
+    """'London: 1,214 orders by 11:00, usually 46 % of a day. On the way to 2,640 (…)…'."""
     number = {
         name: formatting.orders(city[name])
         for name in ("orders_so_far", "estimate", "p10", "p90", "forecast")
     }
     minutes = int(60 * city["until_hour"])
     usual = formatting.percent(city["usual_share"])
+    until = f"by {minutes // 60:02d}:{minutes % 60:02d}"
+    if not (city["city"] or has_clock):
+        until = "so far"
     name = escape(str(city["city"]) or "All cities")
     return (
-        f"<b>{name}</b>: {number['orders_so_far']} orders by {minutes // 60:02d}:"
-        f"{minutes % 60:02d}, usual by then {usual}. On the way to <b>{number['estimate']}</b> "
+        f"<b>{name}</b>: {number['orders_so_far']} orders {until}, usually {usual} of a day. On the way to <b>{number['estimate']}</b> "
         f"({number['p10']} to {number['p90']}), forecast {number['forecast']}."
     )

@@ -1,7 +1,7 @@
 """The morning brief: what to look at today, most urgent first; no I/O.
 
-Urgency is ranked over the whole fleet: days short of vans, then missing data, then holidays
-and events, then forecasts that changed much.
+Urgency is ranked over the whole fleet: days short of vans, the severe ones first, then missing data, then
+holidays and events, then forecasts that changed much.
 """
 
 import math
@@ -94,25 +94,21 @@ def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
 def _shortages(
     short: pd.DataFrame, events: pd.DataFrame, n_cities: int
 ) -> list[Decision]:
-    """One decision per day, with the holidays and events of the cities that are short."""
-    totals = short.groupby("target_on")["short"].sum().reset_index()
-    ranked = totals.sort_values(["short", "target_on"], ascending=[False, True])
+    """One decision per day, the severe ones first, with what is on in the cities that are short."""
     found = []
-    for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
-        own = short[short["target_on"] == day]
+    for key, own in short.groupby("target_on"):
+        day = cast(pd.Timestamp, key)
         occasion = names_of_day(
             events[events["day_on"] == day], list(own["city"]), n_cities
         )
-        event = f", {occasion}" if occasion else ""
-        text = (
-            f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short"
-            f"{_still_likely(own)}"
-        )
+        event = f" ({occasion})" if occasion else ""
+        vans = formatting.count(int(own["short"].sum()), "van")
+        text = f"{formatting.day(day)}: {vans} short{event}{_still_likely(own)}"
         link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         places = _places(own, day)
         found.append(Decision(VANS, text, link_of_day, places, is_severe, day=day))
-    return found
+    return sorted(found, key=lambda each: not each.is_severe)
 
 
 def _decided(short: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:

@@ -86,16 +86,19 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
         model's totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
-      `CITY_COLUMNS`: city (FLEET for all, where their day is the same), target_on, until_hour
-      (the earliest of its feeds), depots (number of them), orders_so_far, usual_share (of a day's
+      `CITY_COLUMNS`: city (FLEET for all, where orders of each that is open have come, of the
+      same day), target_on, until_hour (the earliest of its feeds, by the clocks of its depots), depots (number of them), orders_so_far, usual_share (of a day's
       orders by then), forecast (planned), estimate, and its 80 % band p10 and p90.
     """
     if depots.empty:
         return pd.DataFrame(columns=list(CITY_COLUMNS))
     so_far = depots_so_far(depots)
     cities = _summed(so_far, "city")
-    if so_far["target_on"].nunique() == 1 and len(cities) > 1:
-        cities = pd.concat([_summed(so_far.assign(city=FLEET), "fleet"), cities])
+    fleet = _summed(so_far.assign(city=FLEET), "fleet")
+    # The medians of the cities add up to the fleet's.
+    is_whole = len(fleet) == 1 and np.isclose(cities["p50"].sum(), fleet["p50"], 1e-3)
+    if len(cities) > 1 and is_whole:
+        cities = pd.concat([fleet, cities])
     share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
     # A planner's numbers move the band with them.
     ratio = cities["forecast"] / cities["p50"]

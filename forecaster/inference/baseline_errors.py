@@ -28,7 +28,7 @@ MIN_FACTOR, MAX_FACTOR = 1.3, 4.0
 """Limits of `effect_factor`: effects are fitted to few days, so their spread is understated."""
 FACTOR_DAYS = 5
 """Days of holidays or events at which their own factor weighs as much as the prior one."""
-FACTOR_QUANTILE = 0.85
+FACTOR_QUANTILE = 0.9
 """Share of the errors on such days that the factor is to cover; more than 0.8, because the days
 to come are other holidays."""
 SPECIAL_SHARE = 0.5

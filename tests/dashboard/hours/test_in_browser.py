@@ -87,7 +87,7 @@ def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit, size):
     lines = section.get_by_role("listitem").all_inner_texts()
     assert {line.partition(":")[0] for line in lines} >= {"London", "Rotterdam"}
     for line in lines:
-        assert "usual by then" in line
+        assert "of a day" in line
         assert "On the way to" in line
     assert window.too_wide() <= 0
 

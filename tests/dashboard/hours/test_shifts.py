@@ -165,8 +165,8 @@ def test_today_is_told_city_by_city_and_escaped():
         }
     )
     html = parts.today_html(depots)
-    assert "<b>Lon &amp; don</b>: 330 orders by 11:00, usual by then 45.8 %" in html
+    assert "<b>Lon &amp; don</b>: 330 orders by 11:00, usually 45.8 % of a day" in html
     assert "forecast 480." in html
-    assert "&lt;b&gt;</a> 220 instead of 110" in html
+    assert "&lt;b&gt;</a> 220, usually 110 by now" in html
     assert "quiet" not in html
     assert parts.today_html(depots[:0]) == ""

@@ -79,10 +79,10 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
     short = city_days(
         ("Helsinki", FRIDAY, 4), ("London", FRIDAY, 5), ("London", TODAY, 2)
     )
-    first, second = decide(short, special=EVERYWHERE)
-    assert first == brief.Decision(
+    sunday, friday = decide(short, special=EVERYWHERE)
+    assert friday == brief.Decision(
         "Vans",
-        "Fri 27 Nov, Black Friday: 9 vans short",
+        "Fri 27 Nov: 9 vans short (Black Friday)",
         "plan?day=2026-11-27",
         (
             ("London 5", "plan?city=London&day=2026-11-27"),
@@ -91,8 +91,8 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
         is_severe=True,
         day=pd.Timestamp("2026-11-27"),
     )
-    assert second.text == "Sun 22 Nov: 2 vans short"
-    assert second.places == (("London 2", "plan?city=London&day=2026-11-22"),)
+    assert sunday.text == "Sun 22 Nov: 2 vans short"
+    assert sunday.places == (("London 2", "plan?city=London&day=2026-11-22"),)
 
 
 def test_a_day_on_which_the_vans_will_probably_do_is_not_severe_and_says_so():
@@ -239,7 +239,7 @@ def promotion(city, *days, depots=2):
         ),
         pytest.param(
             [(FRIDAY, "black_friday", False, "London", 2)], [("London", FRIDAY, 1)],
-            ["Fri 27 Nov, Black Friday in London: 1 van short"], id="of a short day, once",
+            ["Fri 27 Nov: 1 van short (Black Friday in London)"], id="of a short day, once",
         ),
         pytest.param(
             promotion("London", FRIDAY), [("Helsinki", FRIDAY, 4)],
@@ -248,7 +248,7 @@ def promotion(city, *days, depots=2):
         ),
         pytest.param(
             EVERYWHERE.to_numpy().tolist(), [("London", FRIDAY, 4)],
-            ["Fri 27 Nov, Black Friday: 4 vans short",
+            ["Fri 27 Nov: 4 vans short (Black Friday)",
              "Fri 27 Nov, Black Friday in Helsinki: 100 orders"],
             id="of the fleet, where one city is short",
         ),

@@ -114,6 +114,10 @@ def test_days_that_differ_have_no_fleet():
     assert list(running_cities(later)["city"]) == ["X", "Y"]
 
 
+def test_a_city_of_which_nothing_has_come_keeps_the_fleet_from_being_told():
+    assert list(running_cities(depots(fleet_p50=800.0))["city"]) == ["X", "Y"]
+
+
 def test_depots_far_from_what_was_to_come_are_told_worst_first():
     so_far = depots_so_far(
         depots(by_hour=[[10] * 24, [1] * 24, [40] * 24], until_hour=12.0)
