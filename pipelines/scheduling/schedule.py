@@ -38,6 +38,8 @@ DEADLINE = timedelta(hours=3)
 GRACE_PERIOD_S = 60.0
 """Between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
 LEADER_POLL_S = 5.0
+CLOCK_TOLERANCE = timedelta(minutes=1)
+"""By which the clock may be set back without the jobs being planned anew."""
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
 """Time after which a night that is not done was missed; a fleet's first night is skipped then."""
@@ -167,12 +169,18 @@ class NightlyJobs:
 
 def _lead(engine: sa.Engine, settings: Settings, lock: sa.Engine, stop: Event) -> None:
     runner = SubprocessRunner(DEADLINE)
-    scheduler = _scheduler(settings, NightlyJobs(engine, settings, runner.run))
+    jobs = NightlyJobs(engine, settings, runner.run)
+    scheduler = _scheduler(settings, jobs)
     scheduler.start()
     log.info("leading", next=str(settings.next_night(utc_now())))
+    before = utc_now()
     try:
         while _still_holds(lock) and not stop.wait(LEADER_POLL_S):
-            pass
+            now = utc_now()
+            if now < before - CLOCK_TOLERANCE:
+                log.warning("clock_set_back", was=str(before), now=str(now))
+                _add_jobs(scheduler, settings, jobs)
+            before = now
     finally:
         runner.stop()
         scheduler.shutdown()
@@ -192,15 +200,31 @@ def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
             "misfire_grace_time": None,
         },
     )
+    _add_jobs(scheduler, settings, jobs)
+    return scheduler
+
+
+def _add_jobs(
+    scheduler: BackgroundScheduler, settings: Settings, jobs: NightlyJobs
+) -> None:
+    """Adds the jobs, or plans them anew.
+
+    The library plans a job's next time when it fires. What fired while the clock was ahead
+    would not fire again before the clock is there.
+    """
     # Where the clocks skip the hour the library may skip the day, and where it comes
     # twice it fires twice: the ledger makes one night of both.
     hour, minute = settings.nightly_at.split(":")
     at_night = CronTrigger(hour=hour, minute=minute, timezone=settings.zone)
-    scheduler.add_job(jobs.start_night, at_night)
+    scheduler.add_job(jobs.start_night, at_night, id="night", replace_existing=True)
     scheduler.add_job(
-        jobs.catch_up, "interval", minutes=CATCH_UP_MINUTES, next_run_time=utc_now()
+        jobs.catch_up,
+        "interval",
+        id="catch-up",
+        minutes=CATCH_UP_MINUTES,
+        next_run_time=utc_now(),
+        replace_existing=True,
     )
-    return scheduler
 
 
 def _still_holds(lock: sa.Engine) -> bool:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import pytest
 import sqlalchemy as sa
+from apscheduler.schedulers import base
 from structlog.testing import capture_logs
 
 from pipelines.cli.context import CommandContext
@@ -374,6 +375,44 @@ def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
     stopped.set()
     second.join(PATIENCE_S)
     assert not schedule.has_leader(clean_engine)
+
+
+@pytest.mark.db
+def test_after_a_clock_that_ran_ahead_a_leader_fires_at_the_right_time_again(
+    clean_engine, monkeypatch
+):
+    ahead = timedelta(days=1)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + ahead
+
+    monkeypatch.setattr(base, "datetime", Clock)
+    monkeypatch.setattr(schedule, "utc_now", lambda: Clock.now(UTC))
+    monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
+    looks, stopped = threading.Semaphore(0), threading.Event()
+    monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: looks.release())
+    schedulers, make = [], schedule._scheduler
+
+    def scheduler_of(*arguments):
+        schedulers.append(make(*arguments))
+        return schedulers[-1]
+
+    monkeypatch.setattr(schedule, "_scheduler", scheduler_of)
+    arguments = (clean_engine, Settings(), stopped)
+    leader = threading.Thread(target=schedule.run_scheduler, args=arguments)
+    leader.start()
+    try:
+        assert looks.acquire(timeout=PATIENCE_S)
+        ahead = timedelta()
+        # At once, and not once the clock has caught up with what it showed.
+        assert looks.acquire(timeout=PATIENCE_S)
+        within_a_day = datetime.now(UTC) + timedelta(days=1)
+        assert all(job.next_run_time < within_a_day for job in schedulers[0].get_jobs())
+    finally:
+        stopped.set()
+        leader.join(PATIENCE_S)
 
 
 @pytest.mark.parametrize(
