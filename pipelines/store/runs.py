@@ -27,19 +27,24 @@ CHANGES_OF_DATA = """
     union all select replayed_at from quarantine
 """
 # Of a nightly run whose step `demand` is `d`. Only other runs count demand after it ended.
-# Where a run that came later began before it, the clock was set back, and what that run
-# brought in bears an earlier time than the night.
 NO_NEW_DATA = f"""
     not exists (select from ({CHANGES_OF_DATA}) change where changed_at > d.started_at)
     and not exists (select from demand_versions where recorded_at > d.finished_at)
-    and not exists (select from runs later
-                    where later.run_id > d.run_id and later.parent_id is null
-                      and later.step <> 'nightly' and later.started_at < d.started_at)
 """
+# Where a run that came later began before it, the clock was set back, and what that run
+# brought in bears an earlier time than the night.
+SET_BACK_SINCE = """
+    exists (select from runs later
+            where later.run_id > d.run_id and later.parent_id is null
+              and later.started_at < d.started_at and {brings})
+"""
+# A nightly run tells itself what it brought in, and one that was skipped brought nothing.
+BROUGHT_IN = "(later.step <> 'nightly' or later.state in ('done', 'failed'))"
 NIGHT_WITHOUT_NEW_DATA = f"""
 select max(n.run_id) from runs n
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEW_DATA}
+  and not {SET_BACK_SINCE.format(brings=BROUGHT_IN)}
   and n.metrics ->> 'unpublished' is null
 """
 SAME_TRAINING = f"""
@@ -48,6 +53,7 @@ join runs n on n.run_id = t.parent_id and n.step = 'nightly'
 join models m on m.version = t.metrics ->> 'model'
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NEW_DATA}
+  and not {SET_BACK_SINCE.format(brings="true")}
   and t.metrics ->> 'settings_id' = :settings_id
 order by t.run_id desc limit 1
 """

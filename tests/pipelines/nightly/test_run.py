@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -120,7 +121,29 @@ def test_what_comes_after_the_clock_was_set_back_is_news(
         run_nightly(night())
     (night().settings.inbox / name).write_text(text)
     run_nightly(night())
-    assert light.count("forecast") == 2
+    # Trained anew, too: the first training has not seen what came.
+    assert light == ["train", "forecast"] * 2
+
+
+def test_a_night_that_failed_after_the_clock_was_set_back_is_tried_again(
+    fleet, night, light, monkeypatch
+):
+    """Its file is loaded by then, and bears an earlier time than the night that ran ahead."""
+    run_nightly(night())
+    with fleet.begin() as connection:
+        day = timedelta(days=1)
+        times = {"started_at": runs.c.started_at + day, "finished_at": runs.c.finished_at + day}  # fmt: skip
+        connection.execute(sa.update(runs).values(**times))
+    file = night().settings.inbox / "late.csv"
+    file.write_text(f"depot_id,date,orders\nA0,{LAST},7\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(forecast, "forecast_from", Mock(side_effect=MemoryError))
+        with pytest.raises(NightlyError):
+            run_nightly(night())
+    run_nightly(night())
+    assert light == ["train", "forecast", "train", "forecast"]
+    with pytest.raises(NothingToDoError, match="nothing has come in"):
+        run_nightly(night())
 
 
 def test_a_load_by_hand_after_the_clock_was_a_day_ahead_is_news(fleet, night, light):
