@@ -13,21 +13,16 @@ import sqlalchemy as sa
 from typer._click.globals import get_current_context
 from typing_extensions import TypedDict, get_type_hints
 
-from pipelines import schema
+from pipelines import pruning, schema
 from pipelines.backfill import BackfillResult
 from pipelines.backfill.decisions import Decision
 from pipelines.database.roles import RoleGrants
-from pipelines.demand.order_pruning import DroppedOrders as DroppedOrdersRecord
-from pipelines.forecasting.forecast_pruning import (
-    DeletedForecasts as DeletedForecastsRecord,
-)
 from pipelines.ingest.load.replay import ReplayResult
 from pipelines.ingest.load.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
 from pipelines.store.quarantine import QuarantinedRow
-from pipelines.training.artefact_pruning import PrunedArtefacts as PrunedArtefactsRecord
 from pipelines.training.train import TrainedModel
 
 Timestamp, Day = datetime, date
@@ -75,9 +70,9 @@ Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", ReplayResult)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)
-PrunedArtefacts = _record("PrunedArtefacts", PrunedArtefactsRecord)
-DeletedForecasts = _record("DeletedForecasts", DeletedForecastsRecord)
-DroppedOrders = _record("DroppedOrders", DroppedOrdersRecord)
+PrunedArtefacts = _record("PrunedArtefacts", pruning.PrunedArtefacts)
+DeletedForecasts = _record("DeletedForecasts", pruning.DeletedForecasts)
+DroppedOrders = _record("DroppedOrders", pruning.DroppedOrders)
 
 
 IngestedFile = _object(

@@ -17,9 +17,9 @@ from forecaster.inference.artefact_file import publish, recorded_content
 from pipelines.backup import archive, postgres
 from pipelines.backup.archive import ARTEFACTS, DATABASE, MANIFEST, Manifest
 from pipelines.database import schema_version
+from pipelines.pruning import older_than
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
-from pipelines.training.cleanup import older_than
 
 STAGED_FOR = timedelta(days=1)
 """An unfinished backup that is older was left by a process that was killed."""

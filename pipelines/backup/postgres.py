@@ -10,8 +10,8 @@ from psycopg.conninfo import make_conninfo
 
 from forecaster.errors import DatabaseError
 from pipelines.database.embedded.binaries import Account, programs
+from pipelines.pruning import RESTORE_PREFIX
 from pipelines.settings import child_environment
-from pipelines.training.cleanup import RESTORE_PREFIX
 
 # A migration that runs at the same time is not waited for longer.
 LOCK_TIMEOUT_MS = 30_000

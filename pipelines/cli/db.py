@@ -136,23 +136,16 @@ def prune(as_json: AsJson = False) -> None:
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
-    from pipelines.demand.order_pruning import drop_old_orders
-    from pipelines.forecasting.forecast_pruning import delete_old_forecasts
+    from pipelines import pruning
     from pipelines.runs.ledger import recorded
-    from pipelines.training.artefact_pruning import prune_artefacts
 
     with open_context() as context, recorded(context.engine, "prune") as run:
         settings = context.settings
-        pruned = prune_artefacts(run.engine, settings)
-        run.metrics["artefacts"] = pruned.files
-        if (deleted := delete_old_forecasts(run.engine, settings)) is not None:
-            run.metrics["forecasts_deleted"] = deleted.rows
-        if (dropped := drop_old_orders(run.engine, settings, context.now)) is not None:
-            run.metrics["dropped"] = dropped.orders
+        pruned = pruning.prune(run.engine, settings, context.now)
+        run.metrics |= pruned.metrics()
         if as_json:
-            parts = {"artefacts": pruned, "orders": dropped, "forecasts": deleted}
-            show_json({name: each and asdict(each) for name, each in parts.items()})
-        if all(each is None or each.is_empty for each in (pruned, dropped, deleted)):
+            show_json(asdict(pruned))
+        if pruned.is_empty:
             raise NothingToDoError(
                 "Nothing is old enough to remove, by HARBOR_KEEP_ARTEFACTS_DAYS "
                 f"({settings.keep_artefacts_days}), HARBOR_KEEP_ORDERS_DAYS "
@@ -161,7 +154,8 @@ def prune(as_json: AsJson = False) -> None:
             )
     if as_json:
         return
-    echo(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
+    removed, deleted, dropped = pruned.artefacts, pruned.forecasts, pruned.orders
+    echo(f"Artefacts removed: {removed.files} ({removed.size_bytes / MIB:.1f} MiB).")
     if deleted is not None:
         echo(
             f"Forecasts and scores deleted: {deleted.rows:,} rows of {deleted.origins} "

@@ -4,5 +4,4 @@ counting         orders → daily demand per depot and local service day
 panels           reads panels: the data that a model sees from an origin
 feed_freshness   depots whose orders of the origin's day are missing
 public_holidays  looks up public holidays, and stores them
-order_pruning    drops orders older than a setting; daily demand stays
 """

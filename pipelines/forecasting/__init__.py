@@ -3,5 +3,4 @@
 forecast         forecasts from one origin with one model     forecast_rows  stores the rows
 scoring          scores forecasts whose actuals are known
 live_accuracy    accuracy of live forecasts, and the alarms on it
-forecast_pruning deletes forecasts older than a setting
 """

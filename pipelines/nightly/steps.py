@@ -9,10 +9,11 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError, TrainingError
-from pipelines.demand import counting, order_pruning
+from pipelines import pruning
+from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, shared_panels
 from pipelines.forecasting import forecast as forecast_module
-from pipelines.forecasting import forecast_pruning, hours, live_accuracy, scoring
+from pipelines.forecasting import hours, live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.planning.morning_message import morning_message
 from pipelines.publishing import publication
@@ -20,7 +21,7 @@ from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import models, runs
 from pipelines.store.runs import MESSAGE
-from pipelines.training import artefact_pruning, cleanup, promotion
+from pipelines.training import promotion
 from pipelines.training import train as train_module
 from pipelines.training.train import FitReporter
 
@@ -92,15 +93,8 @@ def score(context: NightlyContext, run: Run) -> None:
 
 def prune(context: NightlyContext, run: Run) -> None:
     """Removes old artefacts, and old forecasts and orders if a retention period is set."""
-    pruned = artefact_pruning.prune_artefacts(run.engine, context.settings)
-    if not pruned.is_empty:
-        run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
-    deleted = forecast_pruning.delete_old_forecasts(run.engine, context.settings)
-    if deleted is not None:
-        run.metrics["forecasts_deleted"] = deleted.rows
-    dropped = order_pruning.drop_old_orders(run.engine, context.settings, context.now)
-    if dropped is not None:
-        run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
+    pruned = pruning.prune(run.engine, context.settings, context.now)
+    run.metrics |= pruned.metrics()
 
 
 def monitor_accuracy(context: NightlyContext, run: Run) -> None:
@@ -140,7 +134,7 @@ def train(context: NightlyContext, run: Run) -> None:
             f"{', '.join(map(str, ended))}), so this one leaves the training out. See 'harbor "
             f"runs show {ended[-1]}'; the next one tries again."
         )
-    cleanup.clean_up(run.engine, context.settings)
+    pruning.clean_up(run.engine, context.settings)
     train_module.train(
         run.engine,
         context.settings,

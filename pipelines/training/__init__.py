@@ -5,6 +5,4 @@ backtesting       forecasts past days, and scores them beside the naive forecast
 canary            a trial forecast of a new model beside the champion's
 promotion         whether a challenger becomes champion    manual_promotion  by hand
 jax_runtime       configures JAX before it starts          accelerators      of this machine
-artefact_pruning  artefacts that nothing needs any longer
-cleanup           files of killed trainings, and old log lines
 """

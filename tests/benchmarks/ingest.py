@@ -28,8 +28,8 @@ from pyarrow import parquet as pq
 from pipelines.cli.context import CommandContext, open_context
 from pipelines.database.engine import open_engine
 from pipelines.demand import counting
-from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest import FileOptions, ingest
+from pipelines.pruning import drop_old_orders
 from tests.benchmarks.machine import stamp
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001 - wall-clock time, as files have it

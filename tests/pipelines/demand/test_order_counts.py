@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demand.order_pruning import drop_old_orders
 from pipelines.ingest import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
+from pipelines.pruning import drop_old_orders
 from pipelines.settings import Settings
 from pipelines.store import files, order_counts
 from pipelines.store.order_counts import _date_ranges

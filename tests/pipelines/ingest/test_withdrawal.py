@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
-from pipelines.demand import counting, order_pruning
+from pipelines import pruning
+from pipelines.demand import counting
 from pipelines.ingest import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.settings import Settings
@@ -188,7 +189,7 @@ def test_frozen_days_stay_and_nothing_dropped_comes_back(clean_engine, tmp_path)
     load_all(clean_engine, tmp_path, texts)
     before = counted(clean_engine)
     kept = Settings(keep_orders_days=60, timezone="Europe/Brussels")
-    order_pruning.drop_old_orders(clean_engine, kept, NOW)
+    pruning.drop_old_orders(clean_engine, kept, NOW)
     withdraw(clean_engine, [file_id_of(clean_engine, "b.csv")])
     assert [row[0] for row in rows(clean_engine, "orders")] == ["2"]
     after = counted(clean_engine)

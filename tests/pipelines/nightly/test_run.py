@@ -1,6 +1,5 @@
 """One night at a time, once for an origin and its data; what is done is not done again."""
 
-import os
 from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
 
@@ -10,6 +9,7 @@ import structlog
 from sqlalchemy.dialects import postgresql as pg
 
 from forecaster.errors import NoModelError, NothingToDoError
+from pipelines import pruning
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting, feed_freshness
@@ -22,7 +22,7 @@ from pipelines.schema import daily_counts, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import monitoring
-from pipelines.training import artefact_pruning, canary, promotion
+from pipelines.training import canary, promotion
 from pipelines.training import train as train_module
 from pipelines.training.canary import CanaryResult
 from tests.pipelines.make import START, add_depot, add_fleet, add_orders
@@ -232,7 +232,7 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
     def no_model(*_):
         raise NoModelError("No champion has been promoted. Train one.")
 
-    monkeypatch.setattr(artefact_pruning, "prune_artefacts", no_room)
+    monkeypatch.setattr(pruning, "prune_artefacts", no_room)
     monkeypatch.setattr(forecast, "forecast_from", no_model)
     with pytest.raises(NightlyError) as raised:
         run_nightly(night())
@@ -331,44 +331,16 @@ def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet,
 
 
 @pytest.mark.usefixtures("light")
-def test_the_night_takes_old_artefacts_away_and_says_how_many(fleet, night):
-    context = night()
-    path = context.settings.artefacts / "old.npz"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"weights")
-    os.utime(path, (0, 0))
-    with fleet.begin() as connection:
-        model_store.add_model(
-            connection, version="old", trained_through=START, data_watermark="",
-            filename=path.name, sha256="", seed=0, role="rejected", scores={},
-            created_at=datetime(2020, 1, 1, tzinfo=UTC),
-        )  # fmt: skip
-    done = run_nightly(context)
-    assert done["steps"]["prune"] == {"artefacts": 1, "artefact_bytes": 7}
-    assert not path.exists()
-
-
-@pytest.mark.usefixtures("light")
-@pytest.mark.parametrize(("keep", "held"), [(None, 2), (20, 1)])
-def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, held):
+def test_the_night_removes_what_is_old_and_says_how_much(fleet, night):
     with fleet.begin() as connection:
         old, new = (f"{LAST - timedelta(days=ago)}T12:00:00" for ago in (25, 5))
         add_orders(connection, "A0", old, new)
     context = night()
-    context.settings = context.settings.model_copy(update={"keep_orders_days": keep})
-    done = run_nightly(context)
+    keep = {"keep_orders_days": 20, "keep_forecasts_days": 365}
+    context.settings = context.settings.model_copy(update=keep)
+    gone = {"artefacts": 0, "forecasts_deleted": 0, "dropped": 1}
+    assert run_nightly(context)["steps"]["prune"] == gone
     with fleet.connect() as connection:
-        assert connection.scalar(sa.text("select count(*) from orders")) == held
+        assert connection.scalar(sa.text("select count(*) from orders")) == 1
         counted = connection.scalar(sa.text("select count(*) from demand_versions"))
     assert counted == 2 * DAYS
-    whole = done["steps"]["prune"].get("dropped")
-    assert whole == (None if keep is None else 1)
-
-
-@pytest.mark.usefixtures("light")
-@pytest.mark.parametrize(("keep", "rows"), [(None, None), (365, 0)])
-def test_the_night_deletes_old_forecasts_where_a_setting_says_so(night, keep, rows):
-    context = night()
-    kept = {"keep_forecasts_days": keep}
-    context.settings = context.settings.model_copy(update=kept)
-    assert run_nightly(context)["steps"]["prune"].get("forecasts_deleted") == rows

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from pyarrow import fs
 
 from forecaster.errors import ConfigError
-from pipelines.forecasting import forecast_pruning
+from pipelines import pruning
 from pipelines.publishing import files
 from pipelines.publishing.destination import Destination
 from pipelines.publishing.files import publish_files
@@ -146,10 +146,10 @@ def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
     assert rows_of(published, "scores", "depot_id")["actual"].tolist() == [99, 99]
 
     monkeypatch.setattr(
-        forecast_pruning.forecast_retention, "origins_older_than", lambda *_: [EARLIER]
+        pruning.forecast_retention, "origins_older_than", lambda *_: [EARLIER]
     )
     settings = Settings(keep_forecasts_days=365)
-    deleted = forecast_pruning.delete_old_forecasts(fleet.engine, settings)
+    deleted = pruning.delete_old_forecasts(fleet.engine, settings)
     assert deleted.rows > 0
     assert publish(fleet, published) == {}
     kept = rows_of(published, "forecasts", "origin_on")

@@ -1,16 +1,13 @@
 """Forecasts, totals and scores of old origins are deleted, and nothing else."""
 
-import json
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from typer.testing import CliRunner
 
-from pipelines.cli import app
 from pipelines.demand import counting
-from pipelines.forecasting.forecast_pruning import (
+from pipelines.pruning import (
     DeletedForecasts,
     delete_old_forecasts,
 )
@@ -57,21 +54,16 @@ def fleet(clean_engine, rng):
     return clean_engine
 
 
+def bounds(rng):
+    """The bounds, the median between them and a point."""
+    return np.sort(rng.random(4) * 90)[[0, 2, 3, 1]]
+
+
 def write(connection, origin, rng):
     """Forecasts of both depots and the fleet's total, seven days ahead."""
     days = [origin + timedelta(days=step) for step in range(1, 8)]
     rows = [
-        (
-            depot,
-            origin,
-            day,
-            "v",
-            *np.sort(rng.random(4) * 90)[[0, 2, 3, 1]],
-            "model",
-            True,
-            NOW,
-            None,
-        )
+        (depot, origin, day, "v", *bounds(rng), "model", True, NOW, None)
         for depot in ("A0", "A1")
         for day in days
     ]
@@ -103,7 +95,7 @@ def test_origins_that_are_older_are_deleted_and_others_kept(fleet, settings):
     outcome = delete_old_forecasts(fleet, settings)
     assert outcome == DeletedForecasts(rows=5 * (14 + 7 + 14), origins=5)
     assert stored(fleet) == rest(before, FIRST_KEPT)
-    assert delete_old_forecasts(fleet, settings).is_empty
+    assert delete_old_forecasts(fleet, settings) == DeletedForecasts(0, 0)
 
 
 def test_sums_of_the_scores_go_with_them_and_none_is_scored_again(fleet, settings):
@@ -116,28 +108,3 @@ def test_sums_of_the_scores_go_with_them_and_none_is_scored_again(fleet, setting
     with fleet.connect() as connection:
         assert connection.execute(sa.select(score_totals)).all() == kept
     assert len(stored(fleet)["scores"]) == 2 * 14
-
-
-def test_without_the_setting_everything_is_kept(fleet, tmp_path):
-    before = stored(fleet)
-    assert delete_old_forecasts(fleet, Settings(home=tmp_path)) is None
-    assert stored(fleet) == before
-
-
-def test_the_command_deletes_and_says_how_much(
-    fleet, settings, database_url, monkeypatch
-):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(settings.home))
-    monkeypatch.setenv("HARBOR_KEEP_FORECASTS_DAYS", str(KEEP))
-    before = stored(fleet)
-    done = CliRunner().invoke(app, ["db", "prune"])
-    assert "Forecasts and scores deleted: 175 rows of 5 origins." in done.output
-    assert stored(fleet) == rest(before, FIRST_KEPT)
-    done = CliRunner().invoke(app, ["db", "prune", "--json"])
-    assert json.loads(done.output)["forecasts"] == {"rows": 0, "origins": 0}
-    assert f"HARBOR_KEEP_FORECASTS_DAYS ({KEEP})" in str(done.exception)
-
-
-def test_without_forecasts_there_is_nothing_to_delete(clean_engine, settings):
-    assert delete_old_forecasts(clean_engine, settings).is_empty

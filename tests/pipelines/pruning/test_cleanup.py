@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipelines.backup import postgres
-from pipelines.runs.ledger import recorded
-from pipelines.settings import Settings
-from pipelines.store import run_lines, runs
-from pipelines.training.cleanup import (
+from pipelines.pruning import (
     CHECKPOINT_AGE,
     LOG_LINE_AGE,
     RESTORE_PREFIX,
     STAGED_FILE_AGE,
     clean_up,
 )
+from pipelines.runs.ledger import recorded
+from pipelines.settings import Settings
+from pipelines.store import run_lines, runs
 
 pytestmark = pytest.mark.db
 

