@@ -34,11 +34,6 @@ def test_scores_by_hand(actual, forecast, observed, mape, wape, bias):
     np.testing.assert_allclose(metrics.bias(*arrays), bias)
 
 
-def test_bias_is_positive_when_the_forecast_is_too_high():
-    actual, forecast = np.array([10.0]), np.array([15.0])
-    assert metrics.bias(actual, forecast, np.array([True])) == pytest.approx(0.5)
-
-
 def test_scores_agree_with_plain_loops(rng):
     actual = rng.poisson(3, (5, 6, 7)).astype(float)
     forecast = rng.gamma(2, 2, (5, 6, 7))

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jaxtyping import TypeCheckError
 
-from forecaster.data import baseline, lags
+from forecaster.data import baseline
 from forecaster.data.baseline import BaselineResiduals
-from tests.make import make_panel
 
 
 def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
@@ -56,13 +54,6 @@ def test_a_weekly_pattern_is_fully_smoothed_into_the_profile():
     np.testing.assert_allclose(level[:, -1], 5, atol=1e-3)
 
 
-def test_a_new_level_is_followed_faster_than_by_four_weeks():
-    log = np.full((1, 80), 5.0)
-    log[:, 70:] = 5.3
-    _, level = smoothed(log, level_dt=np.full((1, 80), 5.0))
-    assert 5.1 < level[0, 76] < 5.3
-
-
 def test_one_extreme_day_counts_as_three_spreads():
     strange = np.full((1, 80), 5.0)
     strange[0, 60] = 0.0
@@ -107,21 +98,6 @@ def test_rates_are_weighted_as_a_loop_weights_them(n_steps, missing, seed, first
             assert result[step - first_step] == pytest.approx(
                 expected / sum(weights.values()), rel=2e-3
             )
-
-
-def test_a_wandering_depot_is_followed_and_a_steady_one_averaged():
-    rng = np.random.default_rng(4)
-    every = np.ones((30, 200), bool)
-    noise = rng.normal(0, 0.1, every.shape)
-    wandering = 5 + np.cumsum(noise, axis=1)
-    alone = baseline._hedged_level(wandering.astype(np.float32), every, 0)
-    of_rates = np.mean(baseline._levels(wandering.astype(np.float32), every, 0), axis=0)
-    assert np.abs(alone - wandering).mean() < 0.8 * np.abs(of_rates - wandering).mean()
-    steady = (5 + noise).astype(np.float32)
-    alone = baseline._hedged_level(steady, every, 0)
-    of_rates = np.mean(baseline._levels(steady, every, 0), axis=0)
-    late = slice(100, None)
-    assert alone[:, late].std() < 0.8 * of_rates[:, late].std()
 
 
 def test_changing_weekdays_are_followed_and_steady_ones_averaged():
@@ -185,19 +161,6 @@ def test_before_the_first_regular_day_the_level_is_the_depots():
     assert (level[0, 50:] > 3).all()
 
 
-def test_no_day_sees_a_later_one():
-    panel = make_panel()
-    whole, cut = (
-        BaselineResiduals.from_panel(panel),
-        BaselineResiduals.from_panel(panel.as_of(panel.day(80))),
-    )
-    for of in (
-        baseline.weekday_profile,
-        lambda m: baseline.smoothed_level(m, baseline.weekday_profile(m), 0),
-    ):
-        np.testing.assert_allclose(of(whole)[:, :81], of(cut)[:, :81], atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("weekdays", "regular", "expected"),
     [
@@ -218,9 +181,3 @@ def test_the_trimmed_mean_is_the_middle_of_the_regular_days(
         np.array([9.0]),
     )
     assert result.item() == pytest.approx(expected)
-
-
-def test_the_shape_checker_sees_a_level_of_other_origins():
-    days = [np.ones((3, 7))] * lags.REPEATS
-    with pytest.raises(TypeCheckError):
-        baseline.trimmed_mean(np, days, days, np.ones((2, 1)))

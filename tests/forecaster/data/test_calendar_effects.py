@@ -119,14 +119,6 @@ def test_an_event_on_every_other_week_is_estimated_whole(rng):
     assert np.median(np.abs(effect_dt[:, usual])) < 1e-6
 
 
-def test_an_event_of_a_single_depot_on_every_other_week_is_estimated_whole(rng):
-    steps = [step for step in range(DAYS + AHEAD) if step // 7 % 2]
-    panel = fleet(rng, promotion=0.4, promoted_steps=steps, depot_id="D0", n_depots=2)
-    effect_dt = fit_calendar_effects(panel).of(panel)
-    assert np.median(effect_dt[0, steps]) == pytest.approx(0.4, abs=0.06)
-    assert np.median(np.abs(effect_dt[1, steps])) < 1e-6
-
-
 def test_the_one_depot_beside_the_stadium_keeps_its_match_days(rng):
     panel = fleet(
         rng, n_depots=40, noise=0.2, promoted_steps=range(20, 440, 13), days=400
@@ -197,28 +189,11 @@ def test_where_christmas_is_no_holiday_it_is_a_day_like_others(rng):
         np.testing.assert_allclose(of_day(elsewhere, effect_dt, day), 0.0, atol=0.05)
 
 
-def test_without_holidays_or_events_there_is_no_effect(rng):
-    panel = fleet(rng, days=19)
-    effects = fit_calendar_effects(panel)
-    np.testing.assert_allclose(effects.of(panel)[:, :19], 0.0, atol=1e-6)
-
-
 def test_noise_alone_gives_hardly_any_effect(rng):
     panel = fleet(rng, noise=0.3)
     effects = fit_calendar_effects(panel)
     name = effect_columns(panel, effects.kinds).names.index("promotion")
     assert abs(effects.fleet_f[name]) < 0.2
-
-
-def test_a_depot_of_its_own_kind_keeps_its_answer(rng):
-    panel = fleet(rng, promotion=0.4, days=400)
-    demand_dt = panel.demand_dt.copy()
-    active_t = panel.calendar.of_kind("promotion")[panel.calendar.group_d[0], :400]
-    demand_dt[0, active_t] *= np.exp(-0.4)
-    effects = fit_calendar_effects(_with_demand(panel, demand_dt))
-    at = effect_columns(panel, effects.kinds).names.index("promotion")
-    assert effects.depot_df[0, at] < 0.15
-    assert effects.depot_df[2, at] > 0.3
 
 
 def test_an_unknown_depot_answers_as_its_city_and_a_new_city_as_the_fleet(rng):

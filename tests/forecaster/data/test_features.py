@@ -144,20 +144,6 @@ def test_days_in_a_row_of_one_holiday_are_matched_in_their_order(special, expect
     assert peaks == expected
 
 
-def test_the_features_of_a_day_do_not_change_with_later_actuals():
-    panel = make_panel(n_days=100)
-    tampered = panel.demand_dt.copy()
-    tampered[:, 80:] = 1e6
-    one, other = (
-        build_features(replace(panel, demand_dt=demand), (), 7)
-        for demand in (panel.demand_dt, tampered)
-    )
-    for name in ("level_dt", "spread_dt", "age_dt", "regular_dt"):
-        np.testing.assert_array_equal(
-            getattr(one, name)[:, :80], getattr(other, name)[:, :80], err_msg=name
-        )
-
-
 def test_a_depots_age_starts_with_its_first_day():
     panel = make_panel(n_days=60)
     demand = panel.demand_dt.copy()
@@ -165,23 +151,6 @@ def test_a_depots_age_starts_with_its_first_day():
     features = build_features(replace(panel, demand_dt=demand), (), 7)
     assert (features.age_dt[1, :20] == 0).all()
     assert features.age_dt[1, 20] == np.float32(np.log1p(1))
-
-
-def test_days_beyond_the_receptive_field_change_no_feature():
-    """Serving reads 1,012 days; training reads all of them."""
-    panel = long_panel(n_days=1400, holidays=CHRISTMAS)
-    whole = build_features(panel, ("holiday",), 7)
-    cut = build_features(panel.last(1012), ("holiday",), 7)
-    # The context and the days its lags reach.
-    near = slice(-(128 + 35 + 7), None)
-    for name in ("log_demand_dt", "regular_dt", "age_dt", "level_dt", "spread_dt"):
-        np.testing.assert_allclose(
-            getattr(whole, name)[:, near], getattr(cut, name)[:, near],
-            rtol=1e-5, err_msg=name,
-        )  # fmt: skip
-    np.testing.assert_allclose(
-        whole.yearly_dtf[:, near], cut.yearly_dtf[:, near], atol=1e-5
-    )
 
 
 def test_a_calendar_of_the_stated_reach_equals_a_longer_one():

@@ -49,36 +49,11 @@ def test_a_fleet_without_signals_has_none():
     assert panel_of(make_signals()).signals is None
 
 
-def test_values_stand_at_their_depot_and_day_and_the_rest_is_missing():
-    signals = panel_of(booked((3, 12.5, None), (35, 4.0, None))).signals
-    assert signals.names == ("booked",)
-    value_sdt = signals.known_ahead(1)
-    assert value_sdt.shape == (1, N_DEPOTS, N_DAYS + AHEAD)
-    assert (value_sdt[0, 0, 3], value_sdt[0, 0, 35]) == (12.5, 4.0)
-    assert np.isfinite(value_sdt).sum() == 2
-
-
-def test_a_city_speaks_for_its_depots_unless_one_speaks_for_itself():
-    rain = [
-        ("rain", None, "Delft", day(40), 0.2, None),
-        ("rain", "D2", None, day(40), 0.7, None),
-    ]
-    value_dt = panel_of(make_signals(*rain)).signals.known_ahead(1)[0]
-    np.testing.assert_allclose(value_dt[:, 40], [0.2, np.nan, 0.7, np.nan])
-
-
 def test_each_lead_has_what_was_known_then():
     """Booked for day 20: 5 a week before, 9 two days before, 11 on the day itself."""
     signals = panel_of(booked((20, 5.0, 13), (20, 9.0, 18), (20, 11.0, 20))).signals
     known = [signals.known_ahead(days)[0, 0, 20] for days in (8, 7, 3, 2, 1, 0)]
     np.testing.assert_array_equal(known, [np.nan, 5, 5, 9, 9, 11])
-
-
-def test_a_day_ahead_has_what_its_forecast_may_see():
-    """At the origin, step 29: day 33 is 4 days ahead, whichever the lead asked for."""
-    signals = panel_of(booked((33, 5.0, 26), (33, 9.0, 29), (33, 11.0, 30))).signals
-    known = [signals.known_ahead(days)[0, 0, 33] for days in (8, 7, 5, 4, 1)]
-    np.testing.assert_array_equal(known, [np.nan, 5, 5, 9, 9])
 
 
 def test_a_correction_holds_from_its_own_origin_on_in_the_place_of_its_value():
@@ -163,13 +138,6 @@ def known_at(drawn, origin):
     return {
         name: leads[:, number].tobytes() for number, name in enumerate(signals.names)
     }
-
-
-@FEW
-@given(rows, st.randoms(use_true_random=False))
-def test_the_order_of_the_rows_changes_nothing(drawn, random):
-    shuffled = random.sample(drawn, len(drawn))
-    assert known_at(drawn, N_DAYS - 1) == known_at(shuffled, N_DAYS - 1)
 
 
 @FEW

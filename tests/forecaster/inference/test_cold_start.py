@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forecaster.errors import NoDataError
 from forecaster.inference.cold_start import (
     MATURE,
     _Medians,
@@ -122,9 +121,3 @@ def test_own_days_count_up_to_a_week_and_then_stay():
     panel = replace(panel, demand_dt=demand_dt)
     own = [int(own_days(panel, end, N_DAYS)[0]) for end in (20, 21, 26, 27, 47, 48)]
     assert own == [0, 1, 6, 7, 7, MATURE]
-
-
-def test_without_any_day_there_is_nothing_to_fill_from(panel):
-    nothing = replace(panel, demand_dt=np.full_like(panel.demand_dt, np.nan))
-    with pytest.raises(NoDataError, match="No depot has an observed day"):
-        filled(nothing)

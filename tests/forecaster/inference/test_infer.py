@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecaster.data.panel import Panel
-from forecaster.errors import ArtefactError, NoDataError
+from forecaster.errors import NoDataError
 from forecaster.inference import infer, predict
 from tests.make import make_artefact, make_panel
 
@@ -28,58 +28,8 @@ def artefact(panel):
     return make_artefact(panel)
 
 
-def zeros_for_months(demand):
-    demand[0, 60:] = 0
-
-
-def gap_of_forty_days(demand):
-    demand[0, -40:] = np.nan
-
-
-def three_weeks_of_history(demand):
-    demand[0, :-21] = np.nan
-
-
 def no_history(demand):
     demand[0] = np.nan
-
-
-def one_order_a_day(demand):
-    demand[0] = 1
-
-
-def a_million_a_day(demand):
-    demand[0] = 1_000_000
-
-
-def doubled_last_week(demand):
-    demand[0, -7:] *= 2
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        zeros_for_months, gap_of_forty_days, three_weeks_of_history, no_history,
-        one_order_a_day, a_million_a_day, doubled_last_week,
-    ],
-)  # fmt: skip
-def test_a_forecast_is_whole_whatever_the_history(artefact, panel, change):
-    result = infer.forecast(artefact, with_demand(panel, change))
-    low, middle, high = result.p10_dh, result.p50_dh, result.p90_dh
-    assert low.shape == (4, 7)
-    assert np.isfinite(low).all()
-    assert np.isfinite(high).all()
-    assert ((low >= 0) & (low <= middle) & (middle <= high)).all()
-
-
-def test_a_closed_day_is_exactly_zero(artefact, panel):
-    closed = panel.closed_dt.copy()
-    closed[2, panel.n_steps + 3] = True
-    result = infer.forecast(artefact, replace(panel, closed_dt=closed))
-    for orders in (result.p10_dh, result.p50_dh, result.p90_dh):
-        assert orders[2, 3] == 0.0
-    assert result.basis_dh[2].tolist() == ["model"] * 3 + ["closed"] + ["model"] * 3
-    assert (np.delete(result.p50_dh, 2, axis=0) > 0).all()
 
 
 def test_a_depot_without_history_is_forecast_from_its_city_and_widely(artefact, panel):
@@ -109,19 +59,6 @@ def test_a_fleet_without_history_is_refused(artefact, panel):
         infer.forecast(artefact, with_demand(panel, lambda demand: demand.fill(np.nan)))
 
 
-def test_nothing_after_the_origin_is_seen(artefact, panel):
-    origin = panel.day(149)
-
-    def tamper(demand):
-        demand[:, 150:] = 1e6
-
-    one, other = (
-        infer.forecast(artefact, each.as_of(origin))
-        for each in (panel, with_demand(panel, tamper))
-    )
-    np.testing.assert_array_equal(one.p50_dh, other.p50_dh)
-
-
 def test_days_too_old_to_matter_change_nothing():
     long = make_panel(n_depots=2, n_days=1300)
     artefact = make_artefact(long)
@@ -144,12 +81,6 @@ def test_a_fleet_in_chunks_equals_the_whole_fleet(artefact, panel, monkeypatch):
 def test_a_calendar_too_short_for_the_horizon_says_so(artefact):
     with pytest.raises(NoDataError, match=r"reaches 3 days.*forecasts 7.*ahead=7"):
         infer.forecast(artefact, make_panel(ahead=3))
-
-
-def test_an_artefact_of_other_features_is_refused(artefact, panel):
-    stranger = replace(artefact, feature_names=("weekday",))
-    with pytest.raises(ArtefactError, match=r"trained with other inputs: 1 columns"):
-        infer.forecast(stranger, panel)
 
 
 def test_a_forecast_starts_the_day_after_the_origin(panel):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import infer
 from forecaster.model.two_stage_fit import Recipe, train_model
@@ -143,9 +144,19 @@ def test_a_depot_that_closed_has_nothing_for_good(result):
     assert (result.basis_dh[row] == "closed").all()
 
 
-@pytest.mark.parametrize("name", ["steady 200", "three weeks", "gap"])
-def test_a_depot_with_little_history_has_its_own_level(result, name):
-    assert week_of(result, name) == pytest.approx(usual_week(200), rel=0.3)
+@pytest.mark.parametrize(
+    ("name", "level", "least", "most"),
+    [
+        ("steady 200", 200, 0.7, 1.3),
+        ("three weeks", 200, 0.7, 1.3),
+        ("gap", 200, 0.7, 1.3),
+        ("a million", 1_000_000, 0.7, 1.3),
+        ("doubled", 200, 0.8, 2.3),
+    ],
+)
+def test_a_depot_has_its_own_level(result, name, level, least, most):
+    share = week_of(result, name) / usual_week(level)
+    assert ((share > least) & (share < most)).all()
 
 
 def test_a_depot_without_history_is_like_the_others_marked_and_wide(result):
@@ -161,22 +172,9 @@ def test_a_depot_without_history_is_like_the_others_marked_and_wide(result):
     assert (wide > 1.5 * usual).all()
 
 
-def test_zeros_for_months_are_forecast_as_next_to_nothing(result):
+def test_nothing_for_months_and_one_order_a_day_stay_what_they_are(result):
     assert (week_of(result, "zeros") < 1.0).all()
-
-
-def test_one_order_a_day_stays_about_one(result):
     assert week_of(result, "one a day") == pytest.approx(np.ones(5), abs=0.6)
-
-
-def test_a_million_a_day_stays_about_a_million(result):
-    assert week_of(result, "a million") == pytest.approx(usual_week(1_000_000), rel=0.3)
-
-
-def test_a_level_that_doubled_last_week_is_between_the_old_and_the_new(result):
-    share = week_of(result, "doubled") / usual_week(200)
-    assert (share > 0.8).all()
-    assert (share < 2.3).all()
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +194,8 @@ def test_the_same_code_learns_a_horizon_of_63_days(two_months):
     result = infer.forecast(production, panel)
     assert result.p50_dh.shape == (4, 63)
     assert production.parity_error <= 1e-5
+    # More than a year of history has seasons.
+    assert np.abs(production.weights["calendar/kernel"][:, :SEASON_COLUMNS]).max() > 0
     assert ((result.p10_dh > 0) & (result.p10_dh < result.p50_dh)).all()
     # Nine weeks ahead still have their weekdays: Friday is the week's best day.
     weekday_h = (panel.origin.weekday() + 1 + np.arange(63)) % 7

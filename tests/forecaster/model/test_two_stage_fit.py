@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.errors import NoDataError
 from forecaster.inference import infer
 from forecaster.inference.postprocessing import Postprocessing
@@ -118,11 +117,6 @@ def test_the_production_fit_starts_from_the_evaluation_fit(trained_models):
         assert 0 < gap < 0.05, name
 
 
-def test_intervals_are_calibrated_on_unseen_days(trained_models):
-    assert (trained_models.evaluation.intervals.low_h < 0).all()
-    assert (trained_models.evaluation.intervals.high_h > 0).all()
-
-
 def test_a_short_history_shortens_context_and_validation():
     fitted = fit_to_history(make_panel(n_days=50), Recipe())
     assert fitted.train.validation_days == 14
@@ -149,8 +143,6 @@ def test_a_long_horizon_is_validated_on_more_days_than_it_has():
     recipe = replace(Recipe(), task=TaskConfig(horizon=35))
     fitted = fit_to_history(make_panel(n_days=400), recipe)
     assert fitted.train.validation_days == 42
-    with pytest.raises(NoDataError, match=r"has 60 days.*horizon of 35 days needs 70"):
-        fit_to_history(make_panel(n_days=60), recipe)
 
 
 def test_two_weeks_are_the_least():
@@ -189,9 +181,3 @@ def test_with_less_than_a_season_the_time_of_year_says_nothing():
     autumn = replace(spring, start_on=spring.start_on + half_a_year)
     forecasts = [infer.forecast(whole, panel).p50_dh for panel in (spring, autumn)]
     np.testing.assert_allclose(*forecasts, rtol=1e-5)
-
-
-def test_a_year_of_history_has_seasons():
-    panel = make_panel(n_days=400)
-    trained = train_model(panel, RECIPE).production
-    assert np.abs(trained.weights["calendar/kernel"][:, :SEASON_COLUMNS]).max() > 0

@@ -85,14 +85,6 @@ def test_a_cache_that_others_could_write_is_emptied(settings):
     assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700
 
 
-def test_an_entry_whose_write_was_interrupted_is_compiled_anew(settings):
-    [entry, *_] = compile_something(settings)
-    entry.write_bytes(entry.read_bytes()[:10])
-    entry.with_name(entry.name.removesuffix("cache") + "atime").unlink()
-    assert entry in compile_something(settings)
-    assert entry.stat().st_size > 10
-
-
 def test_another_processor_has_a_cache_of_its_own(settings, monkeypatch, tmp_path):
     compile_something(settings)
     other = tmp_path / "cpuinfo"
