@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean speed \
-	faults lab soak people install deploy-check sbom spark
+	faults lab soak install deploy-check sbom spark
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -87,9 +87,6 @@ wheel: venv ## Build the wheel in dist/, for pipx and uvx
 
 soak: venv ## Run a month of nights in minutes
 	@"$(BIN)/python" -m pytest -v -m soak tests/soak
-
-people: venv ## Measure the dashboard while 20 people read it and a night runs
-	@"$(BIN)/python" -m tests.benchmarks.people
 
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy

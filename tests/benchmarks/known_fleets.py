@@ -22,9 +22,6 @@ CALM = (1.0, 1.02, 1.0, 1.03, 1.1, 0.8, 0.7)
 SHOPS = (0.85, 0.85, 0.9, 1.0, 1.3, 1.5, 0.0)
 RIDES = (1.2, 1.3, 1.3, 1.25, 1.1, 0.5, 0.45)
 OFFICES = (1.2, 1.15, 1.1, 1.1, 1.0, 0.35, 0.25)
-PEAK_DAYS = range(325, 359)
-"""Days of the year of the parcels' peak: from Black Friday to Christmas."""
-
 BOOKED_WIDTH = 0.25
 """Standard deviation of log demand from day to day, of which only bookings tell."""
 BOOKED_SHARES = {7: 0.1, 3: 0.15, 1: 0.2}
@@ -134,53 +131,11 @@ def newcomers(seed: int) -> Panel:
     return fleet.panel()
 
 
-def storms(seed: int) -> Panel:
-    """Weather that nobody announces: some days lost in a whole city, half caught up."""
-    fleet = _fleet(seed, (100, 500), CALM, season=0.15)
-    for city in COUNTRIES:
-        here_d = np.array(fleet.cities) == city
-        for _ in range(28):
-            step = int(fleet.rng.integers(0, DAYS - 6))
-            fleet.mean_dt[here_d, step : step + 2] *= fleet.rng.uniform(0.3, 0.7)
-            fleet.mean_dt[here_d, step + 2 : step + 4] *= 1.2
-    fleet.mean_dt *= _autoregressive(fleet.rng, 0.06, 0.7)
-    _holiday_effects(fleet, major=0.3, minor=0.8)
-    return fleet.panel()
-
-
 def tiny(seed: int) -> Panel:
     """A handful of orders a day, and stillness on major holidays."""
     fleet = _fleet(seed, (0.7, 9), RIDES, season=0.3)
     fleet.dispersion = 0.15
     _holiday_effects(fleet, major=0.25, minor=0.5)
-    return fleet.panel()
-
-
-def steady(seed: int) -> Panel:
-    """Large counts with slow levels: what was true for months will be so next week."""
-    fleet = _fleet(seed, (300, 3000), CALM, season=0.03)
-    fleet.dispersion = 0.002
-    fleet.mean_dt *= _autoregressive(fleet.rng, 0.004, 0.99)
-    _holiday_effects(fleet, major=0.95, minor=1.0)
-    return fleet.panel()
-
-
-def parcels(seed: int) -> Panel:
-    """A peak before Christmas, a sale in January, nothing on Christmas Day."""
-    fleet = _fleet(seed, (150, 900), OFFICES, season=0.05)
-    year_t = _day_of_year()
-    fleet.mean_dt *= np.where(np.isin(year_t, list(PEAK_DAYS)), 1.5, 1.0)
-    fleet.mean_dt *= np.where((year_t >= 360) | (year_t <= 6), 0.7, 1.0)
-    _holiday_effects(fleet, major=0.1, minor=0.5)
-    return fleet.panel()
-
-
-def rides(seed: int) -> Panel:
-    """Weather from day to day, twice as much in summer as in winter."""
-    fleet = _fleet(seed, (8, 120), RIDES, season=0.35)
-    fleet.dispersion = 0.03
-    fleet.mean_dt *= _autoregressive(fleet.rng, 0.18, 0.5)
-    _holiday_effects(fleet, major=0.3, minor=0.55)
     return fleet.panel()
 
 
@@ -203,11 +158,7 @@ FLEETS: dict[str, Callable[[int], Panel]] = {
     "chain": chain,
     "growth": growth,
     "newcomers": newcomers,
-    "storms": storms,
     "tiny": tiny,
-    "steady": steady,
-    "parcels": parcels,
-    "rides": rides,
     "bookings": bookings,
 }
 
@@ -287,16 +238,6 @@ def _signal(
         }
     )
     return rows.assign(**{place: np.repeat(places, DAYS)})
-
-
-def _autoregressive(
-    rng: np.random.Generator, width: float, persistence: float
-) -> np.ndarray:
-    """Factors of each city's days: an autoregressive walk of log counts."""
-    shocks_ct = rng.normal(0, width, (len(COUNTRIES), DAYS))
-    for step in range(1, DAYS):
-        shocks_ct[:, step] += persistence * shocks_ct[:, step - 1]
-    return np.exp(shocks_ct[np.arange(DEPOTS) % len(COUNTRIES)])
 
 
 def _day_of_year() -> np.ndarray:

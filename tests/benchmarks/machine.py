@@ -9,18 +9,9 @@ from datetime import UTC, datetime
 
 
 def stamp() -> str:
-    """Date, processor, cores and commit."""
-    return f"{datetime.now(UTC):%Y-%m-%d}, {machine()}, commit {commit()}"
-
-
-def machine() -> str:
-    """Processor and cores."""
-    return f"{platform.machine()} with {cores()} cores"
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0))
+    """Date, processor, cores that this process may use, and commit."""
+    cores = len(os.sched_getaffinity(0))
+    return f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()} with {cores} cores, commit {commit()}"
 
 
 def commit() -> str:

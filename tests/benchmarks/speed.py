@@ -13,12 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
-
-import numpy as np
 
 from tests.benchmarks.invented import invented_artefact, invented_panel
 from tests.benchmarks.machine import stamp, timed
@@ -27,13 +24,12 @@ REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS = 120, 548, 200
 SERVED_DEPOTS = (120, 10_000)
 SERVED_DAYS = (REFERENCE_DAYS, 1_000)
 """Days of history: those of the reference, and a little more than can matter."""
-PRODUCT_SIZE = 2048
 MOST_DEPOTS = 100_000
 IMPORTS = 5
 TRAINED_DEPOTS = (100, 1_000, 10_000)
 TIMED_STEPS = 100
 CONTEXT = 56
-ON_ONE_THREAD = ("serving", "own_events", "largest")
+ON_ONE_THREAD = ("serving", "largest")
 """Parts whose products of NumPy have one thread each, as every command has them."""
 Result = dict[str, Any]
 
@@ -114,34 +110,11 @@ def serving(n_depots: int, n_days: int) -> Result:
     assert "jax" not in sys.modules, "serving must not import JAX"
     return {
         "seconds": round(min(taken), 4),
-        "of_recurrent_steps": round(min(taken) / _recurrent_seconds(), 3),
         # Of all cores together; another's work on this machine hardly lengthens it.
         "processor_seconds": round(min(of_cores), 4),
         "panel_mib": round((panel.demand_dt.nbytes + panel.closed_dt.nbytes) / 2**20),
         "import_seconds": _import_seconds(),
     }
-
-
-def own_events() -> Result:
-    """A forecast of 10,000 depots with an event each, against the same depots without any."""
-    from forecaster.data.calendar import OwnDays
-    from forecaster.inference import infer
-
-    panel = invented_panel(SERVED_DEPOTS[1], REFERENCE_DAYS)
-    artefact = invented_artefact(panel)
-    rows = np.arange(panel.n_depots, dtype=np.int32)
-    days = OwnDays(
-        depot_r=rows,
-        step_r=(rows * 7) % np.int32(REFERENCE_DAYS),
-        kind_r=np.zeros_like(rows),
-        value_r=np.full(len(rows), np.nan, np.float32),
-    )
-    with_events = replace(panel, calendar=replace(panel.calendar, own=days))
-    seconds = [
-        min(timed(partial(infer.forecast, artefact, each)) for _ in range(3))
-        for each in (with_events, panel)
-    ]
-    return {"of_none": round(seconds[0] / seconds[1], 2), "kib": days.n_bytes // 1024}
 
 
 def long_horizon() -> Result:
@@ -197,63 +170,14 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> Result:
     fitted = fit(features, task, model, config)
     seconds = time.perf_counter() - started
     per_step = (seconds - fitted.first_step_seconds) / fitted.steps
-    flops = _step_flops(task, model, config.batch_size, features.calendar_gtf.shape[2])
     return {
         "seconds": round(seconds, 1),
         "steps": fitted.steps,
         "first_step_seconds": round(fitted.first_step_seconds, 1),
         "ms_per_step": round(1000 * per_step, 1),
         "ms_per_window": round(1000 * per_step / config.batch_size, 3),
-        "share_of_matmul_peak": round(flops / per_step / _matmul_peak(), 3),
         "calendars": len(features.calendar_gtf),
     }
-
-
-def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
-    """Floating-point operations of a step's matrix products, forward and backward."""
-    from forecaster.data.inputs import FUTURE_COLUMNS, PAST_COLUMNS
-    from forecaster.model.model import trained_origins
-
-    units, width = model.units, model.head_units
-    n_past, n_future = len(PAST_COLUMNS), len(FUTURE_COLUMNS)
-    day = n_calendar * width
-    day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
-    ahead = (units + n_past + n_future + width + 1) * width
-    n_origins = len(range(task.context)[trained_origins(task.context, task.horizon)])
-    window = task.context * day + n_origins * task.horizon * ahead
-    # Two operations a product; the backward pass takes twice the forward one.
-    return 2.0 * 3.0 * batch * window
-
-
-def _matmul_peak() -> float:
-    """Operations a second of a large float32 product by NumPy on all cores."""
-    return 2.0 * PRODUCT_SIZE**3 / _product_seconds()
-
-
-def _product_seconds() -> float:
-    """Seconds of one large float32 matrix product by NumPy on all cores, now.
-
-    The unit in which seconds are kept, so that they mean the same on another machine.
-    """
-    left = np.random.default_rng(0).random((PRODUCT_SIZE, PRODUCT_SIZE), np.float32)
-    return min(timed(lambda: left @ left) for _ in range(5))
-
-
-def _recurrent_seconds() -> float:
-    """Seconds of 100 small products by NumPy, each with its tanh, now.
-
-    The unit of what serves a recurrent network: a processor may be as quick as another in a
-    large product and take three times as long for these.
-    """
-    rng = np.random.default_rng(0)
-    kernel = rng.random((4, 96, 33), np.float32)
-    state = rng.random((4, 33, 128), np.float32)
-
-    def work() -> None:
-        for _ in range(100):
-            np.tanh(kernel @ state)
-
-    return min(timed(work) for _ in range(20))
 
 
 def _timed_twice(work: Callable[[], Any]) -> tuple[float, float]:
@@ -280,7 +204,6 @@ PARTS: dict[str, Callable[..., Result]] = {
     "night": night,
     "training": training,
     "serving": serving,
-    "own_events": own_events,
     "long_horizon": long_horizon,
     "largest": largest,
 }
