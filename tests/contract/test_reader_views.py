@@ -8,14 +8,14 @@ import sqlalchemy as sa
 
 from pipelines.database import roles
 from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from pipelines.forecasting import live_accuracy
 from pipelines.schema import daily_counts, metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.store.accuracy import Period
 from tests.pages import ROOT
 from tests.pipelines.make import (
-    START,
+    DAYS,
+    LAST,
     add_champion,
     add_fleet,
     forecast_from,
@@ -24,8 +24,6 @@ from tests.pipelines.make import (
 
 pytestmark = pytest.mark.db
 
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
 PAGE = ROOT / "deploy" / "docs" / "other-systems.md"
 USER = "test_metabase"
 NUMBER, TEXT, DAY = "double precision", "text", "date"
@@ -80,7 +78,7 @@ def fleet(clean_engine, tmp_path):
         add_fleet(connection, n_depots=2, n_days=DAYS - 5)
     earlier = LAST - timedelta(days=5)
     counting.rebuild(clean_engine, morning_after(earlier))
-    add_champion(clean_engine, read_panel(clean_engine, earlier), tmp_path)
+    add_champion(clean_engine, earlier, tmp_path)
     zone = ZoneInfo("UTC")
     forecast_from(clean_engine, tmp_path, earlier, morning_after(earlier), zone)
     with clean_engine.begin() as connection:

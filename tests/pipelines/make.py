@@ -11,11 +11,10 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.config import DEFAULT_POINT, PointFor
-from forecaster.data.panel import Panel
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from pipelines.demand import counting
-from pipelines.demand.panels import ReadPanels, shared_panels
+from pipelines.demand.panels import ReadPanels, read_panel, shared_panels
 from pipelines.forecasting import forecast, scoring
 from pipelines.runs.ledger import Run, recorded
 from pipelines.schema import daily_counts, depots, orders
@@ -25,7 +24,10 @@ from pipelines.training import promotion
 from pipelines.training.promotion import PromotionDecision
 from tests.make import make_artefact
 
-START = date(2024, 1, 1)
+START, DAYS = date(2024, 1, 1), 60
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), time(), UTC)
+"""The end of the last day of a fleet that has been counted."""
 
 
 def add_depot(
@@ -43,9 +45,9 @@ def add_depot(
     connection.execute(sa.insert(depots), {**row, **columns})
 
 
-def add_champion(engine: sa.Engine, panel: Panel, folder: Path) -> Artefact:
-    """A champion, "v", trained through the panel's last day; its file is in the folder."""
-    made = make_artefact(panel)
+def add_champion(engine: sa.Engine, through: date, folder: Path) -> Artefact:
+    """A champion, "v", trained through a day; its file is in the folder."""
+    made = make_artefact(read_panel(engine, through))
     save_model(engine, made, folder, role="champion", version="v")
     return made
 
@@ -112,6 +114,14 @@ def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -
             for step in range(n_days)
         ]
         connection.execute(sa.insert(daily_counts), rows)
+
+
+def count_fleet(engine: sa.Engine, n_depots: int = 2, n_days: int = DAYS) -> None:
+    """A fleet whose demand has been counted at the end of its last day."""
+    with engine.begin() as connection:
+        add_fleet(connection, n_depots, n_days)
+    end = START + timedelta(days=n_days)
+    counting.rebuild(engine, datetime.combine(end, time(), UTC))
 
 
 def forecast_table(rows: list[tuple[object, ...]]) -> pa.Table:

@@ -15,7 +15,6 @@ from dashboard.inference.what_if import Scenario
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
 from forecaster.data.signal_effects import SIGNAL, SignalEffects
-from forecaster.errors import ArtefactError
 from forecaster.inference import artefact, infer, predict
 from pipelines import schema
 from tests.dashboard.seed import (
@@ -155,22 +154,6 @@ def test_the_inputs_cover_the_models_receptive_field(
 
 def test_kinds_of_scenarios_are_those_of_the_training_data(freshness):
     assert what_if.kinds(freshness) == ["closed", "promotion"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, r"is not there.*harbor models promote"),
-        (b"PK half a file", "not the file that was recorded"),
-    ],
-)
-def test_an_artefact_that_is_not_the_recorded_one_is_not_used(
-    dashboard, freshness, content, message
-):
-    [path] = dashboard.glob("*.npz")
-    path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(ArtefactError, match=message):
-        queries.load_model(freshness)
 
 
 def orders_of(parts, part):

@@ -1,6 +1,6 @@
 """Answers of the query module against the seeded rows, reckoned here without SQL."""
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from dashboard import queries
 from pipelines import schema
 from pipelines.demand import feed_freshness
 from pipelines.store.forecasts import read_totals
-from tests.dashboard.seed import CHAMPION, JUDGE, publication, remade, seed
+from tests.dashboard.seed import CHAMPION, JUDGE, publication, remade
 
 pytestmark = pytest.mark.db
 
@@ -267,33 +267,6 @@ def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engin
     # RTM-03 has no count yet and no opening day: it has not started, and is not waited for.
     assert set(week.loc[week["is_silent"], "depot_id"]) == {"LON-01"}
     assert lateness.expected == len(week) - 2
-
-
-def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):
-    sunday = date(2025, 11, 16)
-    seed(clean_engine, sunday)
-    week = queries.fleet_week(queries.freshness()).set_index("depot_id")
-    kralingen = week.loc["RTM-02"].iloc[0]
-    assert kralingen["last_on"].date() == sunday - A_DAY
-    assert not kralingen["is_late"]
-
-
-def test_a_depot_closed_for_weeks_is_not_late(seeded, write):
-    """One closed for a month, and one that opens in three days."""
-    month = {"starts_on": seeded.through - 30 * A_DAY, "ends_on": seeded.through}
-    write(
-        sa.insert(schema.events).values(
-            kind="closed", depot_id="LON-03", file_id=1, **month
-        )
-    )
-    depots, versions = schema.depots, schema.demand_versions
-    opens = seeded.through + 3 * A_DAY
-    here = depots.c.depot_id == "RTM-03"
-    write(sa.update(depots).where(here).values(opened_on=opens))
-    write(sa.delete(versions).where(versions.c.depot_id == "RTM-03"))
-    week = queries.fleet_week(queries.freshness())
-    assert {"LON-03", "RTM-03"} <= set(week["depot_id"])
-    assert not week["is_late"].any()
 
 
 def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):

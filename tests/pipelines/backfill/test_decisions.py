@@ -5,9 +5,7 @@ from datetime import date, timedelta
 import pytest
 import sqlalchemy as sa
 
-from forecaster.config import TaskConfig, min_training_days
 from forecaster.errors import BadInputError, NoDataError
-from forecaster.model.two_stage_fit import Recipe, fit_to_history
 from pipelines.backfill import BackfillRequest
 from pipelines.backfill.decisions import decide
 from pipelines.demand import counting
@@ -20,7 +18,6 @@ from pipelines.schema import (
     signal_versions,
 )
 from pipelines.store import models as store_models
-from tests.make import make_panel
 from tests.pipelines.backfill.conftest import (
     LAST,
     NOW,
@@ -131,28 +128,6 @@ def test_an_origin_with_too_little_history_is_left_and_no_training_offered(
     assert [each.is_due for each in trained.origins] == [False, False, True, True]
     early = START, START + timedelta(days=5)
     assert between(fleet, settings, *early, train=True).train_through is None
-
-
-def test_the_least_history_is_what_a_training_accepts():
-    for horizon in (1, 7, 14, 63):
-        least = min_training_days(horizon)
-        recipe = Recipe(task=TaskConfig(horizon=horizon))
-        fit_to_history(make_panel(n_depots=2, n_days=least), recipe)
-        short = make_panel(n_depots=2, n_days=least - 1)
-        with pytest.raises(NoDataError, match="The history has"):
-            fit_to_history(short, recipe)
-
-
-def test_what_is_there_with_the_same_model_and_data_is_left_unless_asked_for(
-    fleet, settings, add_model
-):
-    add_model(days_before(30))
-    backfill(fleet, settings, 6, 6)
-    origins = decided(fleet, settings)
-    assert codes(origins) == ["unchanged", "missing", "missing"]
-    again = decided(fleet, settings, again=True)
-    assert codes(again) == ["again", "missing", "missing"]
-    assert [each.replaced_rows for each in again] == [21, 0, 0]
 
 
 def change_a_count(connection, day):

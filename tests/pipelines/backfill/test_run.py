@@ -85,11 +85,8 @@ def test_a_second_run_changes_nothing_and_says_why(fleet, settings, model):
     assert count(fleet, forecasts, forecasts.c.made_at == later) == 8 * 21
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_interrupted_at_random_it_ends_with_the_same_tables(
-    fleet, settings, model, seed
-):
-    draw = random.Random(seed)
+def test_interrupted_at_random_it_ends_with_the_same_tables(fleet, settings, model):
+    draw = random.Random(0)
     backfill(fleet, settings, 16, 5)
     whole = stored(fleet)
     with fleet.begin() as connection:
@@ -107,18 +104,6 @@ def test_interrupted_at_random_it_ends_with_the_same_tables(
         except (KeyboardInterrupt, SystemExit):
             assert set(stored(fleet)["forecasts"]) <= set(whole["forecasts"])
     assert stored(fleet) == whole
-
-
-def test_asked_to_stop_it_ends_after_the_group(fleet, settings, model):
-    asked = []
-    callbacks = ProgressCallbacks(
-        on_progress=lambda *_: asked.append(True), must_stop=lambda: bool(asked)
-    )
-    stopped = backfill(fleet, settings, 12, 5, callbacks=callbacks)
-    assert (stopped.n_forecast, stopped.n_waiting, stopped.scored) == (3, 5, 0)
-    assert count(fleet, forecasts) == 3 * 21
-    assert ledger(fleet)[0].metrics == {"origins": 3, "rows": 63, "waiting": 5}
-    assert backfill(fleet, settings, 12, 5).n_forecast == 5
 
 
 def test_a_group_that_fails_does_not_stop_the_others_and_is_tried_again(

@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -11,19 +11,8 @@ import sqlalchemy as sa
 
 from pipelines import backup
 from pipelines.database import migrate, roles
-from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from pipelines.settings import Settings
-from tests.pipelines.make import (
-    START,
-    add_champion,
-    add_fleet,
-    forecast_from,
-)
-
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+from tests.pipelines.make import LAST, NOW, add_champion, count_fleet, forecast_from
 
 
 @dataclass(frozen=True)
@@ -109,10 +98,8 @@ def original(databases, tmp_path_factory):
     )
     migrate.upgrade(engine)
     roles.ensure(engine)
-    with engine.begin() as connection:
-        add_fleet(connection, n_depots=3, n_days=DAYS)
-    counting.rebuild(engine, NOW)
-    add_champion(engine, read_panel(engine, LAST), settings.artefacts)
+    count_fleet(engine, n_depots=3)
+    add_champion(engine, LAST, settings.artefacts)
     fleet = Fleet(engine, settings)
     fleet.forecast()
     return fleet

@@ -10,11 +10,9 @@ import sqlalchemy as sa
 
 from forecaster.inference import infer
 from pipelines import schema
-from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from tests.pipelines import in_process
-from tests.pipelines.backup.conftest import LAST, NOW
-from tests.pipelines.make import add_champion, add_fleet
+from tests.pipelines.backup.conftest import LAST
+from tests.pipelines.make import add_champion, count_fleet
 
 
 def harbor(*words):
@@ -47,10 +45,8 @@ def fleet(clean_engine, database_url, tmp_path, monkeypatch):
     """Three depots with a champion whose artefact is there."""
     monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
     monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_days=60)
-    counting.rebuild(clean_engine, NOW)
-    add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path / "artefacts")
+    count_fleet(clean_engine, n_depots=3)
+    add_champion(clean_engine, LAST, tmp_path / "artefacts")
 
 
 @pytest.mark.db

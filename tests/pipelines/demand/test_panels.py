@@ -18,7 +18,7 @@ from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.schema import daily_counts, depots, events, public_holidays
 from pipelines.training.train import training_panel
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_depot, add_fleet
+from tests.pipelines.make import START, add_depot, count_fleet
 
 pytestmark = pytest.mark.db
 
@@ -29,9 +29,7 @@ LAST = START + timedelta(days=DAYS - 1)
 
 @pytest.fixture
 def fleet(clean_engine):
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS)
-    counting.rebuild(clean_engine, morning_after(LAST))
+    count_fleet(clean_engine, n_days=DAYS)
     return clean_engine
 
 
@@ -91,21 +89,6 @@ def test_an_origin_sees_orders_of_a_day_it_did_not_know_to_be_closed(fleet):
     assert np.isnan(late.demand_dt[0, late.step(day)])
     assert not early.closed_dt[0, early.step(day)]
     assert late.closed_dt[0, late.step(day)]
-
-
-def test_a_panel_as_known_ends_on_its_origin_and_is_the_newest_without_corrections(
-    fleet,
-):
-    origin = LAST - timedelta(days=5)
-    panel, newest = (
-        PanelsAsKnown(fleet, LAST, ZONE).at(origin),
-        read_panel(fleet, origin),
-    )
-    assert panel.origin == origin
-    assert panel.depot_ids == newest.depot_ids
-    np.testing.assert_array_equal(panel.demand_dt, newest.demand_dt)
-    np.testing.assert_array_equal(panel.closed_dt, newest.closed_dt)
-    np.testing.assert_array_equal(panel.calendar.active_gtk, newest.calendar.active_gtk)
 
 
 def test_a_training_through_a_past_day_learns_no_later_correction(fleet):

@@ -122,7 +122,7 @@ def test_one_that_is_only_described_is_neither_expected_nor_late(fleet):
 def test_totals_are_those_of_the_depots_that_have_started_and_the_others_are_named(
     fleet, tmp_path, harbor
 ):
-    add_champion(fleet, read_panel(fleet, LAST), tmp_path / "artefacts")
+    add_champion(fleet, LAST, tmp_path / "artefacts")
     told = harbor("forecast")
     assert "Not started, and left out: described, no counts;" in told.stderr
     with fleet.connect() as connection:

@@ -1,18 +1,19 @@
 """`harbor explain` explains the number that is shown, whatever has happened to it since."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from pipelines.schema import daily_counts, event_versions
 from pipelines.store.forecasts import read_forecasts
 from tests.pipelines.make import (
-    START,
+    DAYS,
+    LAST,
+    NOW,
     add_champion,
     add_fleet,
     forecast_from,
@@ -20,9 +21,6 @@ from tests.pipelines.make import (
 
 pytestmark = pytest.mark.db
 
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 ZONE = ZoneInfo("UTC")
 
 
@@ -40,8 +38,7 @@ def fleet(clean_engine, tmp_path):
             },
         )  # fmt: skip
     counting.rebuild(clean_engine, NOW)
-    panel = read_panel(clean_engine, LAST)
-    add_champion(clean_engine, panel, tmp_path / "artefacts")
+    add_champion(clean_engine, LAST, tmp_path / "artefacts")
     forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, ZONE)
     return clean_engine
 

@@ -13,23 +13,23 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demand.panels import read_panel, shared_panels
+from pipelines.demand.panels import shared_panels
 from pipelines.forecasting import hours
 from pipelines.runs.ledger import recorded
 from pipelines.schema import files
 from pipelines.store import order_counts
 from tests.pipelines.make import (
+    DAYS,
+    LAST,
     START,
     add_champion,
     add_depot,
-    add_fleet,
+    count_fleet,
     forecast_from,
 )
 
 pytestmark = pytest.mark.db
 
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
 TODAY = LAST + timedelta(days=1)
 AMSTERDAM = ZoneInfo("Europe/Amsterdam")
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 3, 30, tzinfo=UTC)
@@ -74,7 +74,7 @@ def fleet(clean_engine, tmp_path):
                 day = START + timedelta(days=step)
                 add_orders(connection, file_id, depot, day, rng.poisson(RATE))
     counting.rebuild(clean_engine, NOW)
-    add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path / "artefacts")
+    add_champion(clean_engine, LAST, tmp_path / "artefacts")
     forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, AMSTERDAM)
     store_shares(clean_engine)
     return clean_engine
@@ -153,10 +153,8 @@ def test_hours_add_up_to_the_forecast_and_follow_the_clock(fleet, harbor):
 
 
 def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS)
-    counting.rebuild(clean_engine, NOW)
-    add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path / "artefacts")
+    count_fleet(clean_engine)
+    add_champion(clean_engine, LAST, tmp_path / "artefacts")
     forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, AMSTERDAM)
     assert store_shares(clean_engine) == {"has_hours": False}
     refused = harbor("forecast", "--origin", str(LAST), "--hourly")

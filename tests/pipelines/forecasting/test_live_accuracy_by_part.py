@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,6 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.cli.night_findings import check_nights
-from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from pipelines.forecasting import live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
@@ -21,10 +18,13 @@ from pipelines.settings import Settings
 from pipelines.store import score_totals
 from pipelines.store.accuracy import Period
 from tests.pipelines.make import (
+    LAST,
+    NOW,
     START,
+    UTC_ZONE,
     add_champion,
     add_depot,
-    add_fleet,
+    count_fleet,
     forecast_from,
     publish,
     record_model,
@@ -33,7 +33,6 @@ from tests.pipelines.make import (
 pytestmark = pytest.mark.db
 
 CITY = {"A": "Delft", "B": "Delft", "C": "Ghent"}
-UTC_ZONE = ZoneInfo("UTC")
 
 
 def add_models(connection, *versions):
@@ -154,17 +153,11 @@ def test_what_is_not_defined_is_not_zero(clean_engine):
     assert (found["coverage80"], found["days"]) == (1.0, 1)
 
 
-LAST = START + timedelta(days=59)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
-
-
 @pytest.fixture
 def served(clean_engine, tmp_path):
     """Two depots with a champion that has a correction for each."""
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=60)
-    counting.rebuild(clean_engine, NOW)
-    made = add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path)
+    count_fleet(clean_engine)
+    made = add_champion(clean_engine, LAST, tmp_path)
     return clean_engine, tmp_path, made
 
 

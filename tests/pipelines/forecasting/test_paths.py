@@ -1,6 +1,5 @@
 """Paths of a stored forecast: a file that another program can count chances in."""
 
-from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -8,31 +7,19 @@ import pandas as pd
 import pytest
 
 from pipelines.database.engine import snapshot
-from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from pipelines.forecasting.paths import write_paths
 from pipelines.store.forecasts import read_forecasts, read_totals
-from tests.pipelines.make import (
-    START,
-    add_champion,
-    add_fleet,
-    forecast_from,
-)
+from tests.pipelines.make import LAST, NOW, add_champion, count_fleet, forecast_from
 
 pytestmark = pytest.mark.db
-
-LAST = START + timedelta(days=59)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 
 
 def test_the_paths_of_a_forecast_have_its_quantiles_and_the_bands_of_its_totals(
     clean_engine, tmp_path
 ):
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=3, n_days=60)
-    counting.rebuild(clean_engine, NOW)
+    count_fleet(clean_engine, n_depots=3)
     artefacts = tmp_path / "artefacts"
-    add_champion(clean_engine, read_panel(clean_engine, LAST), artefacts)
+    add_champion(clean_engine, LAST, artefacts)
     version = forecast_from(clean_engine, artefacts, LAST, NOW, ZoneInfo("UTC"))
     path = write_paths(
         clean_engine, artefacts, tmp_path / "paths", LAST, version, n_paths=2000

@@ -1,7 +1,6 @@
 """The point is stored beside the quantiles, and is what is scored."""
 
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -9,39 +8,33 @@ import sqlalchemy as sa
 
 from forecaster.inference import infer
 from pipelines import backfill
-from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts, score_totals, scores
 from pipelines.settings import Settings
-from pipelines.store.forecasts import read_forecasts, read_totals
+from pipelines.store.forecasts import read_totals
 from tests.pipelines.make import (
-    START,
+    LAST,
+    NOW,
+    UTC_ZONE,
     add_champion,
-    add_fleet,
+    count_fleet,
     forecast_from,
     score_known_days,
 )
 
 pytestmark = pytest.mark.db
 
-UTC_ZONE = ZoneInfo("UTC")
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
 ORIGIN = LAST - timedelta(days=7)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 
 
 @pytest.fixture
 def served(clean_engine, tmp_path):
     """Two depots, with a champion that was trained a week ago."""
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS)
-    counting.rebuild(clean_engine, NOW)
-    panel = read_panel(clean_engine, ORIGIN)
-    made = add_champion(clean_engine, panel, tmp_path / "artefacts")
+    count_fleet(clean_engine)
+    made = add_champion(clean_engine, ORIGIN, tmp_path / "artefacts")
     return clean_engine, made
 
 
@@ -112,17 +105,6 @@ def test_a_total_is_its_own_median_and_not_the_sum_of_the_points(served, tmp_pat
     assert all(each["planned"] == each["point"] for each in totals)
     points = np.reshape(stored_points(engine, ORIGIN), (2, 7)).sum(axis=0)
     assert (points < fleet.p50_h).all()
-
-
-def test_the_answer_names_the_point_beside_the_quantiles(served, tmp_path):
-    engine, _ = served
-    forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
-    with engine.connect() as connection:
-        first = read_forecasts(connection, ORIGIN, "v")[0]
-    assert list(first) == [
-        "depot_id", "origin_on", "target_on", "p10", "p50", "p90", "point", "planned",
-        "model_version",
-    ]  # fmt: skip
 
 
 def test_a_point_outside_of_its_band_is_not_stored(served, tmp_path):

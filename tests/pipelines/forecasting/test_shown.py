@@ -29,7 +29,8 @@ from pipelines.training import manual_promotion
 from tests.conftest import empty_tables
 from tests.make import make_artefact
 from tests.pipelines.make import (
-    START,
+    DAYS,
+    LAST,
     add_fleet,
     forecast_from,
     judge,
@@ -39,8 +40,6 @@ from tests.pipelines.make import (
 
 pytestmark = pytest.mark.db
 
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
 DEPOTS = ("A0", "A1")
 GOOD = {"models": {"gru": {"mape": 6.0}, "seasonal_naive": {"mape": 9.0}}}
 

@@ -5,7 +5,7 @@
 import gzip
 import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -280,21 +280,6 @@ def test_a_header_without_rows_is_loaded_and_says_of_no_day_that_it_had_none(
         assert (file.state, file.counts) == ("loaded", Counts())
         assert "says of no day that there were no orders" in file.notes[-1]
     assert len(rows(clean_engine, "files")) == 3
-
-
-def test_microseconds_that_are_nanoseconds_are_rejected(clean_engine, tmp_path):
-    moment = datetime(2024, 1, 1, 9, tzinfo=UTC)
-    wrong = int(moment.timestamp() * 1e9)
-    times = pa.array([wrong, wrong // 1000], pa.timestamp("us"))
-    for name, at in (("a", times), ("b", pc.assume_timezone(times, "UTC"))):
-        columns = {"order_id": [f"{name}1", f"{name}2"], "depot_id": ["A", "A"]}
-        path = write_parquet(tmp_path / f"{name}.parquet", **columns, ordered_at=at)
-        file = load_one(clean_engine, path)
-        assert vars(file.counts) == {"accepted": 1, "unchanged": 0, "rejected": 1}
-    assert (
-        quarantined(clean_engine)
-        == [(1, "ordered_at", str(wrong), "lies outside 1990-01-01 to 2026-06-03")] * 2
-    )
 
 
 @pytest.mark.parametrize("memory_mib", [0, 768])

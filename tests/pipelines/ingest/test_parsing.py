@@ -87,19 +87,6 @@ def test_the_last_moment_of_the_day_after_tomorrow_is_taken():
     assert read("orders", "ordered_at", "2026-06-03T23:59:59")[1] == [None]
 
 
-def test_timestamps_of_parquet_keep_their_wall_clock_and_a_zone_means_utc():
-    naive = pa.array([datetime(2024, 3, 1, 9), None], pa.timestamp("ms"))
-    assert read("orders", "ordered_at", naive)[0] == [
-        [datetime(2024, 3, 1, 9), None],
-        [None, None],
-    ]
-    noon_in_brussels = naive.cast(pa.timestamp("us", "Europe/Brussels"))
-    assert read("orders", "ordered_at", noon_in_brussels)[0] == [
-        [datetime(2024, 3, 1, 9), None],
-        [0, None],
-    ]
-
-
 @pytest.mark.parametrize("unit", ["s", "ms"])
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_a_number_of_another_unit_does_not_wrap_to_a_day_that_could_be(unit, zone):

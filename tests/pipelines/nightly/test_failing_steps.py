@@ -1,13 +1,13 @@
 """A fleet with a champion and a good day of data has its forecast, whatever step fails."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
 from pipelines.cli.night_findings import check_nights
-from pipelines.demand import counting, public_holidays
+from pipelines.demand import public_holidays
 from pipelines.demand.panels import read_panel
 from pipelines.monitoring.notifications import due_notification
 from pipelines.nightly import steps
@@ -19,13 +19,10 @@ from pipelines.settings import Settings
 from pipelines.store.monitoring import newest_night
 from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import START, add_champion, add_fleet
+from tests.pipelines.make import LAST, NOW, add_champion, count_fleet
 
 pytestmark = pytest.mark.db
 
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 NEEDED = {"forecast"}
 OTHERS = [name for name in STEPS if name not in NEEDED]
 
@@ -33,11 +30,8 @@ OTHERS = [name for name in STEPS if name not in NEEDED]
 @pytest.fixture
 def fleet(clean_engine, tmp_path):
     """Counts through `LAST`, which is news to the champion."""
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS)
-    counting.rebuild(clean_engine, NOW)
-    panel = read_panel(clean_engine, LAST - timedelta(days=1))
-    add_champion(clean_engine, panel, tmp_path / "artefacts")
+    count_fleet(clean_engine)
+    add_champion(clean_engine, LAST - timedelta(days=1), tmp_path / "artefacts")
     return clean_engine
 
 

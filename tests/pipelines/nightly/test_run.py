@@ -6,7 +6,6 @@ from unittest.mock import Mock
 import pytest
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.dialects import postgresql as pg
 
 from forecaster.errors import NoModelError, NothingToDoError
 from pipelines import pruning
@@ -17,7 +16,6 @@ from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import due_notification
 from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
-from pipelines.runs.ledger import recorded
 from pipelines.schema import daily_counts, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
@@ -144,25 +142,6 @@ def test_a_night_that_failed_after_the_clock_was_set_back_is_tried_again(
     assert light == ["train", "forecast", "train", "forecast"]
     with pytest.raises(NothingToDoError, match="nothing has come in"):
         run_nightly(night())
-
-
-def test_a_load_by_hand_after_the_clock_was_a_day_ahead_is_news(fleet, night, light):
-    """The night that ran too early is done in the ledger, a day after the load."""
-    run_nightly(night())
-    with fleet.begin() as connection:
-        day = timedelta(days=1)
-        times = {"started_at": runs.c.started_at + day, "finished_at": runs.c.finished_at + day}  # fmt: skip
-        connection.execute(sa.update(runs).values(**times))
-    with recorded(fleet, "ingest"), fleet.begin() as connection:
-        late = {"depot_id": "A0", "service_on": LAST, "orders": 7, "file_id": 1}
-        statement = pg.insert(daily_counts).values(late)
-        keys = ("depot_id", "service_on")
-        connection.execute(
-            statement.on_conflict_do_update(index_elements=keys, set_={"orders": 7})
-        )
-    counting.rebuild(fleet, NOW)
-    run_nightly(night())
-    assert light.count("forecast") == 2
 
 
 def test_orders_of_the_running_day_are_no_news(fleet, night, light):

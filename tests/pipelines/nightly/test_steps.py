@@ -278,15 +278,6 @@ def test_without_a_model_the_way_to_one_is_told(fleet, settings):
         forecast_from(fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE)
 
 
-def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
-    counting.rebuild(fleet, AFTER_THE_NIGHT)
-    with fleet.begin() as connection:
-        record_model(connection, "v", role="champion", trained_through=LAST)
-    earlier = LAST - timedelta(days=9)
-    with pytest.raises(NoModelError, match=rf"harbor train --through {earlier}"):
-        forecast_from(fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE)
-
-
 def test_two_nights_at_once_are_one(fleet, settings):
     with fleet.connect() as other:
         other.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))

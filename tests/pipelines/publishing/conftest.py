@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
 from pipelines.schema import daily_counts
 from tests.pipelines.make import (
     START,
@@ -39,7 +38,7 @@ class Fleet:
         with engine.begin() as connection:
             add_fleet(connection, n_depots=2, n_days=DAYS - 1)
         counting.rebuild(engine, morning_after(EARLIER))
-        add_champion(engine, read_panel(engine, EARLIER), home / "artefacts")
+        add_champion(engine, EARLIER, home / "artefacts")
         self.forecast(EARLIER)
 
     def forecast(self, day):

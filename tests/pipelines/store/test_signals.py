@@ -5,11 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError
-from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, ReplayResult, replay
 from pipelines.ingest.load.withdrawal import withdraw
@@ -25,7 +22,7 @@ from tests.pipelines.ingest.ingesting import (
     row_loader,
     write,
 )
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, count_fleet
 
 pytestmark = pytest.mark.db
 
@@ -33,17 +30,12 @@ HEADER = "signal,depot_id,date,value"
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 AHEAD = LAST + timedelta(days=4)
-SMALL = settings(
-    max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.fixture
 def fleet(clean_engine, at_night):
     """Depots A0 and A1 of Delft."""
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS)
-    counting.rebuild(clean_engine, night_after(LAST))
+    count_fleet(clean_engine, n_days=DAYS)
     at_night(LAST)
     return clean_engine
 
@@ -285,60 +277,3 @@ def test_a_summary_says_what_is_missing_where_there_were_values(fleet, loader):
     assert rain == SignalSummary("rain", 3, missing)
     assert strike == SignalSummary("strike", 0, None)
     assert unexpected.missing == 0
-
-
-dated_rows = st.lists(
-    st.tuples(
-        st.sampled_from(["booked", "rain"]),
-        st.sampled_from(["A0,", "A1,", ",Delft"]),
-        st.integers(-5, 7).map(lambda days: LAST + timedelta(days=days)),
-        st.integers(6, 12).map(lambda days: LAST - timedelta(days=days)),
-        st.integers(-9, 9),
-    ),
-    min_size=2,
-    max_size=12,
-    unique_by=lambda row: row[:4],
-)
-
-
-def panel_after(engine, tmp_path, *files):
-    with engine.begin() as connection:
-        connection.execute(sa.text("truncate signal_versions, file_repeats"))
-        connection.execute(sa.text("delete from files where kind = 'signals'"))
-    for number, rows in enumerate(files):
-        lines = ["signal,depot_id,city,date,known_from,value"]
-        lines += [",".join(map(str, row)) for row in rows]
-        load(engine, write(tmp_path / f"{number}.csv", "\n".join([*lines, ""])))
-    panel = read_panel(engine, LAST)
-    leads = [panel.signals.known_ahead(days) for days in range(20)]
-    return panel.signals.names, np.stack(leads).tobytes()
-
-
-@SMALL
-@given(dated_rows, st.data())
-def test_the_order_of_files_changes_no_panel(fleet, tmp_path_factory, rows, drawn):
-    cut = drawn.draw(st.integers(1, len(rows) - 1))
-    one, other = rows[:cut], rows[cut:]
-    folder = tmp_path_factory.mktemp("inbox")
-    assert panel_after(fleet, folder, one, other) == panel_after(
-        fleet, folder, other, one
-    )
-
-
-def test_what_is_known_after_an_origin_changes_nothing_of_its_panel(fleet, loader):
-    dated, origin = f"{HEADER},known_from", LAST - timedelta(days=3)
-    loader(dated, f"booked,A0,{LAST},5,{origin}")
-    before = read_panel(fleet, origin).signals
-    later = origin + timedelta(days=1)
-    loader(dated, f"booked,A0,{LAST},90,{later}", f"rain,A1,{LAST},1,{later}")
-    panels = PanelsAsKnown(fleet, LAST, SETTINGS.zone)
-    for after in (
-        read_panel(fleet, origin),
-        read_panel(fleet, LAST).as_of(origin),
-        panels.at(origin),
-    ):
-        assert after.signals.names == before.names
-        for days in range(9):
-            np.testing.assert_array_equal(
-                after.signals.known_ahead(days), before.known_ahead(days)
-            )

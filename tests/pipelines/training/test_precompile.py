@@ -10,12 +10,11 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import ConfigError
-from pipelines.demand import counting
 from pipelines.schema import models
 from pipelines.settings import Settings
 from pipelines.training import train as training
-from tests.pipelines.make import add_fleet
-from tests.pipelines.nightly.test_steps import AFTER_THE_NIGHT, LAST
+from tests.pipelines.make import count_fleet
+from tests.pipelines.nightly.test_steps import LAST
 
 pytestmark = pytest.mark.db
 ROOT = Path(__file__).parents[3]
@@ -23,9 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def fleet(clean_engine):
-    with clean_engine.begin() as connection:
-        add_fleet(connection)
-    counting.rebuild(clean_engine, AFTER_THE_NIGHT)
+    count_fleet(clean_engine, n_depots=3, n_days=120)
     return clean_engine
 
 

@@ -49,12 +49,8 @@ def test_promotion_by_the_naive_and_the_first_model(
     decision = decide("v1", scores(own, naive), is_only)
     assert decision.promoted is promoted
     assert decision.reason.startswith(reason)
-
-
-def test_the_reason_names_numbers_and_days():
-    reason = decide("v1", scores(6.0, 9.0), is_only=False).reason
-    for part in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
-        assert part in reason
+    assert "2024-03-01" in decision.reason
+    assert "2024-03-21" in decision.reason
 
 
 def test_a_challenger_a_little_worse_than_the_champion_says_so():
@@ -63,36 +59,27 @@ def test_a_challenger_a_little_worse_than_the_champion_says_so():
     assert "within" not in decide("v1", with_champion(7.0), is_only=False).reason
 
 
-def with_champion(mape):
+def with_champion(mape, **others):
     table = scores(6.0, 9.0)
-    table["models"]["champion"] = {"mape": mape}
+    for name, own in ({"champion": mape} | others).items():
+        table["models"][name] = {"mape": own}
     return table
 
 
 @pytest.mark.parametrize(
-    ("champion", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
+    ("mape", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
 )
-def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
-    decision = decide("v1", with_champion(champion), is_only=False)
-    assert decision.promoted is promoted
-    if not promoted:
-        assert decision.reason.startswith("It is worse than the champion: MAPE 6.00 %")
-        assert "5.80 % of the champion" in decision.reason
-
-
-@pytest.mark.parametrize(
-    ("earlier", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
-)
-def test_a_challenger_is_no_worse_than_the_champion_of_before_its_holdout(
-    earlier, promoted
+def test_a_challenger_is_no_worse_than_the_champion_now_and_before_its_holdout(
+    mape, promoted
 ):
-    table = with_champion(5.95)
-    table["models"]["earlier_champion"] = {"mape": earlier}
-    decision = decide("v1", table, is_only=False)
-    assert decision.promoted is promoted
-    if not promoted:
-        assert decision.reason.startswith("It is worse than an earlier champion: MAPE")
-        assert "5.80 % of an earlier champion" in decision.reason
+    earlier = with_champion(5.95, earlier_champion=mape)
+    tables = {"the champion": with_champion(mape), "an earlier champion": earlier}
+    for name, table in tables.items():
+        decision = decide("v1", table, is_only=False)
+        assert decision.promoted is promoted
+        if not promoted:
+            assert decision.reason.startswith(f"It is worse than {name}: MAPE 6.00 %")
+            assert f"5.80 % of {name}" in decision.reason
 
 
 def test_two_percent_a_night_do_not_add_up():

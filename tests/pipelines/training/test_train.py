@@ -1,32 +1,25 @@
 """A training is recorded with its scores beside those of the champions; no fit is run."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 
 from forecaster.model.two_stage_fit import Recipe
-from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import train
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet, newest_panels, save_model
+from tests.pipelines.make import LAST, count_fleet, newest_panels, save_model
 
 pytestmark = pytest.mark.db
-
-DAYS = 60
-LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 
 
 @pytest.fixture
 def fleet(clean_engine):
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS)
-    counting.rebuild(clean_engine, NOW)
+    count_fleet(clean_engine)
     return clean_engine
 
 
