@@ -130,6 +130,8 @@ def test_the_one_depot_beside_the_stadium_keeps_its_match_days(rng):
     at = effect_columns(panel, effects.kinds).names.index("promotion")
     assert effects.depot_df[0, at] == pytest.approx(np.log(2), abs=0.15)
     assert np.abs(effects.depot_df[1:, at]).max() < 0.15
+    own_t = effects.of(panel)[0, :400][active_t]
+    assert np.median(own_t) == pytest.approx(effects.depot_df[0, at])
 
 
 def test_a_first_christmas_is_told_by_thanksgiving(rng):

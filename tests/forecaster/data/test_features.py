@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from forecaster.data.features import build_features, choose_kinds
+from forecaster.data.lags import LOOKBACK_DAYS
 from forecaster.data.panel_builder import build_panel
 from forecaster.data.residual_features import RESPONSE_COLUMNS
 from forecaster.data.yearly_features import DEVIATION_COLUMNS, RESIDUAL_COLUMNS
+from forecaster.inference import predict
 from tests.make import (
     START,
+    make_artefact,
     make_demand,
     make_depots,
     make_events,
@@ -151,6 +154,25 @@ def test_a_depots_age_starts_with_its_first_day():
     features = build_features(replace(panel, demand_dt=demand), (), 7)
     assert (features.age_dt[1, :20] == 0).all()
     assert features.age_dt[1, 20] == np.float32(np.log1p(1))
+
+
+def test_days_beyond_the_receptive_field_change_no_feature():
+    """Serving reads these days alone; training reads all of them."""
+    panel = long_panel(n_days=1400, holidays=CHRISTMAS)
+    artefact = make_artefact(panel)
+    served = panel.last(predict.receptive_field_days(artefact))
+    assert served.n_steps < 1100
+    whole, cut = (build_features(each, ("holiday",), 7) for each in (panel, served))
+    # The context and the days its lags reach.
+    near = slice(-(artefact.task.context + LOOKBACK_DAYS + 7), None)
+    for name in ("log_demand_dt", "regular_dt", "age_dt", "level_dt", "spread_dt"):
+        np.testing.assert_allclose(
+            getattr(whole, name)[:, near], getattr(cut, name)[:, near],
+            rtol=1e-5, err_msg=name,
+        )  # fmt: skip
+    np.testing.assert_allclose(
+        whole.yearly_dtf[:, near], cut.yearly_dtf[:, near], atol=1e-5
+    )
 
 
 def test_a_calendar_of_the_stated_reach_equals_a_longer_one():

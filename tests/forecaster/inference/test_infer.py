@@ -59,16 +59,6 @@ def test_a_fleet_without_history_is_refused(artefact, panel):
         infer.forecast(artefact, with_demand(panel, lambda demand: demand.fill(np.nan)))
 
 
-def test_days_too_old_to_matter_change_nothing():
-    long = make_panel(n_depots=2, n_days=1300)
-    artefact = make_artefact(long)
-    short = long.last(predict.receptive_field_days(artefact))
-    assert short.n_steps < 1100
-    np.testing.assert_allclose(
-        infer.forecast(artefact, long).p50_dh, infer.forecast(artefact, short).p50_dh
-    )
-
-
 def test_a_fleet_in_chunks_equals_the_whole_fleet(artefact, panel, monkeypatch):
     whole = infer.forecast(artefact, panel)
     # Neither part has all the depots of a city.

@@ -12,7 +12,7 @@ from forecaster.errors import HarborError
 from pipelines import backfill as package
 from pipelines.backfill import hindcast
 from pipelines.cli import app
-from pipelines.schema import forecasts
+from pipelines.schema import forecasts, scores
 from tests.pipelines.backfill.conftest import count, days_before
 
 pytestmark = pytest.mark.db
@@ -93,6 +93,7 @@ def test_a_signal_ends_it_after_the_group_and_it_says_how_to_go_on(
     assert "Stopped, with 2 origins left to do." in str(stopped.exception)
     assert "Run the same command again: it goes on" in str(stopped.exception)
     assert count(fleet, forecasts) == 2 * 21
+    assert count(fleet, scores) == 0
     assert "Origins forecast: 2 (42 rows)" in harbor(9, 6).stderr
 
 
