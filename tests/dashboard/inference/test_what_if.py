@@ -1,20 +1,18 @@
 """What-if forecasts and contributions, against the model run without the dashboard."""
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
-import streamlit as st
 
 from dashboard import queries
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
-from forecaster.data.signal_effects import SIGNAL, SignalEffects
 from forecaster.inference import artefact, infer, predict
 from pipelines import schema
 from tests.dashboard.seed import (
@@ -58,10 +56,9 @@ def shown(seeded, depot):
     return newest.loc[newest["depot_id"] == depot, "point"].to_numpy()
 
 
-def share_of_change(folder, seeded, scenario, demand=None, model=None):
+def share_of_change(folder, seeded, scenario):
     """Ratio of the model's own forecasts with and without the scenario, by day."""
-    demand = seeded.demand if demand is None else demand
-    model = artefact.load(next(folder.glob("*.npz"))) if model is None else model
+    model, demand = artefact.load(next(folder.glob("*.npz"))), seeded.demand
     events = make_events(seeded.through)
     depot, kind, day_on = scenario
     added = event(kind, day_on, depot)
@@ -123,21 +120,6 @@ def test_corrected_counts_are_no_effect_of_the_scenario(freshness, seeded, write
     np.testing.assert_allclose(others["scenario"], others["forecast"], rtol=0.2)
 
 
-def test_a_depot_of_an_unknown_city_is_forecast_from_the_whole_fleet(
-    dashboard, freshness, seeded, write
-):
-    versions = schema.demand_versions
-    write(sa.delete(versions).where(versions.c.depot_id.like("LON-%")))
-    left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
-    day = seeded.through + timedelta(days=2)
-    scenario = ("LON-02", "promotion", day)
-    outcome = what_if.simulate(one_day(*scenario), freshness)
-    share = share_of_change(dashboard, seeded, scenario, left)
-    np.testing.assert_allclose(
-        outcome["scenario"], shown(seeded, "LON-02") * share, rtol=1e-5
-    )
-
-
 def test_the_inputs_cover_the_models_receptive_field(
     dashboard, seeded, freshness, monkeypatch
 ):
@@ -154,12 +136,6 @@ def test_the_inputs_cover_the_models_receptive_field(
 
 def test_kinds_of_scenarios_are_those_of_the_training_data(freshness):
     assert what_if.kinds(freshness) == ["closed", "promotion"]
-
-
-def orders_of(parts, part):
-    """Orders of a part by day; 0 on days without it."""
-    found = parts.assign(orders=parts["orders"].where(parts["part"] == part, 0.0))
-    return found.groupby("target_on")["orders"].sum().to_numpy()
 
 
 def test_the_contributions_add_up_to_the_forecast_shown(dashboard, freshness):
@@ -180,76 +156,3 @@ def test_the_contributions_are_those_of_the_whole_fleet_s_forecast(freshness, se
     model, events = queries.load_model(freshness), make_events(seeded.through)
     fleet = of_whole_fleet(model, seeded, seeded.demand, events)
     np.testing.assert_allclose(medians, fleet.loc["LON-01"], rtol=1e-3)
-
-
-def test_an_event_ahead_is_in_its_contribution_on_its_day_only(
-    freshness, seeded, write, monkeypatch
-):
-    model = with_effect_of(queries.load_model(freshness), "promotion", 1.5)
-    monkeypatch.setattr(queries, "load_model", lambda _: model)
-    day = seeded.through + timedelta(days=3)
-    write(
-        sa.insert(schema.events).values(
-            kind="promotion",
-            starts_on=day,
-            ends_on=day,
-            depot_id="RTM-02",
-            file_id=1,
-        )
-    )
-    st.cache_data.clear()
-    parts = what_if.contributions("RTM-02", freshness)
-    promotion = orders_of(parts, "promotion")
-    assert (promotion > 0).tolist() == [False, False, True, *[False] * (HORIZON - 3)]
-    usual = orders_of(parts, "level") + orders_of(parts, "weekday")
-    assert promotion[2] == pytest.approx(0.5 * usual[2], rel=0.05)
-
-
-def test_a_signal_ahead_is_in_its_contribution_and_not_in_the_weekdays(
-    freshness, seeded, write, monkeypatch
-):
-    model = with_signal(queries.load_model(freshness))
-    monkeypatch.setattr(queries, "load_model", lambda _: model)
-    usual = what_if.contributions("LON-01", freshness)
-    assert "signal: bookings" not in {*usual["part"]}
-    day = seeded.through + timedelta(days=3)
-    weeks_before = [(day - timedelta(weeks=n), 0.0) for n in range(1, 5)]
-    for day_on, value in [*weeks_before, (day, 2.0)]:
-        write(
-            sa.insert(schema.signal_versions).values(
-                signal="bookings", depot_id="LON-01", city="", day_on=day_on, value=value,
-                known_from=date.min, version=1, withdrawn=False,
-                known_at=sa.func.now(), file_id=1,
-            )
-        )  # fmt: skip
-    st.cache_data.clear()
-    parts = what_if.contributions("LON-01", freshness)
-    signal = orders_of(parts, "signal: bookings")
-    assert signal[2] > 0.1 * orders_of(parts, "level")[2]
-    assert (signal[[0, 1]] == 0).all()
-
-
-def with_effect_of(model, kind, factor):
-    """The model, for which days of a kind multiply the orders."""
-    calendar = model.effects.calendar
-    effect_f = np.append(calendar.fleet_f, np.float32(np.log(factor)))
-    nobody = np.zeros((0, len(effect_f)), np.float32)
-    certain = np.zeros((len(effect_f), len(effect_f)), np.float32)
-    effects = replace(
-        calendar, kinds=(kind,), fleet_f=effect_f, cities=(), city_cf=nobody, depot_ids=(),
-        depot_df=nobody, covariance_ff=certain,
-    )  # fmt: skip
-    return replace(model, effects=replace(model.effects, calendar=effects))
-
-
-def with_signal(model):
-    """The model with a signal that moves demand by 10 % a unit."""
-    signals = SignalEffects(
-        names=(f"{SIGNAL}bookings",),
-        coefficient_hk=np.full((HORIZON, 1), 0.1, np.float32),
-        centre_k=np.zeros(1, np.float32),
-        scale_hk=np.ones((HORIZON, 1), np.float32),
-        depot_ids=(),
-        scale_hdk=np.ones((HORIZON, 0, 1), np.float32),
-    )
-    return replace(model, effects=replace(model.effects, signals=signals))

@@ -11,7 +11,7 @@ from dashboard import queries
 from pipelines import schema
 from pipelines.demand import feed_freshness
 from pipelines.store.forecasts import read_totals
-from tests.dashboard.seed import CHAMPION, JUDGE, publication, remade
+from tests.dashboard.seed import CHAMPION, JUDGE, remade
 
 pytestmark = pytest.mark.db
 
@@ -60,16 +60,6 @@ def test_the_forecast_time_is_the_end_of_its_run(seeded, write):
     assert queries.freshness().made_at == written
 
 
-def test_the_forecast_that_was_published_last_is_shown(seeded, write):
-    """Whoever is champion, and whatever was made since."""
-    made = remade(published_forecasts(seeded), JUDGE, hours=3)
-    write(sa.insert(schema.forecasts).values(made))
-    assert queries.freshness().model == CHAMPION
-    write(publication(seeded.through, JUDGE))
-    freshness = queries.freshness()
-    assert (freshness.champion, freshness.model) == (CHAMPION, JUDGE)
-
-
 def as_hindcasts(forecasts, model):
     """The same days by another model, from the same origin, made days later."""
     later = remade(forecasts.assign(is_live=False), model, hours=90)
@@ -108,23 +98,6 @@ def test_daily_totals_are_sums_of_depots_while_no_total_is_forecast(
     assert totals["actual"].isna().sum() == totals["point"].notna().sum() == 7
 
 
-def test_a_total_has_its_own_band(seeded, write):
-    bands = {"": (900.0, 11000.0), "London": (500.0, 7000.0)}
-    day = seeded.through + A_DAY
-    for city, (p10, p90) in bands.items():
-        row = {"city": city, "origin_on": seeded.through, "target_on": day}
-        write(
-            sa.insert(schema.forecast_totals).values(
-                **row, model_version=CHAMPION, p10=p10, p50=p10, p90=p90, depots=1
-            )
-        )
-    for city, band in bands.items():
-        totals = queries.daily_totals(city, queries.freshness()).set_index("day_on")
-        assert tuple(totals.loc[pd.Timestamp(day), ["p10", "p90"]]) == band
-        assert totals["p10"].notna().sum() == 1
-    assert queries.daily_totals("Rotterdam", queries.freshness())["p10"].isna().all()
-
-
 @pytest.mark.parametrize("city", ["", "London"])
 def test_the_command_prints_the_totals_of_the_page(
     freshness, seeded, write, engine, city
@@ -141,6 +114,9 @@ def test_the_command_prints_the_totals_of_the_page(
     printed = [each["point"] for each in command]
     np.testing.assert_allclose(printed, page["point"])
     assert [(each["p10"], each["p90"]) for each in command] == [(1.0, 9000.0)] * 7
+    assert page[["p10", "p90"]].to_numpy().tolist() == [[1.0, 9000.0]] * 7
+    # No other place has a band of its own.
+    assert queries.daily_totals("Rotterdam", freshness)["p10"].isna().all()
 
 
 def lacking(totals):

@@ -397,15 +397,6 @@ def test_marked_days_are_named_below_the_grid(seeded, open_page):
     assert re.search(rf"▲ {day}( – [^:;]+)?\\: Promotion", page_text(app))
 
 
-def test_a_fleet_that_needs_nothing_says_so(seeded, write, open_page):
-    clear(write, schema.events)
-    closed = sa.update(schema.depots).where(schema.depots.c.depot_id == "LON-03")
-    write(closed.values(closed_on=seeded.through))
-    write(sa.update(schema.depots).values(vans=1000))
-    app = open_page("days_ahead")
-    assert "<h2>Nothing needs you today</h2>" in page_text(app)
-
-
 @pytest.mark.parametrize("broken", ["missing", "corrupt"])
 def test_a_broken_artefact_leaves_the_charts_and_names_a_remedy(
     dashboard, seeded, open_page, broken

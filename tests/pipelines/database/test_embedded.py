@@ -125,16 +125,6 @@ def test_the_first_user_to_leave_does_not_stop_it_for_the_others(home):
     assert not answers(url)
 
 
-def test_a_server_left_by_a_killed_process_is_adopted(home):
-    holder, url = held(home)
-    holder.send_signal(signal.SIGKILL)
-    holder.communicate()
-    assert answers(url)
-    with embedded.running(home) as adopted:
-        assert adopted == url
-    assert not answers(url)
-
-
 def test_a_server_that_was_killed_recovers(home):
     holder, url = held(home)
     with psycopg.connect(url, autocommit=True) as link:

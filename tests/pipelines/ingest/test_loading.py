@@ -182,17 +182,10 @@ def test_line_numbers_hold_over_blocks(clean_engine, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.csv", b"", "a.csv is empty"),
         ("a.csv", b"depot_id,date\nA,2024-01-01\n", "a.csv has no column 'orders'"),
-        ("a.csv", b"\x89PNG\0\0", "a.csv is binary data"),
         (
             "a.csv",
             (DAILY + "A,2024-01-01,1\nA,2024-0").encode(),
-            "a.csv ends in the middle of line 3",
-        ),
-        (
-            "a.csv",
-            (DAILY + "A,2024-01-01,1\nA,2024-01-0,5").encode(),
             "a.csv ends in the middle of line 3",
         ),
         ("a.csv", (DAILY + "A,03/04/2024,1\n").encode(), "--date-format %m/%d/%Y"),
