@@ -170,10 +170,10 @@ class NightlyJobs:
 def _lead(engine: sa.Engine, settings: Settings, lock: sa.Engine, stop: Event) -> None:
     runner = SubprocessRunner(DEADLINE)
     jobs = NightlyJobs(engine, settings, runner.run)
+    before = utc_now()
     scheduler = _scheduler(settings, jobs)
     scheduler.start()
-    log.info("leading", next=str(settings.next_night(utc_now())))
-    before = utc_now()
+    log.info("leading", next=str(settings.next_night(before)))
     try:
         while _still_holds(lock) and not stop.wait(LEADER_POLL_S):
             now = utc_now()
