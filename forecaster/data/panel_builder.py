@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float32, Int, Int32
+from jaxtyping import Bool, Float32, Int
 
 from forecaster.data.calendar import (
     CLOSED,
@@ -28,8 +28,8 @@ from forecaster.errors import NoDataError
 ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
 """Stand for a missing announcement, and for a version that nothing replaces."""
 NOT_OBSERVED = np.float32(np.nan)
-LAST_ORDER = np.iinfo(np.int32).max
-"""Place in the order of a day without an event."""
+DAY_KEY = ["group", "step", "kind"]
+"""Columns that a day of a kind has once in a group."""
 DayLike = date | pd.Timestamp | str
 """A day as tables hold it: a date, a timestamp or ISO text."""
 GroupKey = tuple[str, str, str]
@@ -255,7 +255,7 @@ def _closed(
 
 
 def _rows_by_scope(
-    cities: Iterable[str], depot_ids: Iterable[str | None]
+    cities: Iterable[str], depot_ids: Iterable[str]
 ) -> dict[Scope, list[int]]:
     """Rows that an event of each scope applies to."""
     rows_of: dict[Scope, list[int]] = defaultdict(list)
@@ -296,109 +296,71 @@ def build_calendar(
     kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
     keys = _group_keys(depots)
     groups = list(dict.fromkeys(keys))
-    shared = _SharedDays.none(len(groups), n_steps, len(kinds))
-    _mark_holidays(shared.active_gtk, kinds, groups, holidays, start_on)
-    rows_of = _rows_by_scope((city for *_, city in groups), [None] * len(groups))
-    position = {depot: row for row, depot in enumerate(depots["depot_id"])}
-    own = []
-    for order, event in enumerate(events.to_dict("records")):
-        first, end = step_range(event["starts_on"], event["ends_on"], start_on, n_steps)
-        days = _EventDays(
-            first,
-            end,
-            kinds.index(event["kind"]),
-            np.float32(event["value"]),
-            order,
-        )
-        if pd.isna(event["depot_id"]):
-            shared.mark(rows_of.get(_scope(event), []), days)
-        elif event["depot_id"] in position:
-            own.append((position[event["depot_id"]], days))
     row_of = {key: row for row, key in enumerate(groups)}
     group_d = np.array([row_of[key] for key in keys], int)
-    has_values = bool(events["value"].notna().any())
-    return Calendar(
-        kinds,
-        shared.active_gtk,
-        group_d,
-        shared.value_gtk if has_values else None,
-        _own_days(own, shared, group_d),
+    shape = (len(groups), n_steps, len(kinds))
+    active_gtk = np.zeros(shape, bool)
+    _mark_holidays(active_gtk, kinds, groups, holidays, start_on)
+    days = _days_of_events(events, kinds, start_on, n_steps)
+    is_own = days["depot_id"].notna()
+    shared = _shared_days(days[~is_own], [city for *_, city in groups])
+    at_shared = tuple(shared[name].to_numpy() for name in DAY_KEY)
+    active_gtk[at_shared] = True
+    value_gtk = None
+    if events["value"].notna().any():
+        value_gtk = np.full(shape, np.nan, np.float32)
+        value_gtk[at_shared] = shared["value"]
+    own = _own_days(days[is_own], shared, depots["depot_id"], group_d)
+    return Calendar(kinds, active_gtk, group_d, value_gtk, own)
+
+
+def _days_of_events(
+    events: pd.DataFrame, kinds: Sequence[str], start_on: date, n_steps: int
+) -> pd.DataFrame:
+    """The days of each event within the steps: order (of the event), step, kind (by number)."""
+    ranges = [
+        step_range(first, last, start_on, n_steps)
+        for first, last in zip(events["starts_on"], events["ends_on"], strict=True)
+    ]
+    first_e, end_e = np.array(ranges, int).reshape(-1, 2).T
+    count_e = np.maximum(end_e - first_e, 0)
+    order_n = np.repeat(np.arange(len(events)), count_e)
+    # Steps since the event's first.
+    since_n = np.arange(len(order_n)) - np.repeat(count_e.cumsum() - count_e, count_e)
+    days = events[["city", "depot_id", "kind", "value"]].iloc[order_n]
+    number_of = {kind: number for number, kind in enumerate(kinds)}
+    return days.assign(
+        order=order_n,
+        step=first_e[order_n] + since_n,
+        kind=days["kind"].map(number_of).to_numpy(int),
     )
 
 
-@dataclass(frozen=True)
-class _EventDays:
-    """Days of one event: its steps, kind and value, and its place in the order."""
-
-    first: int
-    end: int
-    kind: int
-    value: np.float32
-    order: int
-
-
-@dataclass(frozen=True)
-class _SharedDays:
-    """Days that groups of depots share, while events are marked in their order.
-
-    Attributes:
-      active_gtk: Whether a day is of a kind.
-      value_gtk: Value of the first of the day's events of a kind.
-      order_gtk: Place of that in the order.
-    """
-
-    active_gtk: Bool[np.ndarray, "calendar time kind"]
-    value_gtk: Float32[np.ndarray, "calendar time kind"]
-    order_gtk: Int32[np.ndarray, "calendar time kind"]
-
-    @classmethod
-    def none(cls, *shape: int) -> "_SharedDays":
-        """Returns days without an event."""
-        return cls(
-            np.zeros(shape, bool),
-            np.full(shape, np.nan, np.float32),
-            np.full(shape, LAST_ORDER, np.int32),
-        )
-
-    def mark(self, rows: list[int], event: _EventDays) -> None:
-        """Marks the days of an event in some rows."""
-        days = (rows, slice(event.first, event.end), event.kind)
-        is_first = self.order_gtk[days] == LAST_ORDER
-        self.active_gtk[days] = True
-        self.value_gtk[days] = np.where(is_first, event.value, self.value_gtk[days])
-        self.order_gtk[days] = np.minimum(self.order_gtk[days], event.order)
+def _shared_days(days: pd.DataFrame, cities: Sequence[str]) -> pd.DataFrame:
+    """The days of each group of depots, given with its city: of a kind the first in the order."""
+    groups = pd.DataFrame({"group": range(len(cities)), "city": cities})
+    everywhere = days[days["city"].isna()].drop(columns="city").merge(groups, "cross")
+    every = pd.concat([everywhere, days.merge(groups, on="city")])
+    return every.sort_values("order").drop_duplicates(DAY_KEY)
 
 
 def _own_days(
-    events: Sequence[tuple[int, _EventDays]],
-    shared: _SharedDays,
+    days: pd.DataFrame,
+    shared: pd.DataFrame,
+    depot_ids: pd.Series,
     group_d: Int[np.ndarray, " depot"],
 ) -> OwnDays:
-    """Days of events of single depots, given with their depot, together with what is shared."""
-    if not events:
-        return OwnDays.none()
-    count_e = [event.end - event.first for _, event in events]
-    step_n = np.concatenate([np.arange(event.first, event.end) for _, event in events])
-    depot_n, kind_n, order_n = (
-        np.repeat(np.array(value_e, np.int32), count_e)
-        for value_e in zip(
-            *((depot, event.kind, event.order) for depot, event in events), strict=True
-        )
-    )
-    value_n = np.repeat([event.value for _, event in events], count_e)
-    by_row = np.lexsort((order_n, kind_n, step_n, depot_n))
-    key_nk = np.stack([depot_n, step_n, kind_n], axis=1)[by_row]
-    is_first_n = np.append(True, (key_nk[1:] != key_nk[:-1]).any(axis=1))[: len(key_nk)]
-    starts = np.flatnonzero(is_first_n)
-    depot_r, step_r, kind_r = key_nk[starts].T.astype(np.int32)
-    days = (group_d[depot_r], step_r, kind_r)
-    is_shared_first_r = shared.order_gtk[days] < order_n[by_row][starts]
-    return OwnDays(
-        depot_r,
-        step_r,
-        kind_r,
-        np.where(is_shared_first_r, shared.value_gtk[days], value_n[by_row][starts]),
-    )
+    """Days of events of single depots; the value is that of the first in the order, shared or own."""
+    depot_n = pd.Index(depot_ids).get_indexer(pd.Index(days["depot_id"]))
+    own = days.assign(depot=depot_n)[depot_n >= 0]
+    own = own.assign(group=group_d[own["depot"]])
+    own = own.sort_values("order").drop_duplicates(["depot", "step", "kind"])
+    both = own.merge(shared, "left", DAY_KEY, suffixes=("", "_shared"))
+    is_later = both["order_shared"] < both["order"]
+    both["value"] = both["value"].mask(is_later, both["value_shared"])
+    both = both.sort_values(["depot", "step", "kind"])
+    depot_r, step_r, kind_r = both[["depot", "step", "kind"]].to_numpy(np.int32).T
+    return OwnDays(depot_r, step_r, kind_r, both["value"].to_numpy(np.float32))
 
 
 def _in_order(events: pd.DataFrame) -> pd.DataFrame:
