@@ -193,10 +193,10 @@ def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
     assert "`harbor train`" not in app.info[0].value
 
 
-@pytest.mark.parametrize("view", ["days_ahead", "plan", "accuracy"])
 def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
-    seeded, write, open_page, clean_engine, view
+    seeded, write, open_page, clean_engine
 ):
+    """As every page does that has no forecast to show."""
     empty = (schema.scores, schema.forecasts, schema.publications)
     clear(write, *empty, schema.scores_due, schema.models)
 
@@ -207,22 +207,22 @@ def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
                 fields={"fit": fit, "epoch": epoch, "most": 50},
             )
         )  # fmt: skip
-        return open_page(view).info[0].value
+        return open_page("days_ahead").info[0].value
 
     with recorded(clean_engine, "train") as run:
-        assert "Training … 0 %" in open_page(view).info[0].value
+        assert "Training … 0 %" in open_page("days_ahead").info[0].value
         assert "Training … 40 %" in line("evaluation", 40)
         assert "Training … 60 %" in line("production", 10)
     old = schema.demand_versions.c.service_on > seeded.through - timedelta(days=5)
     write(sa.delete(schema.demand_versions).where(old))
     with recorded(clean_engine, "backfill"):
-        app = open_page(view)
+        app = open_page("days_ahead")
         assert not app.error, "orders that are still being loaded are not late"
         text = app.info[0].value
         assert "At work: Backfill." in text
         assert "harbor" not in text
     st.cache_data.clear()
-    app = open_page(view)
+    app = open_page("days_ahead")
     assert "`harbor train`" in app.info[0].value
     assert "The newest orders are from" in app.error[0].value
 

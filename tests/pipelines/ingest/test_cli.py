@@ -116,36 +116,14 @@ def test_columns_are_mapped_on_the_command_line(harbor, clean_engine, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [("--column", "depot_id"), ("--kind", "trips"), ("--source", "north")],
-    ids=["no pair", "no kind", "no source"],
+    [("--column", "depot_id"), ("--kind", "trips"), ("--source", "north"), ("",)],
+    ids=["no pair", "no kind", "no source", "an empty path"],
 )
 def test_wrong_usage_ends_with_two_and_leaves_no_run(
     harbor, clean_engine, path, options
 ):
     assert harbor("ingest", path, *options).returncode == 2
-    assert rows(clean_engine, "runs") == []
-
-
-def test_an_empty_path_is_wrong_usage_and_loads_nothing(
-    harbor, clean_engine, path, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    assert harbor("ingest", "").returncode == 2
-    assert rows(clean_engine, "daily_counts") == []
-
-
-def test_a_source_of_harbor_toml_is_read_by_its_name_or_its_pattern(
-    harbor, clean_engine, tmp_path, monkeypatch
-):
-    text = '[sources.north]\npattern = "n*.csv"\ndate_format = "%d/%m/%Y"\n'
-    write(tmp_path / "harbor.toml", text)
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "n1.csv", DAILY + "A,05/11/2025,1\n")
-    write(tmp_path / "x.csv", DAILY + "A,06/11/2025,1\n")
-    assert harbor("ingest", "n1.csv").returncode == 0
-    assert harbor("ingest", "x.csv", "--source", "north").returncode == 0
-    days = [str(row[1]) for row in rows(clean_engine, "daily_counts")]
-    assert days == ["2025-11-05", "2025-11-06"]
+    assert rows(clean_engine, "runs") == rows(clean_engine, "daily_counts") == []
 
 
 def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):

@@ -509,19 +509,6 @@ def test_loads_at_the_same_time_wait_for_each_other(clean_engine, tmp_path):
     assert len(rows(clean_engine, "files")) == 3
 
 
-def test_a_subdivision_that_cannot_be_a_code_is_rejected(clean_engine, tmp_path):
-    body = (
-        "A,A,X,America/New_York,US,Z-Z\nB,B,X,America/New_York,US,NY\n"
-        "C,C,X,Europe/Amsterdam,NL,ZH\nD,D,X,America/New_York,US,\n"
-    )
-    report = load_one(clean_engine, write(tmp_path / "a.csv", f"{DEPOTS}\n{body}"))
-    assert vars(report.counts) == {"accepted": 3, "unchanged": 0, "rejected": 1}
-    ((line, column, value, reason),) = quarantined(clean_engine)
-    assert (line, column, value) == (2, "subdivision", "Z-Z")
-    assert reason.startswith("is no code of a subdivision")
-    assert report.notes == ("1 row is in quarantine; see 'harbor quarantine list'.",)
-
-
 def test_subdivisions_without_a_calendar_are_loaded_with_one_note_a_country(
     clean_engine, tmp_path
 ):
@@ -533,6 +520,9 @@ def test_subdivisions_without_a_calendar_are_loaded_with_one_note_a_country(
     path = write(tmp_path / "a.csv", f"{DEPOTS}\n{body}")
     report = load(clean_engine, path)
     assert counts(report, "depots") == (6, 0, 1)
+    [(line, column, value, reason)] = quarantined(clean_engine)
+    assert (line, column, value) == (8, "subdivision", "Nowhere")
+    assert reason.startswith("is no code of a subdivision")
     assert report.notes == (
         (
             "Subdivision 'VLG' of BE has no holidays of its own in the calendar; those of "

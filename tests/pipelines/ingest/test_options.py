@@ -1,14 +1,12 @@
 """Sources of harbor.toml: which files are of one, and how they are read therefore."""
 
-from datetime import UTC, date, datetime
-from types import SimpleNamespace
+from datetime import date
 
 import pytest
 
 from forecaster.errors import BadInputError
 from pipelines.cli.doctor_findings import source_findings
 from pipelines.ingest import FileOptions, ingest
-from pipelines.nightly.steps import NightlyContext, ingest_inbox
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
@@ -49,24 +47,6 @@ def test_a_file_is_read_as_the_source_whose_pattern_it_fits(
     day_on = date(2025, 11, int(day[:2]))
     assert rows(clean_engine, "daily_counts") == [("Zürich", day_on, 1000)]
     assert files(clean_engine) == {"north-1.csv": "north"}
-
-
-@pytest.mark.db
-def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
-    settings = Settings(home=tmp_path, settle_seconds=0, sources={"north": NORTH})
-    settings.inbox.mkdir()
-    for day in ("05", "13"):
-        text = HEADER + f"A;{day}/11/2025;1.000\n"
-        write(settings.inbox / f"north-{day}.csv", text)
-    run = SimpleNamespace(engine=clean_engine, metrics={})
-    ingest_inbox(
-        NightlyContext(clean_engine, settings, datetime.now(UTC), None, None), run
-    )
-    assert run.metrics == {"files": 2, "refused": 0, "accepted": 2, "described": 0}
-    assert set(rows(clean_engine, "daily_counts")) == {
-        ("A", date(2025, 11, 5), 1000),
-        ("A", date(2025, 11, 13), 1000),
-    }
 
 
 @pytest.mark.db

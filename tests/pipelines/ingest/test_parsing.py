@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.rows import parsing
 from pipelines.ingest.rows.conventions import detect_date_order
 from pipelines.ingest.rows.file_schemas import SCHEMAS
 from pipelines.ingest.rows.parsing import ParseOptions
@@ -313,16 +312,3 @@ def test_an_order_that_nothing_proves_is_asked_for(written, why):
         detect_date_order([pa.array(written)], "x.csv")
     assert "--date-format %m/%d/%Y" in str(refused.value)
     assert "--date-format %d/%m/%Y" in str(refused.value)
-
-
-@given(st.lists(st.text(alphabet="0123456789-T: Z+", max_size=20), max_size=8))
-def test_a_verdict_on_a_moment_never_depends_on_its_neighbours(cells):
-    together = parsing.parse_timestamps(
-        pa.array(cells, pa.string()), ParseOptions(TODAY), ahead=2
-    )
-    for at, cell in enumerate(cells):
-        alone = parsing.parse_timestamps(pa.array([cell]), ParseOptions(TODAY), ahead=2)
-        assert together.reasons[at] == alone.reasons[0]
-        assert [each[at] for each in together.values] == [
-            each[0] for each in alone.values
-        ]

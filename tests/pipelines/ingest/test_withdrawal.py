@@ -60,11 +60,6 @@ THREE = {
     "c.csv": ORDERS
     + "3,B,2024-01-03T12:00\n4,B,2024-01-04T10:00\n5,C,2024-01-02T10:00\n",
 }
-THREE_DAILY = {
-    "a.csv": DAILY + "A,2024-01-01,1\nA,2024-01-02,2\nA,2024-01-03,3\n",
-    "b.csv": DAILY + "A,2024-01-02,20\nA,2024-01-03,30\nB,2024-01-01,5\n",
-    "c.csv": DAILY + "A,2024-01-03,\nB,2024-01-01,6\nC,2024-01-01,7\n",
-}
 
 
 def load_all(engine, folder, texts):
@@ -73,14 +68,13 @@ def load_all(engine, folder, texts):
 
 
 @pytest.mark.parametrize("gone", ["a.csv", "b.csv", "c.csv"])
-@pytest.mark.parametrize("texts", [THREE, THREE_DAILY], ids=["orders", "daily"])
 def test_first_middle_and_last_of_three_files_can_be_withdrawn(
-    clean_engine, tmp_path, texts, gone
+    clean_engine, tmp_path, gone
 ):
-    load_all(clean_engine, tmp_path, {n: t for n, t in texts.items() if n != gone})
+    load_all(clean_engine, tmp_path, {n: t for n, t in THREE.items() if n != gone})
     wanted = state(clean_engine)
     empty_tables(clean_engine)
-    load_all(clean_engine, tmp_path, texts)
+    load_all(clean_engine, tmp_path, THREE)
     counted(clean_engine)
     done = withdraw(clean_engine, [file_id_of(clean_engine, gone)])
     assert done.removed == (3 if gone == "c.csv" else 1)

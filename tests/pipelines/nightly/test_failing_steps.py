@@ -143,33 +143,16 @@ def test_a_failure_is_told_also_where_there_is_nothing_to_do(fleet, night, fail)
     assert "There is no new forecast" not in str(told.value)
 
 
-def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
-    fleet, night, monkeypatch
-):
-    """As where memory does not suffice: the third attempt of the scheduler is its last."""
-    whole = train_module.train
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train_module, "train", killed)
-    for _ in range(steps.MAX_NIGHTS_ENDED_IN_TRAINING):
-        with pytest.raises(KeyboardInterrupt):
-            run_nightly(night())
-    assert live_rows(fleet) == 0
-    with pytest.raises(NightlyError, match=r"ended 2 times while it trained \(runs"):
-        run_nightly(night())
-    assert live_rows(fleet) == 2 * 7
-    # There is a forecast now, so the next night may try again.
-    monkeypatch.setattr(train_module, "train", whole)
-    assert "model" in run_nightly(night())["steps"]["train"]
-
-
+@pytest.mark.parametrize("says_so", [True, False], ids=["stopped", "by the kernel"])
 @pytest.mark.parametrize(("point", "tries"), [("balanced", False), ("mape", True)])
-def test_a_night_killed_while_it_trained_tries_again_with_other_settings(
-    fleet, night, monkeypatch, point, tries
+def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
+    fleet, night, monkeypatch, says_so, point, tries
 ):
-    """A process that the kernel kills records no end; with less to train, memory may suffice."""
+    """As where memory does not suffice: the third attempt of the scheduler is its last.
+
+    With other settings there may be less to train. A process that the kernel kills records
+    no end.
+    """
     whole = train_module.train
 
     def killed(*_):
@@ -177,18 +160,25 @@ def test_a_night_killed_while_it_trained_tries_again_with_other_settings(
 
     monkeypatch.setattr(train_module, "train", killed)
     with monkeypatch.context() as dying:
-        dying.setattr(ledger.runs, "end_run", lambda *_: None)
+        if not says_so:
+            dying.setattr(ledger.runs, "end_run", lambda *_: None)
         for _ in range(steps.MAX_NIGHTS_ENDED_IN_TRAINING):
             with pytest.raises(KeyboardInterrupt):
                 run_nightly(night())
+    assert live_rows(fleet) == 0
     monkeypatch.setattr(train_module, "train", whole)
     settings = night().settings.model_copy(update={"point": point})
     third = replace(night(), settings=settings)
     if tries:
         assert "model" in run_nightly(third)["steps"]["train"]
     else:
-        with pytest.raises(NightlyError, match="ended 2 times while it trained"):
+        with pytest.raises(
+            NightlyError, match=r"ended 2 times while it trained \(runs"
+        ):
             run_nightly(third)
+        assert live_rows(fleet) == 2 * 7
+        # There is a forecast now, so the next night may try again.
+        assert "model" in run_nightly(night())["steps"]["train"]
 
 
 def test_holidays_that_cannot_be_looked_up_do_not_cost_the_counts(

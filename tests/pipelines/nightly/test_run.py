@@ -283,6 +283,7 @@ def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     late = night(day)
     late.now += timedelta(days=1)
     done = run_nightly(late)
+    assert done["steps"]["ingest"]["described"] == 0, "counts are news once counted"
     assert "late_depots" not in done["steps"]["forecast"]
 
 

@@ -23,6 +23,7 @@ from pipelines.schema import (
 )
 from pipelines.store import models as model_store
 from pipelines.store import panel as panel_store
+from tests.pipelines.backfill.conftest import count
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import (
     START,
@@ -94,12 +95,6 @@ def assert_totals_fit_the_depots(engine):
 
 def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
     return NightlyContext(engine, settings, now, origin, silent)
-
-
-def count(engine, table, *conditions):
-    with engine.connect() as connection:
-        statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
-        return connection.scalar(statement)
 
 
 @pytest.fixture

@@ -232,12 +232,6 @@ def closed_ahead(panel):
     ]
 
 
-def test_a_corrected_closure_frees_its_days_for_the_newest_panel(closure):
-    assert closed_ahead(read_panel(closure, LAST)) == [
-        FIRST_CLOSED, FIRST_CLOSED + timedelta(days=1),
-    ]  # fmt: skip
-
-
 def test_an_origin_sees_the_version_known_then(closure):
     corrected_at = knowledge_cutoff(LAST - timedelta(days=3), ZONE)
     arrive(closure, 2, corrected_at)

@@ -92,11 +92,6 @@ def test_a_value_of_a_file_is_in_the_panel(fleet, loader):
     assert (known(panel), known(panel, depot=1)) == (12.5, 3.0)
 
 
-def test_a_fleet_without_signals_has_none(fleet):
-    assert read_panel(fleet, LAST).signals is None
-    assert PanelsAsKnown(fleet, LAST, SETTINGS.zone).at(LAST).signals is None
-
-
 def test_each_night_a_new_value_stands_beside_those_before(fleet, loader, at_night):
     """Without known_from: what was booked four, three and two days ahead."""
     for night, value in (
