@@ -6,6 +6,7 @@ from datetime import date
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
@@ -84,18 +85,20 @@ def change_form(
     names = dict(zip(week["depot_id"], week["name"], strict=True))
     form = f"{saved_change.of_session().n_saved} {depot or city} {day}"
     is_new_form = f"action {form}" not in st.session_state
-    entry = _fields(week, names, depot, day, form)
+    entry, below_number = _fields(week, names, depot, day, form)
     cells = entered_changes.cells(entry.chosen)
     when_opened = saved_change.cells_when_opened(cells, is_new_form)
     changes = entry.changes(cells)
     unsure = sentence = ""
     if changes and not overrides.range_problems(changes):
-        preview = _preview(week, changes, len(entry.chosen), freshness)
-        unsure = _ask_if_sure(changes, names, form)
+        with below_number:
+            unsure = _ask_if_sure(changes, names, form)
+            preview = _preview(week, names, changes, len(entry.chosen), freshness)
         sentence = change_summaries.saved_sentence(changes, names, preview)
-    # Refusal and confirmation replace each other, where the planner is looking.
-    place = st.empty()
-    is_saving = st.button("Save", type="primary", key=f"save {form}")
+    # Refusal and confirmation replace each other; in a panel they are always in sight.
+    with st.container(key="plan-save"):
+        place = st.empty()
+        is_saving = st.button("Save", type="primary", key=f"save {form}")
     if is_saving and when_opened != cells:
         # The planner may not have looked at the preview of what it became. All chosen days
         # count, also those that stay as they are.
@@ -112,7 +115,7 @@ def change_form(
             is_begun = bool(entry.number) or entry.action != SET
             wrong = entry.number_problems(changes) if is_begun else []
             if wrong:
-                st.warning(widgets.bullets(wrong), icon=":material/warning:")
+                below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
             saved_change.message(is_begun, city)
 
 
@@ -122,10 +125,11 @@ def _fields(
     depot: str,
     day: date | None,
     form: str,
-) -> _Entry:
+) -> tuple[_Entry, DeltaGenerator]:
+    """The fields of the form: what is entered, and the place below the number."""
     action = st.segmented_control(
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
-        format_func=ACTIONS.__getitem__,
+        format_func=ACTIONS.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
     options = [*names, ALL_DEPOTS]
     labels = {**names, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
@@ -160,13 +164,15 @@ def _fields(
             f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
             max_chars=20, key=f"number {form}", width=320,
         )  # fmt: skip
+    below_number = st.container()
     common = st.pills("Reason", REASONS, key=f"common reason {form}", wrap=True)
     written = st.text_input(
         "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=320,
         key=f"reason {form}",
     )  # fmt: skip
     reason = written.strip() or common or ""
-    return _Entry(action, chosen, number, reason, planner_name("change"))
+    entry = _Entry(action, chosen, number, reason, planner_name("change"))
+    return entry, below_number
 
 
 def _problems(entry: _Entry, changes: Sequence[Change], unsure: str) -> list[str]:
@@ -179,7 +185,11 @@ def _problems(entry: _Entry, changes: Sequence[Change], unsure: str) -> list[str
 
 
 def _preview(
-    week: pd.DataFrame, changes: Sequence[Change], n_chosen: int, freshness: Freshness
+    week: pd.DataFrame,
+    names: Mapping[str, str],
+    changes: Sequence[Change],
+    n_chosen: int,
+    freshness: Freshness,
 ) -> pd.DataFrame:
     """Shows `entered_changes.preview` of the changes, and returns it."""
     settings, bands = city_settings.by_city(freshness), queries.city_bands(freshness)
@@ -188,7 +198,7 @@ def _preview(
         week, settings, bands, numbers, replay=van_plan.errors_to_replay(freshness)
     )
     city = str(week["city"].iloc[0])
-    sentence = change_summaries.preview_sentence(preview, changes, city)
+    sentence = change_summaries.preview_sentence(preview, changes, names, city)
     left_out = n_chosen - len(changes)
     if left_out:
         days = formatting.count(left_out, "depot-day")
@@ -210,4 +220,4 @@ def _ask_if_sure(changes: Sequence[Change], names: Mapping[str, str], form: str)
     # Other numbers are other boxes, without the tick.
     if st.checkbox(label, key=f"sure {form} {sentence}"):
         return ""
-    return f"{sentence} Tick “{label}”, or correct the number."
+    return f"Tick “{label}”, or correct the number."

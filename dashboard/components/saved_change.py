@@ -161,8 +161,9 @@ def _offered(planner: str, city: str) -> pd.DataFrame:
 def _undo_button(newest: pd.DataFrame, planner: str) -> None:
     if newest.empty:
         return
-    is_undone = overrides.is_undo(newest)
-    label, icon = ("Set this again", "redo") if is_undone else ("Undo", "undo")
+    label, icon = "Undo", "undo"
+    if overrides.is_undo(newest):
+        label, icon = "Set this again", "redo"
     if not st.button(label, icon=f":material/{icon}:", key=UNDO_KEY):
         return
     forms = of_session()
@@ -171,7 +172,5 @@ def _undo_button(newest: pd.DataFrame, planner: str) -> None:
     except BadInputError as error:
         forms.confirmation = ""
         refuse(NOT_UNDONE, str(error))
-    what = formatting.count(len(newest), "number")
-    done = f"Set again: {what}." if is_undone else f"Undone: {what} as before."
-    forms.confirm(done, planner)
+    forms.confirm(change_summaries.undone_sentence(newest), planner)
     st.rerun()

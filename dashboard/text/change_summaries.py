@@ -34,18 +34,24 @@ def now_sentence(chosen: pd.DataFrame) -> str:
 
 
 def preview_sentence(
-    preview: pd.DataFrame, changes: Sequence[Change], city: str
+    preview: pd.DataFrame,
+    changes: Sequence[Change],
+    names: Mapping[str, str],
+    city: str,
 ) -> str:
-    """Describes the effect of changes before they are saved, from `entered_changes.preview`."""
-    cells = formatting.count(len(changes), "number")
-    sentence = f"{cells}: {_sum(preview, 'orders')} orders. {_need(preview, city)}"
+    """Describes the effect of changes before they are saved, from `entered_changes.preview`.
+
+    'Barking, Fri 27 Nov: 341 → 420 orders. London needs 34 → 36 vans, short 0 → 2.'
+    """
+    sentence = f"{_change(changes, names, preview)} {_need(preview, city)}"
     short = _sum(preview, "short")
     return f"{sentence}." if short == "0" else f"{sentence}, short {short}."
 
 
 def scenario_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
     """What a scenario means for the vans of a city, from `entered_changes.preview`."""
-    need = f"{_need(preview, city.city)}."
+    days = preview["target_on"]
+    need = f"{_need(preview, city.city)} on {formatting.day_range(days.min(), days.max())}."
     if city.vans is None:
         return f"{need} The number of its vans is not known."
     short = preview[preview["short_after"] > 0]
@@ -60,13 +66,10 @@ def scenario_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
 
 
 def _need(preview: pd.DataFrame, city: str) -> str:
-    """'London needs 34 → 36 vans on Fri 27 Nov'."""
-    days = preview["target_on"]
+    """'London needs 34 → 36 vans'."""
     vans = _sum(preview, "need")
     noun = _van(preview) if vans == "1" else f"{_van(preview)}s"
-    return (
-        f"{city} needs {vans} {noun} on {formatting.day_range(days.min(), days.max())}"
-    )
+    return f"{city} needs {vans} {noun}"
 
 
 def _van(days: pd.DataFrame) -> str:
@@ -88,10 +91,7 @@ def far_sentence(far: Sequence[Change], names: Mapping[str, str]) -> str:
         f"{formatting.orders(each.cell.model_orders)})"
         for each in far
     ]
-    return (
-        "More than 3 times the model's number, or less than a third of it: "
-        f"{formatting.listed(places)}."
-    )
+    return f"Far from the model's number: {formatting.listed(places)}."
 
 
 def sure_label(far: Sequence[Change]) -> str:
@@ -106,23 +106,38 @@ def saved_sentence(
     changes: Sequence[Change], names: Mapping[str, str], preview: pd.DataFrame
 ) -> str:
     """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders.'."""
+    return f"Saved: {_change(changes, names, preview)}"
+
+
+def _change(
+    changes: Sequence[Change], names: Mapping[str, str], preview: pd.DataFrame
+) -> str:
     depots = list(dict.fromkeys(change.cell.depot for change in changes))
     days = [change.cell.day_on for change in changes]
     place = _place([names[each] for each in depots], min(days), max(days))
     back = "back to the model, " if changes[0].orders is None else ""
-    return f"Saved: {place}: {back}{_sum(preview, 'orders')} orders."
+    return f"{place}: {back}{_sum(preview, 'orders')} orders."
 
 
 def newest_change_sentence(newest: pd.DataFrame, made_at: str) -> str:
     """What a planner saved last, from `queries.newest_change`; `made_at` is in words."""
-    depots = newest.drop_duplicates("depot_id")["name"].tolist()
-    days = newest["target_on"]
-    place = _place(depots, days.min(), days.max())
     done = {overrides.description(row) for row in newest.to_dict("records")}
     what = ", ".join(sorted(done - {"set"}))
     if done == {"set"}:
         what = f"{formatting.orders(newest['orders'].sum())} orders"
-    return f"Your last change, {made_at}: {place}: {what}."
+    return f"Your last change, {made_at}: {_place_of(newest)}: {what}."
+
+
+def undone_sentence(newest: pd.DataFrame) -> str:
+    """Confirms that `queries.newest_change` was taken back; or set again, where it was that."""
+    done = "Set again:" if overrides.is_undo(newest) else "Undone. As before:"
+    return f"{done} {_place_of(newest)}."
+
+
+def _place_of(newest: pd.DataFrame) -> str:
+    depots = newest.drop_duplicates("depot_id")["name"].tolist()
+    days = newest["target_on"]
+    return _place(depots, days.min(), days.max())
 
 
 def _place(depots: Sequence[str], first: date, last: date) -> str:

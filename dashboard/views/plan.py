@@ -89,12 +89,13 @@ with top if form == "settings" else st.container():
     settings_form.settings_form(settings[city], is_open=form == "settings")
 place = top.container(key="plan-panel") if depot else st.container()
 with place.container(key="plan-form"):
-    st.header("Change orders")
-    if depot:
-        widgets.note("Close", formatting.link("plan", city=city))
-    plan_forms.change_form(city, freshness, depot, day)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Change orders", width="content")
+        if depot:
+            widgets.note("Close", formatting.link("plan", city=city))
     if depot:
         page_head.run(plan_forms.KEYBOARD)
+    plan_forms.change_form(city, freshness, depot, day)
 
 with st.container(key="plan-history"):
     decided = queries.van_decision_history(city, freshness)

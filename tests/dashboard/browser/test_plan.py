@@ -112,7 +112,7 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     assert 7777 in book.get_sheet_by_name("Orders").to_python()[2]
 
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").first.wait_for()
+    page.get_by_text("Undone. As before: ").first.wait_for()
     assert page.locator("table small.mark").count() == 0
 
 
@@ -163,7 +163,11 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     )
     page.keyboard.type("+30")
     page.keyboard.press("Enter")
-    page.locator(".st-key-plan-form").get_by_text("Preview:").wait_for()
+    preview = page.locator(".st-key-plan-form").get_by_text("Preview:")
+    preview.wait_for()
+    save = page.get_by_role("button", name="Save", exact=True)
+    below = preview.bounding_box()
+    assert below["y"] + below["height"] <= save.bounding_box()["y"], "in sight"
     page.get_by_role("heading", name="Override history").scroll_into_view_if_needed()
     panel = page.locator(".st-key-plan-panel").bounding_box()
     grid = page.locator("table.hf-plan").bounding_box()
@@ -182,8 +186,11 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
         re.compile(f"Saved: .*{before:,} → {before + 30:,} orders")
     )
     saved.first.wait_for()
-    page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").first.wait_for()
+    undo = page.get_by_role("button", name="Undo")
+    box = undo.bounding_box()
+    assert box["y"] + box["height"] <= browser.SIZES[size][1], "in sight"
+    undo.click()
+    page.get_by_text("Undone. As before: ").first.wait_for()
     page.get_by_role("link", name="Close").click()
     page.wait_for_url(lambda url: "depot" not in url)
     window.settled()
@@ -223,7 +230,7 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     tops = actions.evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
     assert len(set(tops)) == 1, "on one line"
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").first.wait_for()
+    page.get_by_text("Undone. As before: ").first.wait_for()
 
 
 def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
@@ -240,7 +247,7 @@ def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
     depot.to("/depot?depot=RTM-01")
     depot.page.locator("table").get_by_text("Set by Ben: “A fair”").wait_for()
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone: 1 number as before.").first.wait_for()
+    page.get_by_text("Undone. As before: ").first.wait_for()
 
 
 def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):

@@ -31,17 +31,18 @@ def preview(orders, need, short=(0, 0), day=DAYS[0]):
     [
         (
             preview((341, 420), (33, 35), (0, 2)),
-            "1 number: 341 → 420 orders. London needs 33 → 35 vans on Thu 27 Nov, short 0 → 2.",
+            "Poplar, Fri 27 Nov: 341 → 420 orders. London needs 33 → 35 vans, short 0 → 2.",
         ),
         (
             preview((341, 345), (1, 1)),
-            "1 number: 341 → 345 orders. London needs 1 van on Thu 27 Nov.",
+            "Poplar, Fri 27 Nov: 341 → 345 orders. London needs 1 van.",
         ),
     ],
 )  # fmt: skip
 def test_a_preview_says_what_a_change_does(shown, expected):
-    change = Change(Cell("A", FRIDAY, 341.0, 341.0), 420)
-    assert change_summaries.preview_sentence(shown, [change], "London") == expected
+    change = Change(Cell("P", FRIDAY, 341.0, 341.0), 420)
+    text = change_summaries.preview_sentence(shown, [change], NAMES, "London")
+    assert text == expected
 
 
 @pytest.mark.parametrize(
@@ -136,22 +137,38 @@ def test_the_form_says_what_the_chosen_days_are_planned_with(days, expected):
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "expected", "undone"),
     [
-        ([("Barking", 1420, None)], "Barking, Thu 27 Nov: 1,420 orders."),
-        ([("Barking", None, None)], "Barking, Thu 27 Nov: back to the model."),
-        ([("Barking", 341, 7)], "Barking, Thu 27 Nov: undone."),
+        (
+            [("Barking", 1420, None)],
+            "Barking, Thu 27 Nov: 1,420 orders.",
+            "Undone. As before: Barking, Thu 27 Nov.",
+        ),
+        (
+            [("Barking", None, None)],
+            "Barking, Thu 27 Nov: back to the model.",
+            "Undone. As before: Barking, Thu 27 Nov.",
+        ),
+        (
+            [("Barking", 341, 7)],
+            "Barking, Thu 27 Nov: undone.",
+            "Set again: Barking, Thu 27 Nov.",
+        ),
         (
             [("Barking", 400, None), ("Poplar", 20, None)],
             "2 depots, Thu 27 Nov: 420 orders.",
+            "Undone. As before: 2 depots, Thu 27 Nov.",
         ),
     ],
 )
-def test_what_a_planner_changed_last_is_told(rows, expected):
+def test_what_a_planner_changed_last_is_told_and_that_it_is_undone(
+    rows, expected, undone
+):
     newest = pd.DataFrame(rows, columns=["name", "orders", "undoes"])
     newest = newest.assign(depot_id=newest["name"], target_on=DAYS[0])
     text = change_summaries.newest_change_sentence(newest, "Thu 27 Nov, 06:31")
     assert text == f"Your last change, Thu 27 Nov, 06:31: {expected}"
+    assert change_summaries.undone_sentence(newest) == undone
 
 
 def history(*rows):
@@ -188,7 +205,6 @@ def test_changes_of_many_days_name_five():
 def test_numbers_far_from_the_models_are_named():
     far = [Change(Cell("P", FRIDAY, 300.0, 322.0), 3220.0)]
     assert change_summaries.far_sentence(far, NAMES) == (
-        "More than 3 times the model's number, or less than a third of it: "
-        "Fri 27 Nov at Poplar (3,220, model 322)."
+        "Far from the model's number: Fri 27 Nov at Poplar (3,220, model 322)."
     )
     assert change_summaries.sure_label(far) == "Yes, 3,220 is right"
