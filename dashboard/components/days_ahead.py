@@ -40,13 +40,12 @@ def brief_html(freshness: Freshness, today: date) -> str:
         freshness.newest,
         queries.zone(),
     )
-    # The depot with the largest error comes first.
     scored = queries.last_day(freshness)
-    worst = "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0])
+    is_scored = scored["point"].notna().any()
     return html_brief.brief(
         decisions,
         summaries.last_day_sentence(scored, freshness.last_on, today),
-        worst,
+        formatting.link("accuracy", period="1") if is_scored else "",
         brief.estimated_cities(days, city_settings.by_city(freshness)),
     )
 

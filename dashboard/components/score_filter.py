@@ -1,5 +1,7 @@
 """The filters of the page "Accuracy", all in its address."""
 
+from datetime import date, datetime
+
 import streamlit as st
 
 from dashboard import queries
@@ -10,6 +12,7 @@ from dashboard.text import formatting
 
 ALL = "all"
 PERIODS = {
+    "1": "last day",
     "7": "last 7 days",
     "28": "last 4 weeks",
     "56": "last 8 weeks",
@@ -19,8 +22,11 @@ PERIODS = {
 DEFAULT_PERIOD = "56"
 
 
-def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
-    """Shows the filters by city, depot, days ahead and period; returns what they let through."""
+def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:
+    """Shows the filters by city, depot, days ahead and period; returns what they let through.
+
+    `newest_on` is the newest day that is scored.
+    """
     depots = queries.depots(freshness)
     city = widgets.choose_city(sorted(depots["city"].unique()))
     if city:
@@ -31,6 +37,8 @@ def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
     horizons = {ALL: "All"}
     horizons |= {str(n): formatting.count(n, "day") for n in range(1, longest + 1)}
     periods = {days: words.capitalize() for days, words in PERIODS.items()}
+    today = datetime.now(queries.zone()).date()
+    periods["1"] = formatting.past_day(newest_on, today)
     with st.container(horizontal=True):
         depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
         horizon = widgets.choose_from_url(

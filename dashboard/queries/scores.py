@@ -1,6 +1,7 @@
 """Queries of forecast scores."""
 
 from dataclasses import dataclass
+from datetime import date
 
 import pandas as pd
 import streamlit as st
@@ -40,19 +41,17 @@ class ScoreFilter:
     days_back: int = SCORED_DAYS
 
 
-SCORE_KINDS = """
-select exists (select from score_totals where is_live and target_on is not null)
-           as has_live,
-       exists (select from score_totals where not is_live and target_on is not null)
-           as has_hindcasts
+NEWEST_SCORED = """
+select (select max(target_on) from score_totals where is_live) as live_on,
+       (select max(target_on) from score_totals where not is_live) as hindcast_on
 """
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def score_kinds(freshness: Freshness) -> tuple[bool, bool]:
-    """Whether there are scores of live forecasts, and of hindcasts."""
-    row = read_row(SCORE_KINDS)
-    return row["has_live"], row["has_hindcasts"]
+def newest_scored(freshness: Freshness) -> tuple[date | None, date | None]:
+    """The newest day with scores of live forecasts, and of hindcasts; None where there are none."""
+    row = read_row(NEWEST_SCORED)
+    return row["live_on"], row["hindcast_on"]
 
 
 PUBLISHED = f"""
@@ -283,10 +282,10 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
                 and later.is_live = :live
                 and (later.origin_on, d.city, later.model_version)
                     in (select * from published))
-        order by abs(s.point - s.actual) desc limit :row_limit
+        order by abs(s.point - s.actual) desc limit cast(:row_limit as integer)
     ) of_day
     order by abs(point - actual) desc, target_on desc, depot_id
-    limit :row_limit
+    limit cast(:row_limit as integer)
 ), names as ({DEPOT_NAMES})
 select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.point, w.p90,
        f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by,
@@ -308,6 +307,8 @@ order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """The 15 depot-days with the largest absolute errors in orders, largest first.
 
+    Of a single day those of all depots.
+
     Returns:
       depot_id, name, city, target_on, actual, p10, point, p90 (of the last forecast of
       that day, or of that many days ahead), basis, events, holidays (lists, as
@@ -318,7 +319,7 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
         LARGEST_ERRORS,
         numbers=["actual", "p10", "point", "p90", "override_orders"],
         days=["target_on"],
-        row_limit=MAX_DAYS,
+        row_limit=None if scope.days_back == 1 else MAX_DAYS,
         **vars(scope),
     )
 

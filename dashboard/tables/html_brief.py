@@ -14,7 +14,7 @@ MAX_CITIES = 5
 def brief(
     decisions: Sequence[Decision],
     last_day: str,
-    worst_depot: str,
+    address: str,
     estimated: Sequence[str],
 ) -> str:
     """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
@@ -22,7 +22,7 @@ def brief(
     Args:
       decisions: Most urgent first; the first five are shown, the others unfold.
       last_day: A sentence.
-      worst_depot: depot_id of the depot it names; '' for none.
+      address: Of the page with that day by depot; '' for none.
       estimated: Cities whose shortages rest on estimated vans.
     """
     body = ""
@@ -35,8 +35,8 @@ def brief(
                 f"<ul>{''.join(map(_item, more))}</ul></details>"
             )
     day = escape(last_day)
-    if worst_depot:
-        day = _link(formatting.link("depot", depot=worst_depot), last_day)
+    if address:
+        day = _link(address, last_day)
     return (
         f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions)}</h2>{body}'
         f"<p>{day}</p>{_caution(estimated)}</section>"

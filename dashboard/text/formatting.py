@@ -45,6 +45,11 @@ def since(previous_origin: date, origin: date) -> str:
     return "overnight" if is_overnight else f"since {day(previous_origin)}"
 
 
+def past_day(value: date, today: date) -> str:
+    """'Yesterday', or 'Fri 20 Nov'."""
+    return "Yesterday" if value == today - A_DAY else day(value, today)
+
+
 def format_iso_day(value: str) -> str:
     """Formats an ISO 8601 day: '2025-11-21' gives 'Fri 21 Nov 2025'."""
     parsed = date.fromisoformat(value)

@@ -215,9 +215,11 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     verdict = ""
     if not math.isnan(naive):
         verdict = "Good. " if own < naive else "No better than the naive forecast. "
-    days = formatting.count(len(newest), "scored day")
+    days = "The newest scored day was"
+    if len(newest) > 1:
+        days = f"The last {len(newest)} scored days were"
     return (
-        f"{verdict}The last {days} were off by {formatting.percent(own)} a depot and day; "
+        f"{verdict}{days} off by {formatting.percent(own)} a depot and day; "
         f"{formatting.NAIVE} by {formatting.percent(naive)}."
     )
 
@@ -248,9 +250,7 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
     `queries.last_day`.
     """
-    name = (
-        "Yesterday" if day == today - formatting.A_DAY else formatting.day(day, today)
-    )
+    name = formatting.past_day(day, today)
     counted = scored.dropna(subset=["actual"])
     known = counted.dropna(subset=["point"])
     if known.empty:

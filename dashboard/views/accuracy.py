@@ -8,6 +8,7 @@ from dashboard import queries
 from dashboard.charts import forecast_charts
 from dashboard.components import first_forecast, page_head, score_filter, widgets
 from dashboard.tables import display_tables
+from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
 
 MAX_DEPOTS = 50
@@ -21,8 +22,8 @@ NO_SCORES = {
 }
 
 freshness = queries.freshness()
-has_live, has_hindcasts = queries.score_kinds(freshness)
-has_scores = has_live or has_hindcasts
+live_on, hindcast_on = queries.newest_scored(freshness)
+has_scores = bool(live_on or hindcast_on)
 if not has_scores and freshness.champion is None and freshness.origin_on is None:
     first_forecast.stop_page("There is no forecast to score yet.", None)
 if not has_scores:
@@ -31,14 +32,16 @@ if not has_scores:
         "`harbor backfill --from DAY --to DAY` makes and scores hindcasts of past days."
     )
 
-newest = LIVE if has_live else HINDCAST
+newest = LIVE if live_on else HINDCAST
 kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
 live = kind == LIVE
-if not (has_live if live else has_hindcasts):
+newest_on = live_on if live else hindcast_on
+if newest_on is None:
     widgets.stop_page(NO_SCORES[kind])
 widgets.score_kind_notice(live)
 
-scope = score_filter.score_filter(live, freshness)
+scope = score_filter.score_filter(live, newest_on, freshness)
+is_one_day = scope.days_back == 1
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(
@@ -54,17 +57,22 @@ if live and freshness.last_on and not (scope.depot or scope.horizon):
 st.markdown(formatting.escape_markdown(" ".join(sentences)))
 widgets.key_figures(summaries.accuracy_figures(scores))
 
-st.header("By day")
-widgets.chart(
-    forecast_charts.accuracy_by_day,
-    scores[scores["grain"] == "day"],
-    "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
-)
-weeks = display_tables.accuracy_by_week(scores)
-widgets.small_table(weeks, "By week", hidden_on_phones=("Days",))
-bands = queries.band_coverage(scope, freshness)
-st.header("Bands")
-widgets.chart(forecast_charts.band_coverage, bands, summaries.coverage_sentence(bands))
+misses = queries.largest_errors(scope, freshness)
+sheets: Sheets = {}
+top = st.container()
+if not is_one_day:
+    st.header("By day")
+    widgets.chart(
+        forecast_charts.accuracy_by_day,
+        scores[scores["grain"] == "day"],
+        "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
+    )
+    weeks = display_tables.accuracy_by_week(scores)
+    widgets.small_table(weeks, "By week", hidden_on_phones=("Days",))
+    bands = queries.band_coverage(scope, freshness)
+    st.header("Bands")
+    sentence = summaries.coverage_sentence(bands)
+    widgets.chart(forecast_charts.band_coverage, bands, sentence)
 with st.expander("All measures"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
 
@@ -80,7 +88,7 @@ if len(by_model) > 1:
     st.header("By model")
     widgets.small_table(by_model, "By model")
 
-if not scope.depot:
+if not (scope.depot or is_one_day):
     st.header("By depot")
     depots = queries.depot_accuracy(scope, freshness)
     if depots.empty:
@@ -101,28 +109,29 @@ if not scope.depot:
             hidden_on_phones=("City", "In the 80 % band", "Days"),
             links={"Depot": display_tables.depot_links(first)},
         )
-        page_head.save_as_excel(
-            "accuracy",
-            lambda: {
-                "Depots": (
-                    "MAPE and more by depot",
-                    display_tables.depot_accuracy(depots),
-                )
-            },
-            freshness,
+        sheets["Depots"] = (
+            "MAPE and more by depot",
+            display_tables.depot_accuracy(depots),
         )
 
-st.header("Biggest misses")
-st.caption(
-    "Ranked by orders, using the model's last forecast of each day. Above zero: too high."
-)
-misses = queries.largest_errors(scope, freshness)
-widgets.small_table(
-    display_tables.largest_errors(misses),
-    "Biggest misses",
-    hidden_on_phones=("Actual",),
-    links={"Depot": display_tables.depot_links(misses)},
-)
+with top if is_one_day else st.container():
+    title = "By depot" if is_one_day else "Biggest misses"
+    st.header(title)
+    cut = f"{MAX_DEPOTS} of {len(misses):,} depots, and all in Excel. "
+    apart = " A total is forecast as a whole: depots need not add up to it."
+    st.caption(
+        f"{cut if len(misses) > MAX_DEPOTS else ''}Ranked by orders, using the model's last "
+        f"forecast of each day. Above zero: too high.{apart if is_one_day else ''}"
+    )
+    table = display_tables.largest_errors(misses)
+    sheets[title] = "Forecast and actual orders, furthest off first", table
+    widgets.small_table(
+        table.head(MAX_DEPOTS).drop(columns=["Day"] if is_one_day else []),
+        title,
+        hidden_on_phones=() if is_one_day else ("Actual",),
+        links={"Depot": display_tables.depot_links(misses.head(MAX_DEPOTS))},
+    )
+page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
 if live:
     st.header("Overrides")
@@ -134,7 +143,7 @@ if live:
 
 period = score_filter.PERIODS[str(scope.days_back)]
 st.caption(
-    f"Scored days of the {period}. Each depot, day and origin counts once, at every horizon, "
+    f"Scored days: the {period}. Each depot, day and origin counts once, at every horizon, "
     "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
     "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
     "actual, so above zero is too high. Closed days are not scored. If two models forecast "

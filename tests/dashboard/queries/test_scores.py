@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.queries import ScoreFilter
+from dashboard.queries import scores as scores_module
 from pipelines import schema
 from tests.dashboard.seed import (
     CHAMPION,
@@ -237,6 +238,18 @@ def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, scope
     for row in scores.to_dict("records"):
         is_on = row["city"] == "London" and row["target_on"].date() in promoted
         assert row["events"] == (["promotion"] if is_on else [])
+
+
+def test_of_a_single_day_the_errors_of_all_depots_are_told(
+    freshness, seeded, monkeypatch
+):
+    monkeypatch.setattr(scores_module, "MAX_DAYS", 1)
+    rows = queries.largest_errors(ScoreFilter(True, days_back=1), freshness)
+    assert set(rows["target_on"]) == {pd.Timestamp(seeded.through)}
+    last = queries.last_day(freshness).dropna(subset=["point"])
+    assert len(last) > 1
+    columns = ["depot_id", "actual", "point"]
+    assert rows[columns].values.tolist() == last[columns].values.tolist()
 
 
 def test_a_large_error_has_the_override_that_counted_last(freshness, seeded, write):

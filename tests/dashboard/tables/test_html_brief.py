@@ -26,10 +26,10 @@ def test_without_decisions_it_says_that_nothing_needs_you():
     assert "<a " not in html
 
 
-def test_each_decision_is_a_link_and_the_worst_depot_another():
-    html = html_brief.brief(make(2), "Yesterday.", "LON 1", [])
+def test_each_decision_is_a_link_and_the_last_day_another():
+    html = html_brief.brief(make(2), "Yesterday.", "accuracy?period=1", [])
     assert "<h2>2 things to look at today</h2>" in html
-    assert addresses(html) == ["depot?depot=D0", "depot?depot=D1", "depot?depot=LON+1"]
+    assert addresses(html) == ["depot?depot=D0", "depot?depot=D1", "accuracy?period=1"]
 
 
 def addresses(html):

@@ -443,6 +443,26 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
 
 
+def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
+    assert 'href="accuracy?period=1"' in page_text(open_page("days_ahead"))
+    app = open_page("accuracy", period="1")
+    assert_no_traceback(app)
+    text = page_text(app)
+    assert "The newest scored day was off by" in text
+    assert "Scored days: the last day" in text
+    bodies = [each.proto.body for each in app.get("html")]
+    [table] = [body for body in bodies if 'aria-label="By depot"' in body]
+    scored = queries.last_day(queries.freshness()).dropna(subset=["point"])
+    assert len(scored) > 1
+    for row in scored.to_dict("records"):
+        error = formatting.signed(round(row["point"] - row["actual"]))
+        numbers = [f"{row['point']:,.0f}", f"{row['actual']:,.0f}", error]
+        cells = "".join(f'<td class="">{each}</td>' for each in numbers)
+        assert f"{row['name']}</a></th>{cells}" in table
+    assert "By week" not in text
+    assert "Biggest misses" not in text
+
+
 def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
     def depots(**url):
         text = page_text(open_page("accuracy", **url)).partition("By depot")[2]
@@ -460,7 +480,7 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     assert_no_traceback(app)
     assert app.selectbox(key="choice of ahead").value == "3"
     text = page_text(app)
-    assert "Scored days of the last 4 weeks" in text
+    assert "Scored days: the last 4 weeks" in text
     assert "depot?depot=LON-02" in text
     assert "depot?depot=RTM-02" not in text
     assert "same day last week" in text
