@@ -13,7 +13,7 @@ from dashboard.text import formatting
 
 DIFFERENCES = {"Forecast − actual"}
 """Columns whose whole numbers have a sign."""
-SIGNED_PERCENTAGES = {"Bias", "Value added"}
+SIGNED_PERCENTAGES, POINTS = {"Bias"}, {"Value added"}
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -116,8 +116,11 @@ def column(values: pd.Series, name: str) -> list[str]:
     if pd.api.types.is_integer_dtype(values):
         is_signed = name in DIFFERENCES
         return _texts(values, formatting.signed if is_signed else "{:,}".format)
-    is_signed = name in SIGNED_PERCENTAGES
-    percent = formatting.signed_percent if is_signed else formatting.percent
+    percent = formatting.percent
+    if name in SIGNED_PERCENTAGES:
+        percent = formatting.signed_percent
+    elif name in POINTS:
+        percent = formatting.signed_points
     return [percent(value / 100) for value in values.astype(float)]
 
 

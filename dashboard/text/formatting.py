@@ -111,6 +111,11 @@ def percent(fraction: float) -> str:
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
+def signed_points(fraction: float) -> str:
+    """'+2.1 points', a difference between percentages; a dash where undefined."""
+    return signed_percent(fraction).replace(" %", " points")
+
+
 def change(before: float, after: float) -> str:
     """Difference of the rounded numbers: '246' and '257' give '+11'."""
     difference = round(after) - round(before)

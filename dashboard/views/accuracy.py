@@ -99,9 +99,8 @@ if not (scope.depot or is_one_day):
         first = depots.head(MAX_DEPOTS)
         cut = f"{MAX_DEPOTS} of {len(depots):,} depots, and all in Excel. "
         st.caption(
-            f"{cut if len(depots) > MAX_DEPOTS else ''}Value added is the MAPE "
-            "of same day last week minus the forecast's: below zero, the model does not yet "
-            "beat it."
+            f"{cut if len(depots) > MAX_DEPOTS else ''}Value added: by how many points of "
+            "MAPE the forecast is better than same day last week; below zero, it is worse."
         )
         widgets.small_table(
             display_tables.depot_accuracy(first),

@@ -63,6 +63,6 @@ def test_a_column_of_links_leads_where_it_says():
     cells = Cells(
         html_tables.table(table, "", links={"Depot": ["depot?depot=A%26", "x?y=1&z=2"]})
     )
-    assert cells.text[1:] == [["A & B", "+1.5 %"], ["C", "−2.0 %"]]
+    assert cells.text[1:] == [["A & B", "+1.5 points"], ["C", "−2.0 points"]]
     links = [attrs["href"] for tag, attrs in cells.tags if tag == "a"]
     assert links == ["depot?depot=A%26", "x?y=1&z=2"]

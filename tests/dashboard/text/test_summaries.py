@@ -255,10 +255,15 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
 
 
 @pytest.mark.parametrize(
-    ("naive", "verdict"),
-    [(0.2, "Good. "), (0.05, "No better than the naive forecast. ")],
+    ("naive", "verdict", "compared"),
+    [
+        (0.2, "Good. ", ", 9.0 points better than same day last week"),
+        (0.05, "Not good. ", ", 6.0 points worse than same day last week"),
+        (0.1102, "Not good. ", ", as far as same day last week"),
+        (np.nan, "", ""),
+    ],
 )
-def test_accuracy_begins_with_the_newest_scored_days(naive, verdict):
+def test_accuracy_begins_with_the_newest_scored_days(naive, verdict, compared):
     """The mean weighs days by their number of depots, and takes seven of nine days."""
     days = pd.date_range("2026-11-16", periods=9)
     rows = [
@@ -278,8 +283,7 @@ def test_accuracy_begins_with_the_newest_scored_days(naive, verdict):
     ]
     told = summaries.accuracy_sentence(pd.DataFrame(rows))
     assert told == (
-        f"{verdict}The last 7 scored days were off by 11.0 % a depot and day; "
-        f"same day last week by {100 * naive:.1f} %."
+        f"{verdict}The last 7 scored days were off by 11.0 % a depot and day{compared}."
     )
 
 

@@ -488,7 +488,7 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
         assert other not in text
     assert "By model" not in text, "there is one"
     one = page_text(open_page("accuracy", depot="RTM-03"))
-    assert "Value added is" not in one
+    assert "Value added" not in one
     assert "depot?depot=LON-02" not in one
 
 
