@@ -88,7 +88,7 @@ def _fields(day: Mapping[Hashable, Any], current: VanDecision, key: str) -> VanD
         extra = 0
         if kind == HIRE:
             extra = st.number_input(
-                "Extra vans", 0, van_decisions.MAX_VANS, current.extra or int(day["lacking"]),
+                "Extra vans", 0, van_decisions.MAX_VANS, current.extra or int(max(day["lacking"], day["shift_lacking"])),
                 width=160, key=f"extra {key}",
             )  # fmt: skip
         off_road = st.number_input(

@@ -1,6 +1,7 @@
 """What the pages show of shifts, and of the running day."""
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from html import escape
 from itertools import groupby
@@ -40,9 +41,16 @@ def shift_plan(city: str, _plan: Plan, freshness: Freshness) -> pd.DataFrame:
     )
 
 
-def shifts_of_city(city: str, plan: Plan, freshness: Freshness) -> None:
-    """The section "Shifts" of a city's plan; nothing where orders have no times."""
+def with_shifts(
+    city: str, plan: Plan, freshness: Freshness
+) -> tuple[Plan, pd.DataFrame]:
+    """The plan of a city, or of all (''), with what its shifts need, and `shift_plan` of it."""
     rows = shift_plan(city, plan, freshness)
+    return replace(plan, cities=shifts.with_largest(plan.cities, rows)), rows
+
+
+def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
+    """The section "Shifts" of a city's plan, from `shift_plan`; nothing without rows."""
     if rows.empty:
         return
     st.subheader("Shifts")
@@ -52,7 +60,8 @@ def shifts_of_city(city: str, plan: Plan, freshness: Freshness) -> None:
     st.caption(
         f"{unset}Drivers and vans of each shift for the service level, if vans may be moved "
         "between depots, and its planned orders: those of its hours, and of hours before it in "
-        "which no shift works. A van carries its orders of a day evenly over the shifts."
+        "which no shift works. A van carries its orders of a day evenly over the shifts: one with "
+        "more than its part of the orders may lack vans where the day has enough."
     )
 
 

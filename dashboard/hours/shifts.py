@@ -26,6 +26,35 @@ def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
     return part_sk / part_sk.sum(axis=0)
 
 
+def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
+    """`Plan.cities` with what the shifts of a day need.
+
+    Args:
+      days: Rows of `Plan.cities`.
+      shifts: `by_shift` of them; empty where orders have no times.
+
+    Returns:
+      The days, with drivers of all shifts where they have any; and shift (the one that needs
+      most vans, '' for none), shift_short and shift_lacking (vans that it is short of, and is
+      without hired ones; 0 unless they are more than the day is).
+    """
+    if shifts.empty:
+        return days.assign(shift="", shift_short=0, shift_lacking=0)
+    by_day = shifts.sort_values("vans").groupby(["city", "target_on"])
+    of_day = by_day.agg(
+        shift=("shift", "last"), needed=("vans", "last"), drivers=("drivers", "sum")
+    )
+    own = days.merge(of_day, "left", ["city", "target_on"], suffixes=("", "_of_shifts"))
+    missing = own["needed_of_shifts"] - own["vans"]
+    without = missing + own["extra"]
+    return own.assign(
+        shift=own["shift"].fillna(""),
+        shift_short=missing.where(missing > own["short"], 0).astype(int),
+        shift_lacking=without.where(without > own["lacking"], 0).astype(int),
+        drivers=own["drivers_of_shifts"].fillna(own["drivers"]).astype(int),
+    )
+
+
 def by_shift(
     days: pd.DataFrame,
     bands: pd.DataFrame,

@@ -131,7 +131,7 @@ def _depot_cell(row: Row, marked: date | None) -> str:
         link = _edit_link(row, "closed", "closed")
         return f'<td class="{css_class} closed"{closed_since(row)}>{link}</td>'
     title = (
-        f"{formatting.count(row['drivers'], 'driver')}; all carried with a chance of "
+        "All carried with a chance of "
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = formatting.orders(row["point"])
@@ -162,13 +162,14 @@ def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
         "Need": ("needed", formatting.orders),
         "Have": ("vans", formatting.orders),
         "Short": ("short", _unless_zero),
+        "Short in a shift": ("shift_short", _unless_zero),
         "Drivers": ("drivers", formatting.orders),
         "Undelivered orders": ("undelivered", _unless_zero),
         "Chance of full delivery": ("delivery_probability", formatting.chance),
     }
     rows = []
     for name, (column, to_text) in lines.items():
-        texts = list(map(to_text, days[column]))
+        texts = list(map(to_text, days[column])) if column in days else []
         if set(texts) & {"", formatting.UNKNOWN} == set(texts):
             continue
         cells = [

@@ -55,7 +55,7 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
     """The sheets of a plan.
 
     Args:
-      plan: Of one city or of all.
+      plan: Of one city or of all, as `hours.parts.with_shifts` has it.
       shifts: `hours.shifts.by_shift` of them; empty where orders have no times.
     """
     depots = with_short(plan.depots)
@@ -74,9 +74,13 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
     }  # fmt: skip
     if not shifts.empty:
         sheets["Shifts"] = ("Vans and drivers by shift", _shift_sheet(shifts))
+    # Drivers work shifts: those of a depot's vans would add up to another number.
+    by_day = {"drivers"} if not shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():
-        sheets[name] = sentence, grid(depots, column)
-    everything = display_tables.display(depots, *DATA_COLUMNS, vans="Own vans")
+        if column not in by_day:
+            sheets[name] = sentence, grid(depots, column)
+    columns = [each for each in DATA_COLUMNS if each not in by_day]
+    everything = display_tables.display(depots, *columns, vans="Own vans")
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
         "Changes": ("Days that differ from the previous forecast", changes(plan.depots)),

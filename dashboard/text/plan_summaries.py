@@ -106,9 +106,14 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
         amount = "none to spare on the busiest day"
         if spare:
             amount = f"at least {formatting.count(spare, 'van')} more than needed"
+        by_shift = [
+            f"{formatting.day(day['target_on'])} lacks {day['shift_short']:,} in {day['shift']}"
+            for day in days[days["shift_short"] > 0].to_dict("records")
+        ]
+        but = f" Not in every shift: {formatting.listed(by_shift)}." if by_shift else ""
         return (
             f"{city} has enough vans every day: {amount}, if vans are moved between its "
-            "depots."
+            f"depots.{but}"
         )
     listed = [
         f"{formatting.day(day['target_on'])} ({day['short']:,}; chance of full delivery "
@@ -136,13 +141,19 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     'Fri 27 Nov: 23 vans short. 23 more: 90 % sure to carry all orders; 17 more: 70 %. Without:
     12 %, and about 682 orders late.'
     """
+    shift = f" in the shift {day['shift']}" if day["shift_lacking"] else ""
     if not day["lacking"]:
-        return ""
+        if not shift:
+            return ""
+        vans = formatting.count(int(day["shift_lacking"]), "van")
+        name = formatting.day(day["target_on"])
+        return f"{name}: enough vans for the day, but {vans} short{shift}."
+    more = f", {int(day['shift_lacking']):,}{shift}" if shift else ""
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
     likely = f"; {fewer:,} more: {LIKELY:.0%}" if 0 < fewer < lacking else ""
     late = formatting.count(round(day["undelivered_without"]), "order")
     sentence = (
-        f"{formatting.day(day['target_on'])}: {formatting.count(lacking, 'van')} short. "
+        f"{formatting.day(day['target_on'])}: {formatting.count(lacking, 'van')} short{more}. "
         f"{lacking:,} more: {level:.0%} sure to carry all orders{likely}. Without: "
     ).replace("%", " %")
     return (

@@ -34,7 +34,7 @@ city = widgets.choose_city(list(settings))
 plan = van_plan.city_plan(city, freshness) if city else van_plan.fleet_plan(freshness)
 page_head.save_as_excel(
     f"plan-{city}" if city else "plan",
-    lambda: workbook.plan_sheets(plan, parts.shift_plan(city, plan, freshness)),
+    lambda: workbook.plan_sheets(*parts.with_shifts(city, plan, freshness)),
     freshness,
 )
 if not city:
@@ -56,14 +56,15 @@ if not city:
 # A printed or saved sheet is named by it.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
+shown, by_shift = parts.with_shifts(city, plan, freshness)
 plan_parts.print_heading(plan.cities)
 top = st.container()
-sentence = plan_summaries.city_sentence(plan.cities, city)
+sentence = plan_summaries.city_sentence(shown.cities, city)
 every_day = plan_summaries.every_day_sentence(plan.every_day)
 st.markdown(formatting.escape_markdown(f"{sentence} {every_day}"))
 widgets.key_figures(plan_summaries.figures(plan.cities))
 plan_parts.settings_note(settings[city])
-st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), day))
+st.html(plan_grids.depots(plan_parts.depots_in_grid(shown, depot), day))
 st.caption(
     "Large: the depot's part of the city's vans, and of its need where that is more. Small: "
     "planned orders, with “set” where a planner changed them. Need: vans for the service level "
@@ -71,7 +72,7 @@ st.caption(
 )
 with st.container(key="screen-only"):
     st.caption("Click a cell to change its orders, or the vans of a day.")
-parts.shifts_of_city(city, plan, freshness)
+parts.shifts_of_city(city, by_shift, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
@@ -84,7 +85,7 @@ if settings[city].vans is not None:
     is_first = form == "vans" or bool(day and not depot and not form and lacks)
     with (top if is_first else st.container()).container(key="plan-vans"):
         st.header("Vans of a day")
-        van_form.van_form(plan, freshness, day)
+        van_form.van_form(shown, freshness, day)
 with top if form == "settings" else st.container():
     settings_form.settings_form(settings[city], is_open=form == "settings")
 place = top.container(key="plan-panel") if depot else st.container()

@@ -1,5 +1,6 @@
 """Shifts and the running day in a real browser, on a phone and at a desk."""
 
+import re
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -109,6 +110,11 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size)
     page.get_by_role("button", name="Save settings").click()
     first, second = times.replace("-", "–").split(", ")
     table.get_by_role("columnheader", name=first).wait_for()
+    days = table.locator("tbody tr").all_inner_texts()
+    drivers = [sum(map(int, re.findall(r"(\d+) driver", day))) for day in days]
+    row = page.get_by_role("rowheader", name="Drivers", exact=True)
+    shown = row.locator("xpath=..").get_by_role("cell").all_inner_texts()
+    assert list(map(int, shown)) == drivers, "those of the plan are those of its shifts"
     heads = table.get_by_role("columnheader").all_inner_texts()
     assert heads == ["Day", first, second, "Busiest hour"]
     window.settled()

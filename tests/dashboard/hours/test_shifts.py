@@ -120,6 +120,26 @@ def test_a_busy_afternoon_needs_more_vans_than_the_day_and_is_its_busiest_hour()
     assert f"{afternoon['drivers']} drivers" in html
 
 
+def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
+    """33 vans are hired for a day's need, and its busier shift lacks three more."""
+    days = plan_days(needed=85, vans=85.0, extra=33, short=0, lacking=33, drivers=85)
+    rows = pd.DataFrame(
+        {"city": "London", "target_on": DAY, "shift": ["06–14", "14–22"],
+         "vans": [88, 83], "drivers": [88, 83]}
+    )  # fmt: skip
+    [day] = shifts.with_largest(days, rows).to_dict("records")
+    assert (day["shift"], day["shift_short"], day["shift_lacking"]) == ("06–14", 3, 36)
+    assert day["drivers"] == 88 + 83
+    [day] = shifts.with_largest(days.assign(vans=88.0, extra=36), rows).to_dict(
+        "records"
+    )
+    assert (day["shift_short"], day["shift_lacking"]) == (0, 36)
+    other = rows.assign(target_on=DAY + pd.Timedelta(days=1))
+    for none in (rows[:0], other):
+        [day] = shifts.with_largest(days, none).to_dict("records")
+        assert (day["shift"], day["shift_short"], day["drivers"]) == ("", 0, 85)
+
+
 def test_a_shift_is_not_short_of_vans_that_are_not_known():
     settings = CitySettings("London", None, 50.0)
     even = shares(np.ones(24))

@@ -1,5 +1,6 @@
 """Pages as Excel, read back by another library."""
 
+from dataclasses import replace
 from datetime import date
 from io import BytesIO
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
 
+from dashboard.hours.shifts import with_largest
 from dashboard.tables import workbook
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
@@ -49,6 +51,20 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     head, first, _ = book.get_sheet_by_name("Cities").to_python()
     named = dict(zip(head, first, strict=True))
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)
+
+
+def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
+    shifts = pd.DataFrame(
+        {"city": "London", "target_on": DAYS[1], "shift": ["06–14", "14–22"],
+         "orders": 9.6, "vans": [8, 6], "short": 0, "drivers": [8, 6], "busiest_hour": 9,
+         "busiest_orders": 1.5}
+    )  # fmt: skip
+    days = with_largest(plan.cities, shifts)
+    sheets = workbook.plan_sheets(replace(plan, cities=days), shifts)
+    assert "Drivers" not in sheets
+    assert "Drivers" not in sheets["Data"][1]
+    assert sheets["Cities"][1]["Drivers"].tolist() == [4, 14]
+    assert sheets["Shifts"][1]["Drivers"].tolist() == [8, 6]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
 
 def totals(*rows):
     columns = ["city", "target_on", "needed", "vans", "short", "delivery_probability"]
-    return pd.DataFrame(rows, columns=columns).assign(point=100.0, undelivered=5.0)
+    days = pd.DataFrame(rows, columns=columns)
+    return days.assign(point=100.0, undelivered=5.0, shift="", shift_short=0)
 
 
 FLEET = totals(
@@ -73,6 +74,31 @@ def test_a_citys_sentence_has_days_and_chances():
         "London has enough vans every day: none to spare on the busiest day, if vans are "
         "moved between its depots."
     )
+    in_a_shift = just_enough.assign(shift="06–14", shift_short=3)
+    assert plan_summaries.city_sentence(in_a_shift, "London").endswith(
+        " Not in every shift: Thu 27 Nov lacks 3 in 06–14."
+    )
+
+
+@pytest.mark.parametrize(
+    ("lacking", "in_a_shift", "expected"),
+    [
+        (
+            33, 36,
+            "Fri 28 Nov: 33 vans short, 36 in the shift 06–14. 33 more: 90 % sure to carry all",
+        ),
+        (0, 3, "Fri 28 Nov: enough vans for the day, but 3 vans short in the shift 06–14."),
+        (0, 0, ""),
+    ],
+)  # fmt: skip
+def test_a_shift_that_needs_more_than_its_day_is_named(lacking, in_a_shift, expected):
+    day = {
+        "target_on": DAYS[1], "lacking": lacking, "for_likely": 17.0, "shift": "06–14",
+        "shift_lacking": in_a_shift, "chance_without": 0.12, "undelivered_without": 682.0,
+    }  # fmt: skip
+    sentence = plan_summaries.shortage_sentence(day, 0.9)
+    assert sentence.startswith(expected)
+    assert bool(sentence) == bool(expected)
 
 
 def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
