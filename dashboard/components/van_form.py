@@ -11,6 +11,7 @@ from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings, van_decisions, van_plan
+from dashboard.planning.entered_changes import MAX_RATIO
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
 from forecaster.errors import BadInputError
@@ -65,9 +66,10 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     entered = _fields(row, current, f"{form} {chosen}")
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
+    unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
     planner = planner_name("vans")
     if st.button("Save decision", type="primary", key=f"save vans {form}"):
-        _save(replace(entered, decision_id=seen), planner, current)
+        _save(replace(entered, decision_id=seen), planner, current, unsure)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -124,8 +126,23 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 
-def _save(entered: VanDecision, planner: str, before: VanDecision) -> None:
-    wrong = van_decisions.problems(entered, planner)
+def _ask_if_sure(entered: VanDecision, day: Mapping[Hashable, Any], key: str) -> str:
+    """Asks to confirm far more vans than the day needs; returns the refusal if not ticked."""
+    n_vans = int(day["vans"] - day["extra"]) + entered.extra
+    if not entered.extra or n_vans <= MAX_RATIO * day["needed"]:
+        return ""
+    vans = formatting.count(n_vans, "van")
+    sentence = f"That day would have {vans} and needs {day['needed']:,}."
+    label = f"Yes, {vans}"
+    st.warning(sentence, icon=":material/warning:")
+    # Another number is another box, without the tick.
+    if st.checkbox(label, key=f"sure {key} {entered.extra}"):
+        return ""
+    return f"{sentence} Tick “{label}”, or correct the number."
+
+
+def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) -> None:
+    wrong = [unsure] * bool(unsure) + van_decisions.problems(entered, planner)
     if wrong:
         widgets.refusal(saved_change.NOT_SAVED, wrong)
         return

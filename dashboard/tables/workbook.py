@@ -80,7 +80,9 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
         if column not in by_day:
             sheets[name] = sentence, grid(depots, column)
     columns = [each for each in DATA_COLUMNS if each not in by_day]
-    everything = display_tables.display(depots, *columns, vans="Own vans")
+    everything = display_tables.display(
+        depots, *columns, vans="Own vans", undelivered="Undelivered, if no van moves"
+    )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
         "Changes": ("Days that differ from the previous forecast", changes(plan.depots)),

@@ -39,8 +39,9 @@ class Plan:
       cities: By city and day: city, target_on, point (the planned total), model_point (the
         model's), needed, vans (with hired ones and without those off the road; NaN if not
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
-        carry all orders; NaN if they are not known), the sums over depots of drivers and
-        undelivered; of its `VanDecision` kind ('' for none), extra, off_road,
+        carry all orders; NaN if they are not known), undelivered (expected orders that these
+        leave behind, on the same paths: none where they surely carry all; without known vans,
+        of those needed), the sum over depots of drivers; of its `VanDecision` kind ('' for none), extra, off_road,
         note, made_by and made_at, and is_decided (whether that settles the day: a hire does
         if the day is short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
@@ -169,6 +170,9 @@ def _plan_city(
         needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
         allocated = order[: needed if has is None else min(needed, has)]
         allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
+        left_s = vans.left_behind(
+            orders_sr[:, rows], capacity, needed if has is None else has
+        )
         chance = chance_without = for_likely = late = np.nan
         if has is not None:
             chance = float((vans_s <= has).mean())
@@ -178,8 +182,9 @@ def _plan_city(
                 chance_without = float((vans_s <= without).mean())
                 likely = vans.vans_that_suffice(vans_s, LIKELY)
                 for_likely = float(max(likely - without, 0))
-                left_r = np.bincount(order[:without], minlength=len(rows))
-                late = float(vans.undelivered(case_rs[rows], capacity, left_r).sum())
+                late = float(
+                    vans.left_behind(orders_sr[:, rows], capacity, without).mean()
+                )
         days.append(
             {
                 "city": city.city,
@@ -189,6 +194,7 @@ def _plan_city(
                 "needed": needed,
                 "vans": has,
                 "delivery_probability": chance,
+                "undelivered": float(left_s.mean()),
                 "kind": decision.kind,
                 "extra": decision.extra,
                 "off_road": decision.off_road,
@@ -209,8 +215,8 @@ def _plan_city(
         undelivered=vans.undelivered(case_rs, capacity, allocated_r),
         delivery_probability=vans.delivery_probability(case_rs, capacity, allocated_r),
     )
-    sums = depots.groupby("target_on")[["drivers", "undelivered"]].sum()
-    return depots, pd.DataFrame(days).join(sums, on="target_on"), carried_s
+    drivers = depots.groupby("target_on")["drivers"].sum()
+    return depots, pd.DataFrame(days).join(drivers, on="target_on"), carried_s
 
 
 def _planned_band(

@@ -4,7 +4,7 @@ Arrays in, arrays out. Orders are distributed around the median so that the fore
 three quantiles hold: normal on the logarithm of one plus the count, with its own width on
 either side. A depot's distribution is represented by equally likely cases.
 
-Letters: R rows (depots on a day), S cases, V vans of a row, K vans of all rows. `capacity` is the orders that a van
+Letters: R rows (depots on a day), S cases or paths, V vans of a row, K vans of all rows. `capacity` is the orders that a van
 carries per day.
 """
 
@@ -77,6 +77,23 @@ def allocation_order(case_rs: np.ndarray, capacity: float) -> np.ndarray:
 def undelivered(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.ndarray:
     """Expected orders beyond the capacity of each row's vans."""
     return np.maximum(case_rs - capacity * vans_r[:, None], 0.0).mean(axis=1)
+
+
+def left_behind(orders_sr: np.ndarray, capacity: float, n_vans: int) -> np.ndarray:
+    """Orders of each path that some vans leave behind, moved to where they carry most: [S].
+
+    None on the paths on which they suffice; on the others those that lack are the emptiest.
+    """
+    vans_sr = vans_for(orders_sr, capacity)
+    missing_s = np.maximum(vans_sr.sum(axis=1) - n_vans, 0)
+    # The last van of a row takes what the full ones before it leave.
+    last_sr = np.where(vans_sr > 0, orders_sr - capacity * (vans_sr - 1), np.inf)
+    emptiest_sr = np.sort(last_sr, axis=1)
+    emptiest_sr[np.isinf(emptiest_sr)] = capacity
+    place_r = np.arange(emptiest_sr.shape[1])
+    left_s = np.where(place_r < missing_s[:, None], emptiest_sr, 0.0).sum(axis=1)
+    left_s += capacity * np.maximum(missing_s - len(place_r), 0)
+    return np.asarray(left_s)
 
 
 def delivery_probability(

@@ -92,6 +92,27 @@ def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     assert window.wrong == []
 
 
+def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
+    window = visit(fleet)
+    page = window.page
+    window.to("/plan?city=Rotterdam&form=vans")
+    form = page.locator(".st-key-plan-vans")
+    form.get_by_text("Hire", exact=True).click()
+    page.get_by_label("Extra vans").fill("99999")
+    page.get_by_label("Extra vans").press("Enter")
+    form.get_by_text("carry all orders with a chance of > 99 %; none late.").wait_for()
+    form.get_by_label("Your name").fill("Ann")
+    save = form.get_by_role("button", name="Save decision")
+    save.click()
+    form.get_by_text("Not saved.").wait_for()
+    form.get_by_text("Yes, 100,").first.click()
+    window.settled()
+    save.click()
+    form.get_by_text("Saved: Rotterdam, ").wait_for()
+    form.get_by_role("button", name="Undo").click()
+    form.get_by_text("Undone: Rotterdam, ").wait_for()
+
+
 def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
     first, second = visit(fleet), visit(fleet)
     forms = []

@@ -158,6 +158,17 @@ def test_what_extra_vans_buy_is_what_the_plan_has_once_they_are_hired(week):
     assert after.iloc[1]["undelivered_without"] == before["undelivered_without"]
 
 
+def test_late_orders_fall_to_none_as_the_chance_rises_to_one(week):
+    """Both are of the same paths: orders are late exactly where not all are carried."""
+    days = [plan_of(week, vans).cities.iloc[1] for vans in range(13)]
+    late = [day["undelivered"] for day in days]
+    assert late == sorted(late, reverse=True)
+    assert late[0] > 300
+    for day in days:
+        assert (day["undelivered"] == 0) == (day["delivery_probability"] == 1)
+    assert (days[-1]["undelivered"], days[-1]["delivery_probability"]) == (0, 1)
+
+
 def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):
     plan = plan_of(week, None)
     assert plan.depots["allocated"].tolist() == plan.depots["needed"].tolist()

@@ -81,6 +81,25 @@ def test_no_allocation_delivers_more_orders(seed):
         assert mine == pytest.approx(best)
 
 
+def test_vans_that_move_leave_the_fewest_orders_behind(rng):
+    """Against every possible split of each path; none where they suffice."""
+    path_sr = rng.uniform(0, 100, (12, 3))
+    path_sr[0] = [0.0, 30.0, 60.0]
+    needed_s = vans.vans_for(path_sr, CAPACITY).sum(axis=1)
+    for n_vans in range(12):
+        left_s = vans.left_behind(path_sr, CAPACITY, n_vans)
+        best_s = [
+            min(
+                sum(undelivered([path[row]], each[row]) for row in range(3))
+                for each in product(range(n_vans + 1), repeat=3)
+                if sum(each) == n_vans
+            )
+            for path in path_sr
+        ]
+        np.testing.assert_allclose(left_s, best_s, atol=1e-9)
+        assert ((left_s == 0) == (needed_s <= n_vans)).all()
+
+
 def test_equal_depots_get_equal_vans():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
     order = vans.allocation_order(vans.cases(*rows), CAPACITY)
