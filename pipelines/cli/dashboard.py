@@ -31,6 +31,8 @@ FLAGS = {
     "browser.gatherUsageStats": "false",
     # Its greeting asks an outside address for this machine's own.
     "logger.hideWelcomeMessage": "true",
+    # It warns of each cached function that is imported before the server runs.
+    "logger.level": "error",
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
     "client.toolbarMode": "minimal",

@@ -57,6 +57,7 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
     with browser.serving(database_url, home) as address:
         yield address, seeded
     empty_tables(engine)
+    assert not (home / "dashboard.log").read_text(), "the server has nothing to say"
 
 
 @pytest.mark.parametrize("path", PAGES)
