@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import numpy as np
@@ -18,11 +18,10 @@ from forecaster.errors import ArtefactError, BadInputError, NoDataError
 from forecaster.inference import artefact
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.schema import event_versions
 from tests.contract.test_imports import JAX
 from tests.make import make_artefact, make_demand, make_panel
 from tests.pipelines import in_process
-from tests.pipelines.make import START, add_fleet, save_model
+from tests.pipelines.make import START, add_event, add_fleet, midnight_after, save_model
 from tests.processes import run_python
 
 DAYS = 117
@@ -65,16 +64,8 @@ def test_it_is_the_forecast_of_the_command(clean_engine, database_url, tmp_path)
         connection.execute(
             sa.text("update depots set closed_weekdays = '{7}' where depot_id = 'A2'")
         )
-        closed_on = LAST + timedelta(days=4)
-        connection.execute(
-            sa.insert(event_versions),
-            {
-                "event_id": "e", "version": 1, "kind": "closed", "starts_on": closed_on,
-                "ends_on": closed_on, "depot_id": "A0", "file_id": 1, "withdrawn": False,
-            },
-        )  # fmt: skip
-    morning = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
-    counting.rebuild(clean_engine, morning)
+        add_event(connection, "closed", LAST + timedelta(days=4), depot_id="A0")
+    counting.rebuild(clean_engine, midnight_after(LAST))
     panel = read_panel(clean_engine, LAST)
     made = with_holiday_effect(make_artefact(panel), panel)
     path = save_model(clean_engine, made, tmp_path / "artefacts", role="champion")

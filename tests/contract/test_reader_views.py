@@ -1,6 +1,6 @@
 """The four views keep their promise, for a user who is only a member of harbor_reader."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from pipelines.database import roles
 from pipelines.demand import counting
 from pipelines.forecasting import live_accuracy
-from pipelines.schema import daily_counts, metadata
+from pipelines.schema import metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.store.accuracy import Period
 from tests.pages import ROOT
@@ -17,8 +17,11 @@ from tests.pipelines.make import (
     DAYS,
     LAST,
     add_champion,
-    add_fleet,
+    add_counts,
+    add_event,
+    count_fleet,
     forecast_from,
+    midnight_after,
     score_known_days,
 )
 
@@ -53,10 +56,6 @@ TYPES = {
 """The promise, written out: whoever changes it breaks what others have built."""
 
 
-def morning_after(day):
-    return datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
-
-
 @pytest.fixture
 def reader(engine, database_url):
     """A connection of a user of another system."""
@@ -74,31 +73,17 @@ def reader(engine, database_url):
 @pytest.fixture
 def fleet(clean_engine, tmp_path):
     """Two depots that were forecast five days ago, which is scored, and last night."""
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=2, n_days=DAYS - 5)
+    count_fleet(clean_engine, n_days=DAYS - 5)
     earlier = LAST - timedelta(days=5)
-    counting.rebuild(clean_engine, morning_after(earlier))
     add_champion(clean_engine, earlier, tmp_path)
     zone = ZoneInfo("UTC")
-    forecast_from(clean_engine, tmp_path, earlier, morning_after(earlier), zone)
+    forecast_from(clean_engine, tmp_path, earlier, midnight_after(earlier), zone)
     with clean_engine.begin() as connection:
         days = [LAST - timedelta(days=step) for step in range(5)]
-        rows = [
-            {"depot_id": depot, "service_on": day, "orders": 70, "file_id": 1}
-            for depot in ("A0", "A1")
-            for day in days
-        ]
-        connection.execute(sa.insert(daily_counts), rows)
-        connection.execute(
-            sa.text(
-                "insert into event_versions (event_id, version, kind, starts_on, ends_on,"
-                " depot_id, file_id, withdrawn)"
-                " values ('e', 1, 'closed', :on, :on, 'A1', 1, false)"
-            ),
-            {"on": LAST + timedelta(days=2)},
-        )
-    counting.rebuild(clean_engine, morning_after(LAST))
-    forecast_from(clean_engine, tmp_path, LAST, morning_after(LAST), zone)
+        add_counts(connection, ("A0", "A1"), days, 70)
+        add_event(connection, "closed", LAST + timedelta(days=2), depot_id="A1")
+    counting.rebuild(clean_engine, midnight_after(LAST))
+    forecast_from(clean_engine, tmp_path, LAST, midnight_after(LAST), zone)
     score_known_days(clean_engine)
     with clean_engine.begin() as connection:
         planned = {"depot": "A0", "target": LAST + timedelta(days=1)}

@@ -1,7 +1,9 @@
 """Rows put straight into the tables, for tests of what happens after a load."""
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,7 +19,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, read_panel, shared_panels
 from pipelines.forecasting import forecast, scoring
 from pipelines.runs.ledger import Run, recorded
-from pipelines.schema import daily_counts, depots, orders
+from pipelines.schema import daily_counts, depots, events, orders
 from pipelines.store import models, order_counts, publications
 from pipelines.store.forecasts import FORECAST_COLUMNS
 from pipelines.training import promotion
@@ -116,12 +118,50 @@ def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -
         connection.execute(sa.insert(daily_counts), rows)
 
 
+def add_counts(
+    connection: sa.Connection,
+    depot_ids: Iterable[str],
+    days: Iterable[date],
+    orders: object,
+) -> None:
+    """The same count of some depots and days, as a file has it."""
+    rows = [
+        {"depot_id": depot_id, "service_on": day, "orders": orders, "file_id": 1}
+        for depot_id, day in product(depot_ids, days)
+    ]
+    connection.execute(sa.insert(daily_counts), rows)
+
+
+def correct_count(
+    connection: sa.Connection, depot_id: str, day: date, orders: object
+) -> None:
+    """A later file has another count of a day."""
+    of_day = daily_counts.c.depot_id == depot_id, daily_counts.c.service_on == day
+    connection.execute(sa.update(daily_counts).where(*of_day).values(orders=orders))
+
+
+def add_event(
+    connection: sa.Connection,
+    kind: str,
+    first: date,
+    last: date | None = None,
+    **columns: Any,
+) -> None:
+    """An event from a day to another, or of one day; everywhere if no place is given."""
+    row = {"kind": kind, "starts_on": first, "ends_on": last or first, "file_id": 1}
+    connection.execute(sa.insert(events).values(**row | columns))
+
+
+def midnight_after(day: date) -> datetime:
+    """The end of a day in UTC."""
+    return datetime.combine(day + timedelta(days=1), time(), UTC)
+
+
 def count_fleet(engine: sa.Engine, n_depots: int = 2, n_days: int = DAYS) -> None:
     """A fleet whose demand has been counted at the end of its last day."""
     with engine.begin() as connection:
         add_fleet(connection, n_depots, n_days)
-    end = START + timedelta(days=n_days)
-    counting.rebuild(engine, datetime.combine(end, time(), UTC))
+    counting.rebuild(engine, midnight_after(START + timedelta(days=n_days - 1)))
 
 
 def forecast_table(rows: list[tuple[object, ...]]) -> pa.Table:

@@ -1,23 +1,22 @@
 """A fleet with counted demand, and models whose weights were never trained."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
 
 from pipelines.backfill import BackfillRequest, run_backfill
-from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.schema import models as models_table
 from pipelines.settings import Settings
 from pipelines.store import models
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet, save_model
+from tests.pipelines.make import START, count_fleet, midnight_after, save_model
 
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=5), datetime.min.time(), UTC)
+NOW = midnight_after(LAST + timedelta(days=4))
 UTC_ZONE = ZoneInfo("UTC")
 
 
@@ -68,9 +67,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def fleet(clean_engine):
-    with clean_engine.begin() as connection:
-        add_fleet(connection, n_depots=3, n_days=DAYS)
-    counting.rebuild(clean_engine, NOW)
+    count_fleet(clean_engine, n_depots=3, n_days=DAYS)
     return clean_engine
 
 

@@ -10,9 +10,7 @@ from pipelines.backfill import BackfillRequest
 from pipelines.backfill.decisions import decide
 from pipelines.demand import counting
 from pipelines.schema import (
-    daily_counts,
     depots,
-    event_versions,
     files,
     forecasts,
     signal_versions,
@@ -26,7 +24,7 @@ from tests.pipelines.backfill.conftest import (
     days_before,
     request,
 )
-from tests.pipelines.make import START
+from tests.pipelines.make import START, add_event, correct_count
 
 pytestmark = pytest.mark.db
 
@@ -130,25 +128,17 @@ def test_an_origin_with_too_little_history_is_left_and_no_training_offered(
     assert between(fleet, settings, *early, train=True).train_through is None
 
 
-def change_a_count(connection, day):
-    connection.execute(
-        sa.update(daily_counts)
-        .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
-        .values(orders=9_999)
-    )
-
-
 def correct_in_time(engine):
     """A correction that arrives before noon of the day after the origin four days ago."""
     with engine.begin() as connection:
-        change_a_count(connection, days_before(20))
+        correct_count(connection, "A0", days_before(20), 9_999)
     morning = NOW.replace(hour=8) - timedelta(days=8)
     counting.rebuild(engine, morning)
 
 
 def correct_later(engine):
     with engine.begin() as connection:
-        change_a_count(connection, days_before(20))
+        correct_count(connection, "A0", days_before(20), 9_999)
     counting.rebuild(engine, NOW)
 
 
@@ -164,10 +154,9 @@ def count_late(engine):
     counting.rebuild(engine, NOW)
 
 
-def add_event(engine, **columns):
-    row = {"kind": "game", "starts_on": LAST, "ends_on": LAST, "file_id": 1}
+def announce(engine, day=LAST, **columns):
     with engine.begin() as connection:
-        connection.execute(sa.insert(event_versions).values(**row | columns))
+        add_event(connection, "game", day, **columns)
 
 
 def add_signal(engine, **columns):
@@ -196,18 +185,14 @@ def describe_depots(engine):
         pytest.param(correct_in_time, [4], id="a correction known to one origin"),
         pytest.param(correct_later, [], id="a correction known to none"),
         pytest.param(count_late, [5, 4], id="a first count that came late"),
-        pytest.param(add_event, [6, 5, 4], id="an event"),
+        pytest.param(announce, [6, 5, 4], id="an event"),
         pytest.param(
-            lambda engine: add_event(engine, known_from=days_before(5)),
+            lambda engine: announce(engine, known_from=days_before(5)),
             [5, 4],
             id="an event announced between",
         ),
         pytest.param(
-            lambda engine: add_event(
-                engine,
-                starts_on=LAST + timedelta(days=400),
-                ends_on=LAST + timedelta(days=400),
-            ),
+            lambda engine: announce(engine, LAST + timedelta(days=400)),
             [],
             id="an event far ahead",
         ),

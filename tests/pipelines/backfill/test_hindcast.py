@@ -10,9 +10,9 @@ from forecaster.inference import artefact, infer
 from pipelines.backfill import BackfillRequest, hindcast, run_backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
-from pipelines.schema import daily_counts, events, forecasts
+from pipelines.schema import daily_counts, forecasts
 from tests.pipelines.backfill.conftest import LAST, NOW, UTC_ZONE, days_before
-from tests.pipelines.make import add_depot
+from tests.pipelines.make import add_counts, add_depot, add_event
 
 ORIGIN = days_before(20)
 
@@ -54,12 +54,7 @@ def multiply_counts(engine, factor, condition, now):
 
 def announce(engine, day, known_from):
     with engine.begin() as connection:
-        connection.execute(
-            sa.insert(events).values(
-                kind="closed", starts_on=day, ends_on=day, file_id=1,
-                known_from=known_from,
-            )
-        )  # fmt: skip
+        add_event(connection, "closed", day, known_from=known_from)
 
 
 @pytest.mark.db
@@ -111,16 +106,7 @@ def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
     # First heard of on a day between the origins: until then it is in no forecast.
     with fleet.begin() as connection:
         add_depot(connection, "new")
-        rows = [
-            {
-                "depot_id": "new",
-                "service_on": days_before(ago),
-                "orders": 9,
-                "file_id": 1,
-            }
-            for ago in range(13, -1, -1)
-        ]
-        connection.execute(sa.insert(daily_counts), rows)
+        add_counts(connection, ["new"], map(days_before, range(14)), 9)
     counting.rebuild(fleet, NOW)
     apply(fleet, settings, days_before(20), days_before(11))
 

@@ -1,7 +1,7 @@
 """A night that comes while a backfill runs: what it forecast stays."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from threading import Thread
 
 import pytest
@@ -18,11 +18,12 @@ from tests.pipelines.backfill.conftest import LAST, UTC_ZONE, backfill, days_bef
 from tests.pipelines.make import (
     forecast_from,
     forecast_table,
+    midnight_after,
 )
 
 pytestmark = pytest.mark.db
 
-MORNING = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+MORNING = midnight_after(LAST)
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from forecaster.errors import BadInputError
 from pipelines.demand.counting import default_origin, rebuild, require_complete_day
 from pipelines.scheduling.schedule import origin_at
-from pipelines.schema import daily_counts, events, orders
+from pipelines.schema import orders
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
 from pipelines.store import order_counts
 from pipelines.store.demand import on_closed_days, recount
-from tests.pipelines.make import add_depot, add_orders
+from tests.pipelines.make import add_counts, add_depot, add_event, add_orders
 
 pytestmark = pytest.mark.db
 
@@ -113,13 +113,7 @@ def test_a_count_made_elsewhere_outranks_orders_and_may_be_unknown(connection):
     add_depot(connection)
     add_orders(connection, "A", "2024-03-01T10:00", "2024-03-02T10:00")
     for day, count in ((1, 40), (3, None)):
-        row = {
-            "depot_id": "A",
-            "service_on": date(2024, 3, day),
-            "orders": count,
-            "file_id": 1,
-        }
-        connection.execute(sa.insert(daily_counts), row)
+        add_counts(connection, ["A"], [date(2024, 3, day)], count)
     assert demand(connection) == [
         ("A", "2024-03-01", 40),
         ("A", "2024-03-02", 1),
@@ -231,15 +225,9 @@ def test_orders_on_closed_days_are_kept_and_told(connection):
     days = [f"2024-03-0{day}T10:00" for day in range(1, 7)]
     for depot_id in "ABC":
         add_orders(connection, depot_id, *days)
-    connection.execute(
-        sa.insert(events),
-        [
-            {"kind": "closed", "starts_on": date(2024, 3, 1), "ends_on": date(2024, 3, 2),
-             "city": "Ghent", "file_id": 1},
-            {"kind": "promotion", "starts_on": date(2024, 3, 1),
-             "ends_on": date(2024, 3, 6), "city": None, "file_id": 1},
-        ],
-    )  # fmt: skip
+    first, second, sixth = (date(2024, 3, day) for day in (1, 2, 6))
+    add_event(connection, "closed", first, second, city="Ghent")
+    add_event(connection, "promotion", first, sixth)
     counted = demand(connection)
     assert ("A", "2024-03-03", 1) in counted
     found = on_closed_days(connection, date(2024, 3, 1))

@@ -15,10 +15,10 @@ from pipelines.demand.panels import (
     knowledge_cutoff,
     read_panel,
 )
-from pipelines.schema import daily_counts, demand_versions, events
+from pipelines.schema import demand_versions
 from pipelines.store import panel as store
 from tests.pipelines.demand.test_panels import DAYS, LAST, ZONE, morning_after
-from tests.pipelines.make import START, add_depot, add_fleet
+from tests.pipelines.make import START, add_depot, add_event, add_fleet, correct_count
 
 pytestmark = pytest.mark.db
 
@@ -29,25 +29,15 @@ def fleet(clean_engine):
     rng = np.random.default_rng(7)
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=4, n_days=DAYS)
-        connection.execute(
-            sa.insert(events).values(
-                kind="closed", starts_on=LAST - timedelta(days=9),
-                ends_on=LAST - timedelta(days=3), depot_id="A1", file_id=1,
-                known_from=LAST - timedelta(days=6),
-            )
-        )  # fmt: skip
+        nine, six, three = (LAST - timedelta(days=ago) for ago in (9, 6, 3))
+        add_event(connection, "closed", nine, three, depot_id="A1", known_from=six)
     counting.rebuild(clean_engine, morning_after(LAST))
     for night in range(1, 9):
         with clean_engine.begin() as connection:
             for depot in range(4):
                 day = START + timedelta(days=int(rng.integers(DAYS)))
                 orders = [None, 0, 16_777_217, 2**40 + 1][rng.integers(4)]
-                of = (daily_counts.c.depot_id == f"A{depot}") & (
-                    daily_counts.c.service_on == day
-                )
-                connection.execute(
-                    sa.update(daily_counts).where(of).values(orders=orders)
-                )
+                correct_count(connection, f"A{depot}", day, orders)
         counting.rebuild(clean_engine, morning_after(LAST + timedelta(days=night)))
     return clean_engine
 

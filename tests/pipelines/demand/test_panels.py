@@ -15,10 +15,17 @@ from forecaster.errors import NoDataError
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.schema import daily_counts, depots, events, public_holidays
+from pipelines.schema import depots, public_holidays
 from pipelines.training.train import training_panel
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_depot, count_fleet
+from tests.pipelines.make import (
+    START,
+    add_counts,
+    add_depot,
+    add_event,
+    correct_count,
+    count_fleet,
+)
 
 pytestmark = pytest.mark.db
 
@@ -39,24 +46,13 @@ def morning_after(day, hour=6):
 
 def count_again(engine, depot_id, day, orders, now):
     with engine.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(
-                daily_counts.c.depot_id == depot_id, daily_counts.c.service_on == day
-            )
-            .values(orders=orders)
-        )
+        correct_count(connection, depot_id, day, orders)
     counting.rebuild(engine, now)
 
 
 def close(engine, day, known_from):
     with engine.begin() as connection:
-        connection.execute(
-            sa.insert(events).values(
-                kind="closed", starts_on=day, ends_on=day, depot_id="A0", file_id=1,
-                known_from=known_from,
-            )
-        )  # fmt: skip
+        add_event(connection, "closed", day, depot_id="A0", known_from=known_from)
 
 
 def test_a_count_changes_for_the_origins_whose_night_knew_of_it(fleet):
@@ -204,11 +200,7 @@ def newcomer_between_statements(fleet):
         days = [LAST - timedelta(days=day) for day in range(3)]
         with other.begin() as connection:
             add_depot(connection, "Z9")
-            rows = [
-                {"depot_id": "Z9", "service_on": day, "orders": 999_999, "file_id": 2}
-                for day in days
-            ]
-            connection.execute(sa.insert(daily_counts), rows)
+            add_counts(connection, ["Z9"], days, 999_999)
         counting.rebuild(other, morning_after(LAST))
 
     yield arm

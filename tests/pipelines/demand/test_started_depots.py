@@ -11,29 +11,28 @@ from forecaster.backtest import ScoredForecast, run, split_holdout
 from pipelines.cli.doctor_findings import started_finding
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.schema import daily_counts, forecast_totals, forecasts
+from pipelines.schema import forecast_totals, forecasts
 from pipelines.store import late_depots
 from pipelines.store.depots import not_started
 from tests.pipelines.demand.test_panels import DAYS, LAST, ZONE, morning_after
 from tests.pipelines.ingest.ingesting import query
-from tests.pipelines.make import START, add_champion, add_depot, add_fleet
+from tests.pipelines.make import (
+    START,
+    add_champion,
+    add_counts,
+    add_depot,
+    add_event,
+    add_fleet,
+)
 
 pytestmark = pytest.mark.db
 
 YOUNG_FROM = LAST - timedelta(days=9)
 
 
-def add_counts(connection, depot_id, first, orders):
-    n_days = (LAST - first).days + 1
-    rows = [
-        {
-            "depot_id": depot_id,
-            "service_on": first + timedelta(days=day),
-            "orders": orders,
-        }
-        for day in range(n_days)
-    ]
-    connection.execute(sa.insert(daily_counts), [{**row, "file_id": 1} for row in rows])
+def count_from(connection, depot_id, first, orders):
+    days = [first + timedelta(days=day) for day in range((LAST - first).days + 1)]
+    add_counts(connection, [depot_id], days, orders)
 
 
 @pytest.fixture
@@ -43,14 +42,14 @@ def fleet(clean_engine):
         add_fleet(connection, n_depots=2, n_days=DAYS)
         add_depot(connection, "described")
         add_depot(connection, "no counts")
-        add_counts(connection, "no counts", YOUNG_FROM, None)
+        count_from(connection, "no counts", YOUNG_FROM, None)
         add_depot(connection, "opens", opened_on=LAST + timedelta(days=4))
         add_depot(connection, "rests", closed_weekdays=[1, 2, 3, 4, 5, 6, 7])
-        add_counts(connection, "rests", LAST, 3)
+        count_from(connection, "rests", LAST, 3)
         add_depot(connection, "young", opened_on=None)
-        add_counts(connection, "young", YOUNG_FROM, 9)
+        count_from(connection, "young", YOUNG_FROM, 9)
         add_depot(connection, "zeros")
-        add_counts(connection, "zeros", YOUNG_FROM, 0)
+        count_from(connection, "zeros", YOUNG_FROM, 0)
     counting.rebuild(clean_engine, morning_after(LAST))
     return clean_engine
 
@@ -77,15 +76,11 @@ def test_a_panel_has_the_depots_that_have_started_by_its_origin(fleet):
 
 def test_an_earlier_calendar_of_a_panel_is_that_of_its_depots(fleet):
     """As an event announced within the panel makes the calendar be built again."""
-    query(
-        fleet,
-        "insert into events (kind, starts_on, ends_on, depot_id, known_from, file_id) "
-        "values ('closed', :day, :day, 'young', :known_from, 1)",
-        day=LAST - timedelta(days=2),
-        known_from=LAST - timedelta(days=5),
-    )
+    day, known_from = LAST - timedelta(days=2), LAST - timedelta(days=5)
+    with fleet.begin() as connection:
+        add_event(connection, "closed", day, depot_id="young", known_from=known_from)
     panel = PanelsAsKnown(fleet, LAST, ZONE).at(LAST)
-    young, step = panel.depot_ids.index("young"), panel.step(LAST - timedelta(days=2))
+    young, step = panel.depot_ids.index("young"), panel.step(day)
     assert panel.as_of(LAST).closed_dt[young, step]
     assert not panel.as_of(LAST - timedelta(days=7)).closed_dt[young, step]
 

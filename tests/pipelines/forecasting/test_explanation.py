@@ -8,13 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.schema import daily_counts, event_versions
+from pipelines.schema import daily_counts
 from pipelines.store.forecasts import read_forecasts
 from tests.pipelines.make import (
     DAYS,
     LAST,
     NOW,
     add_champion,
+    add_event,
     add_fleet,
     forecast_from,
 )
@@ -29,14 +30,7 @@ def fleet(clean_engine, tmp_path):
     """Two depots with a forecast that is shown; A1 is closed on its third day."""
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
-        closed_on = LAST + timedelta(days=3)
-        connection.execute(
-            sa.insert(event_versions),
-            {
-                "event_id": "e", "version": 1, "kind": "closed", "starts_on": closed_on,
-                "ends_on": closed_on, "depot_id": "A1", "file_id": 1, "withdrawn": False,
-            },
-        )  # fmt: skip
+        add_event(connection, "closed", LAST + timedelta(days=3), depot_id="A1")
     counting.rebuild(clean_engine, NOW)
     add_champion(clean_engine, LAST, tmp_path / "artefacts")
     forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, ZONE)

@@ -24,6 +24,7 @@ from tests.pipelines.make import (
     START,
     add_fleet,
     forecast_table,
+    midnight_after,
     record_model,
     score_known_days,
 )
@@ -31,7 +32,7 @@ from tests.pipelines.make import (
 pytestmark = pytest.mark.db
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+NOW = midnight_after(LAST)
 KEY = ["is_live", "origin_on", "city", "model_version", "has_baselines", "is_nonzero"]
 MEASURES = [measure.strip() for measure in published_scores.MEASURES.split(",")]
 

@@ -2,7 +2,7 @@
 
 import random
 import statistics
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -29,8 +29,13 @@ from pipelines.store.scores_due import (
     mark_origin,
 )
 from tests.pipelines.make import (
+    DAYS,
+    LAST,
+    NOW,
     START,
+    add_event,
     add_fleet,
+    correct_count,
     forecast_table,
     record_model,
     score_known_days,
@@ -38,10 +43,7 @@ from tests.pipelines.make import (
 
 pytestmark = pytest.mark.db
 
-DAYS = 30
-LAST = START + timedelta(days=DAYS - 1)
 ORIGIN = LAST - timedelta(days=7)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 UTC_ZONE = ZoneInfo("UTC")
 AHEAD = [ORIGIN + timedelta(days=step) for step in range(1, 8)]
 FOREVER = date(9999, 12, 31)
@@ -114,12 +116,8 @@ def test_a_closure_told_after_the_forecast_takes_its_scores_away(
     columns = dict(closing)
     with fleet.begin() as connection:
         if event := columns.pop("event", None):
-            depot, city, first, last = event
-            row = {
-                "kind": "closed", "depot_id": depot, "city": city, "starts_on": first,
-                "ends_on": last, "file_id": 1,
-            }  # fmt: skip
-            connection.execute(sa.insert(events), row)
+            depot, city, *days = event
+            add_event(connection, "closed", *days, depot_id=depot, city=city)
         else:
             first_depot = sa.update(depots).where(depots.c.depot_id == "A0")
             connection.execute(first_depot.values(columns))
@@ -197,13 +195,7 @@ def test_scores_that_are_right_stay_as_they_were_written(fleet):
     score_known_days(fleet)
     before = scored_rows(fleet)
     with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(
-                daily_counts.c.depot_id == "A0", daily_counts.c.service_on == AHEAD[2]
-            )
-            .values(orders=daily_counts.c.orders + 5)
-        )
+        correct_count(connection, "A0", AHEAD[2], daily_counts.c.orders + 5)
     counting.rebuild(fleet, NOW + timedelta(days=1))
     assert score_known_days(fleet) == 1
     after = scored_rows(fleet)

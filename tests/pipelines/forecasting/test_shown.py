@@ -29,9 +29,9 @@ from pipelines.training import manual_promotion
 from tests.conftest import empty_tables
 from tests.make import make_artefact
 from tests.pipelines.make import (
-    DAYS,
     LAST,
-    add_fleet,
+    add_counts,
+    count_fleet,
     forecast_from,
     judge,
     save_model,
@@ -82,9 +82,7 @@ class Fleet:
 
     def load(self, day, orders=70):
         with self.engine.begin() as connection:
-            for depot in DEPOTS:
-                row = {"depot_id": depot, "service_on": day, "orders": orders}
-                connection.execute(sa.insert(daily_counts), row | {"file_id": 1})
+            add_counts(connection, DEPOTS, [day], orders)
             order_counts.mark_all(connection)
         counting.rebuild(self.engine, self.now)
 
@@ -117,9 +115,7 @@ class Fleet:
 
 def make_fleet(engine: sa.Engine, home: Path) -> Fleet:
     fleet = Fleet(engine, Settings(home=home))
-    with engine.begin() as connection:
-        add_fleet(connection, n_depots=len(DEPOTS), n_days=DAYS)
-    counting.rebuild(engine, fleet.now)
+    count_fleet(engine, n_depots=len(DEPOTS))
     return fleet
 
 

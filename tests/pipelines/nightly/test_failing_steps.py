@@ -14,12 +14,12 @@ from pipelines.nightly import steps
 from pipelines.nightly.run import NightlyError, run_nightly
 from pipelines.nightly.steps import STEPS, NightlyContext
 from pipelines.runs import ledger
-from pipelines.schema import daily_counts, forecasts, runs
+from pipelines.schema import forecasts, runs
 from pipelines.settings import Settings
 from pipelines.store.monitoring import newest_night
 from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import LAST, NOW, add_champion, count_fleet
+from tests.pipelines.make import LAST, NOW, add_champion, correct_count, count_fleet
 
 pytestmark = pytest.mark.db
 
@@ -189,13 +189,7 @@ def test_holidays_that_cannot_be_looked_up_do_not_cost_the_counts(
 
     monkeypatch.setattr(public_holidays, "holidays_of", broken)
     with fleet.begin() as connection:
-        row = {"depot_id": "A0", "service_on": LAST, "orders": 9_999, "file_id": 1}
-        connection.execute(
-            sa.delete(daily_counts).where(
-                daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST
-            )
-        )
-        connection.execute(sa.insert(daily_counts), row)
+        correct_count(connection, "A0", LAST, 9_999)
     with pytest.raises(NightlyError, match="a calendar"):
         run_nightly(night())
     assert read_panel(fleet, LAST).demand_dt[0, -1] == 9_999

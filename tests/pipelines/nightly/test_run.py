@@ -1,6 +1,6 @@
 """One night at a time, once for an origin and its data; what is done is not done again."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from unittest.mock import Mock
 
 import pytest
@@ -23,12 +23,17 @@ from pipelines.store import monitoring
 from pipelines.training import canary, promotion
 from pipelines.training import train as train_module
 from pipelines.training.canary import CanaryResult
-from tests.pipelines.make import START, add_depot, add_fleet, add_orders
+from tests.pipelines.make import (
+    DAYS,
+    LAST,
+    NOW,
+    add_counts,
+    add_depot,
+    add_fleet,
+    add_orders,
+)
 
 pytestmark = pytest.mark.db
-DAYS = 30
-LAST = START + timedelta(days=DAYS - 1)
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 
 
 @pytest.fixture
@@ -251,9 +256,7 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
     with fleet.begin() as connection:
         add_depot(connection, "G0", city="Ghent")
         add_depot(connection, "never reported")
-        for day in (LAST - timedelta(days=1), LAST):
-            row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
-            connection.execute(sa.insert(daily_counts), row)
+        add_counts(connection, ["G0"], [LAST - timedelta(days=1), LAST], 3)
         connection.execute(
             sa.delete(daily_counts).where(
                 daily_counts.c.depot_id.in_(missing), daily_counts.c.service_on == LAST

@@ -28,8 +28,10 @@ from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import (
     START,
     add_fleet,
+    correct_count,
     forecast_from,
     judge,
+    midnight_after,
     record_model,
     score_known_days,
 )
@@ -38,7 +40,7 @@ pytestmark = pytest.mark.db
 
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
-AFTER_THE_NIGHT = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+AFTER_THE_NIGHT = midnight_after(LAST)
 UTC_ZONE = ZoneInfo("UTC")
 
 
@@ -222,22 +224,14 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # Scoring again finds nothing; a corrected count is scored again.
     assert score_known_days(fleet) == 0
     with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
-            .values(orders=daily_counts.c.orders + 5)
-        )
+        correct_count(connection, "A0", LAST, daily_counts.c.orders + 5)
     counting.rebuild(fleet, late)
     assert score_known_days(fleet) > 0
 
     # A count that turns out not to be known takes its scores along.
     before = count(fleet, scores)
     with fleet.begin() as connection:
-        connection.execute(
-            sa.update(daily_counts)
-            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
-            .values(orders=None)
-        )
+        correct_count(connection, "A0", LAST, None)
     counting.rebuild(fleet, late)
     score_known_days(fleet)
     assert 0 < count(fleet, scores) < before

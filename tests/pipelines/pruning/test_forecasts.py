@@ -1,6 +1,6 @@
 """Forecasts, totals and scores of old origins are deleted, and nothing else."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from tests.pipelines.make import (
     START,
     add_fleet,
     forecast_table,
+    midnight_after,
     record_model,
     score_known_days,
 )
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.db
 TABLES = (forecasts, forecast_totals, scores)
 DAYS = 440
 LAST = START + timedelta(days=DAYS - 1)  # 2025-03-15
-NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+NOW = midnight_after(LAST)
 # `KEEP` days before the last one is March 8: five are older.
 ORIGINS = [
     date(2024, 1, 20), date(2024, 1, 30), date(2024, 2, 10), date(2024, 2, 28),

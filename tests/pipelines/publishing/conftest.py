@@ -2,7 +2,7 @@
 
 import json
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
@@ -11,12 +11,13 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.schema import daily_counts
 from tests.pipelines.make import (
     START,
     add_champion,
-    add_fleet,
+    add_counts,
+    count_fleet,
     forecast_from,
+    midnight_after,
     score_known_days,
 )
 
@@ -26,40 +27,23 @@ EARLIER = LAST - timedelta(days=1)
 ZONE = ZoneInfo("UTC")
 
 
-def morning_after(day):
-    return datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
-
-
 class Fleet:
     """Two depots with a champion, forecast night by night."""
 
     def __init__(self, engine, home):
         self.engine, self.home = engine, home
-        with engine.begin() as connection:
-            add_fleet(connection, n_depots=2, n_days=DAYS - 1)
-        counting.rebuild(engine, morning_after(EARLIER))
+        count_fleet(engine, n_days=DAYS - 1)
         add_champion(engine, EARLIER, home / "artefacts")
         self.forecast(EARLIER)
 
     def forecast(self, day):
         artefacts = self.home / "artefacts"
-        forecast_from(self.engine, artefacts, day, morning_after(day), ZONE)
+        forecast_from(self.engine, artefacts, day, midnight_after(day), ZONE)
 
     def count(self, day, orders):
         with self.engine.begin() as connection:
-            connection.execute(
-                sa.insert(daily_counts),
-                [
-                    {
-                        "depot_id": depot,
-                        "service_on": day,
-                        "orders": orders,
-                        "file_id": 1,
-                    }
-                    for depot in ("A0", "A1")
-                ],
-            )
-        counting.rebuild(self.engine, morning_after(day))
+            add_counts(connection, ("A0", "A1"), [day], orders)
+        counting.rebuild(self.engine, midnight_after(day))
 
     def next_night(self):
         """The last day is counted and scored, and forecast from."""

@@ -14,7 +14,8 @@ from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 from tests.pages import ROOT
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.publishing.conftest import LAST, morning_after
+from tests.pipelines.make import midnight_after
+from tests.pipelines.publishing.conftest import LAST
 
 pytestmark = pytest.mark.db
 
@@ -35,7 +36,7 @@ def night(fleet, tmp_path, monkeypatch):
 
     def run(**settings):
         given = Settings(home=tmp_path, settle_seconds=0, **settings)
-        now = morning_after(LAST)
+        now = midnight_after(LAST)
         return run_nightly(
             NightlyContext(fleet.engine, given, now, LAST, lambda _: lambda *_: 0)
         )

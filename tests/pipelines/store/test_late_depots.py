@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from pipelines.schema import demand_versions, events, runs
+from pipelines.schema import demand_versions, runs
 from pipelines.store import late_depots
-from tests.pipelines.make import add_depot
+from tests.pipelines.make import add_depot, add_event
 
 pytestmark = pytest.mark.db
 
@@ -66,13 +66,7 @@ def test_a_depot_is_late_that_lacks_the_last_day_it_was_open(
 def test_a_depot_that_an_event_closed_is_not_late(connection):
     add_depot(connection, "A")
     count_through(connection, "A", SUNDAY - A_DAY)
-    closure = {
-        "kind": "closed",
-        "starts_on": SUNDAY,
-        "ends_on": SUNDAY,
-        "city": "Delft",
-    }
-    connection.execute(sa.insert(events), {**closure, "file_id": 1})
+    add_event(connection, "closed", SUNDAY, city="Delft")
     assert late_depots.missing_days(connection, SUNDAY) == {}
 
 

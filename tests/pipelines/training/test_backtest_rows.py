@@ -10,9 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.schema import event_versions
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_event, add_fleet, midnight_after
 
 pytestmark = pytest.mark.db
 
@@ -33,14 +32,8 @@ def backtest(clean_engine, harbor, monkeypatch):
         connection.execute(
             sa.text("update depots set city = 'Ghent' where depot_id = 'A2'")
         )
-        connection.execute(
-            sa.insert(event_versions),
-            {
-                "event_id": "e", "version": 1, "kind": "fair", "starts_on": EVENT_ON,
-                "ends_on": EVENT_ON, "depot_id": "A1", "file_id": 1, "withdrawn": False,
-            },
-        )  # fmt: skip
-    counting.rebuild(clean_engine, pd.Timestamp(LAST + timedelta(days=1), tz="UTC"))
+        add_event(connection, "fair", EVENT_ON, depot_id="A1")
+    counting.rebuild(clean_engine, midnight_after(LAST))
     monkeypatch.setattr("forecaster.model.two_stage_fit.train_model", learn_nothing)
 
     def run(*options):
