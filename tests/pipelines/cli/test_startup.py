@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from datetime import date
 
 import pytest
 from alembic.config import Config
@@ -14,7 +13,8 @@ from pipelines.cli.backtest import NAIVE_FORECASTS
 from pipelines.cli.models import SCORE_SEGMENTS
 from pipelines.database import schema_version
 from pipelines.settings import CHECKOUT
-from pipelines.store import accuracy, models
+from pipelines.store import accuracy
+from tests.pipelines.make import record_model
 
 LIBRARIES = {
     "alembic", "numpy", "pandas", "psycopg", "pyarrow", "pydantic_settings", "sqlalchemy",
@@ -64,11 +64,7 @@ def test_a_help_text_imports_no_library_of_the_work_itself(imported, command):
 @pytest.mark.db
 def test_listing_models_imports_no_migrations_and_no_arrays(clean_engine, database_url):
     with clean_engine.begin() as connection:
-        models.add_model(
-            connection, version="v1", trained_through=date(2026, 3, 1), role="champion",
-            data_watermark="", filename="v1.npz", sha256="", seed=0,
-            scores={"network_share": 0.3},
-        )  # fmt: skip
+        record_model(connection, "v1", "champion", scores={"network_share": 0.3})
     [names] = imported_by("models list", HARBOR_DATABASE_URL=database_url)
     assert "pipelines.store.models" in names
     assert not {"alembic", "holidays", "numpy", "pandas", "pyarrow"} & {*names}

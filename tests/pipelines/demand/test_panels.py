@@ -8,11 +8,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from structlog.testing import capture_logs
-from typer.testing import CliRunner
 
 from forecaster.errors import NoDataError
-from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.schema import depots, public_holidays
@@ -98,27 +95,21 @@ def test_a_training_through_a_past_day_learns_no_later_correction(fleet):
     assert now.demand_dt[0, now.step(day)] == 7_000
 
 
-def test_a_backtest_as_of_a_night_knows_no_correction_since(
-    fleet, database_url, tmp_path, monkeypatch
-):
+def test_a_backtest_as_of_a_night_knows_no_correction_since(fleet, harbor, monkeypatch):
     """Its one forecast is of three days, of which one is corrected much later."""
     day = LAST - timedelta(days=1)
     count_again(fleet, "A0", day, 90_000, morning_after(LAST + timedelta(days=9)))
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
     monkeypatch.setattr("forecaster.model.two_stage_fit.train_model", _learn_nothing)
 
     def wape(*options):
         asked = ("backtest", "--holdout-days", "3", "--horizon", "3", "--json")
-        with capture_logs():
-            done = CliRunner().invoke(app, [*asked, *options])
-        assert done.exit_code == 0, done.exception
+        done = harbor(*asked, *options)
+        assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["models"]["gru"]["wape"]
 
     assert wape() > 90
     assert wape("--as-of", str(LAST)) < 60
-    after = CliRunner().invoke(app, ["backtest", "--as-of", "2099-01-01"])
-    assert "the data ends on" in str(after.exception)
+    assert "the data ends on" in harbor("backtest", "--as-of", "2099-01-01").stderr
 
 
 def _learn_nothing(panel, *_, **__):

@@ -55,15 +55,7 @@ def fleet(clean_engine):
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
         record_model(connection, "v", role="champion", trained_through=ORIGIN)
-        for depot in ("A0", "A1"):
-            for day in AHEAD:
-                row = {
-                    "depot_id": depot, "origin_on": ORIGIN, "target_on": day,
-                    "model_version": "v", "p10": 1.0, "p50": 2.0, "p90": 3.0, "point": 1.5,
-                    "basis": "model", "is_live": True, "made_at": NOW,
-                }  # fmt: skip
-                connection.execute(sa.insert(forecasts), row)
-        mark_origin(connection, ORIGIN)
+    forecast_again(clean_engine, 3.0)
     counting.rebuild(clean_engine, NOW)
     return clean_engine
 

@@ -61,11 +61,15 @@ def plain(numbers, name):
 
 
 @pytest.mark.db
-def test_every_number_is_what_the_tables_say(clean_engine, watcher, monitor_state):
+def test_every_number_is_served_and_is_what_the_tables_say(
+    clean_engine, watcher, monitor_state
+):
     seed_watched(clean_engine)
     with running_night(clean_engine):
         watcher.watch_once(NOW)
+    monitor_state.probe = Probe(NOW, 0.5)
     numbers = scraped(monitor_state)
+    assert {f"harbor_{name}" for name in HELP} <= {name for name, *_ in numbers}
     for key, value in TRAINED.items():
         assert plain(numbers, f"training_{key}") == value
     for key in ("seconds", "host_memory_peak_bytes"):
@@ -149,16 +153,6 @@ def test_what_is_slow_is_read_now_and_then(clean_engine, watcher, monitor_state)
             connection.execute(sa.delete(schema.quarantine))
     assert values[0] == values[1] > 0
     assert values[2] == 0
-
-
-@pytest.mark.db
-def test_every_metric_that_is_described_is_served(clean_engine, watcher, monitor_state):
-    seed_watched(clean_engine)
-    with running_night(clean_engine):
-        watcher.watch_once(NOW)
-    monitor_state.probe = Probe(NOW, 0.5)
-    names = {name for name, *_ in scraped(monitor_state)}
-    assert {f"harbor_{name}" for name in HELP} <= names
 
 
 def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):

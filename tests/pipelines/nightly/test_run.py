@@ -31,6 +31,7 @@ from tests.pipelines.make import (
     add_depot,
     add_fleet,
     add_orders,
+    record_model,
 )
 
 pytestmark = pytest.mark.db
@@ -52,11 +53,13 @@ def light(monkeypatch):
         calls.append("train")
         version = f"v{len(calls)}"
         with engine.begin() as connection:
-            model_store.add_model(
-                connection, version=version, trained_through=through, seed=0,
-                data_watermark="", filename="v.npz", sha256="", role="challenger",
-                scores={}, run_id=run.run_id,
-            )  # fmt: skip
+            record_model(
+                connection,
+                version,
+                "challenger",
+                trained_through=through,
+                run_id=run.run_id,
+            )
         run.metrics["model"] = version
 
     monkeypatch.setattr(train_module, "train", train)

@@ -15,7 +15,7 @@ from pipelines.pruning import MIN_ARTEFACT_AGE, PrunedArtefacts, prune_artefacts
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
 from tests.pipelines import in_process
-from tests.pipelines.make import add_depot, publish
+from tests.pipelines.make import add_depot, publish, record_model
 
 pytestmark = pytest.mark.db
 
@@ -38,10 +38,9 @@ def add(clean_engine, settings):
 
     def added(version, role, days_ago=OLD, promoted_days_ago=None, run_id=None):
         with clean_engine.begin() as connection:
-            models.add_model(
-                connection, version=version, trained_through=DAY, data_watermark="w",
-                filename=f"{version}.npz", sha256="", seed=0, role=role, scores={},
-                run_id=run_id, created_at=ago(days_ago),
+            record_model(
+                connection, version, role, trained_through=DAY, run_id=run_id,
+                created_at=ago(days_ago),
                 promoted_at=promoted_days_ago and ago(promoted_days_ago),
             )  # fmt: skip
         written(settings, version, days_ago)

@@ -15,7 +15,6 @@ from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import events as store
-from tests.pipelines.in_process import harbor
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     counts,
@@ -89,11 +88,10 @@ def test_a_load_says_since_when_its_corrections_count(clean_engine, loader):
 
 
 def test_the_withdrawal_of_an_event_says_since_when_it_counts(
-    clean_engine, loader, database_url, tmp_path
+    clean_engine, loader, harbor
 ):
     loader(HEADER, "closed,2026-08-01,2026-08-07")
-    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(tmp_path)}
-    done = harbor("events", "withdraw", "closed/2026-08-01", "--reason", "x", **places)
+    done = harbor("events", "withdraw", "closed/2026-08-01", "--reason", "x")
     ((known_at,),) = query(clean_engine, "select max(known_at) from event_versions")
     origin = first_origin(known_at, ZoneInfo("UTC"))
     assert f"That counts from the forecast of origin {origin} on." in done.stderr

@@ -13,6 +13,7 @@ from pipelines.ingest.load.withdrawal import withdraw, withdraw_event
 from pipelines.runs.ledger import recorded
 from pipelines.store import events, ingest, load_timestamps, quarantine, runs
 from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, query, write
+from tests.pipelines.make import record_model
 
 pytestmark = pytest.mark.db
 
@@ -45,12 +46,8 @@ def has_news(engine):
 def home(clean_engine, tmp_path):
     write(tmp_path / "a.csv", f"order_id,depot_id,ordered_at\n1,A,{DAY}T12:00\n")
     load(clean_engine, tmp_path / "a.csv")
-    query(
-        clean_engine,
-        "insert into models (version, trained_through, data_watermark, filename, "
-        "sha256, seed, role) values ('m1', :day, '', 'm1', '', 0, 'challenger')",
-        day=DAY,
-    )
+    with clean_engine.begin() as connection:
+        record_model(connection, "m1", "challenger", trained_through=DAY)
     return clean_engine
 
 

@@ -1,5 +1,6 @@
 """The canary: a new model forecasts beside the champion before it is promoted."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,6 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from forecaster.errors import BadInputError
-from pipelines.cli import models as commands
 from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
 from pipelines.nightly.steps import NightlyContext
@@ -175,27 +174,20 @@ def test_the_night_records_a_failed_canary_and_logs_a_warning(
     assert counts["canary_failed"] == alarm["reason"]
 
 
-@pytest.fixture
-def by_hand(clean_engine, settings, database_url, monkeypatch):
-    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    monkeypatch.setenv("HARBOR_HOME", str(settings.home))
-
-
 def test_promotion_by_hand_needs_a_passed_canary_or_unchecked(
-    clean_engine, panel, champion, publish, by_hand, capsys
+    clean_engine, panel, champion, publish, harbor
 ):
     bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
-    with pytest.raises(BadInputError, match=r"canary failed.*--unchecked"):
-        commands.promote(bad)
+    refused = harbor("models", "promote", bad)
+    assert re.search(r"canary failed.*--unchecked", refused.stderr)
     assert champion_version(clean_engine) == champion
-    commands.show_model(bad)
-    assert "WRONG finite" in capsys.readouterr().err
-    commands.promote(bad, unchecked=True)
+    assert "WRONG finite" in harbor("models", "show", bad).stderr
+    harbor("models", "promote", bad, "--unchecked")
     assert champion_version(clean_engine) == bad
 
 
 def test_a_former_champion_needs_no_canary(
-    clean_engine, panel, champion, publish, by_hand, monkeypatch
+    clean_engine, panel, champion, publish, harbor, monkeypatch
 ):
     monkeypatch.setattr(
         canary, "run_canary", lambda *_, **__: pytest.fail("ran a canary")
@@ -203,9 +195,9 @@ def test_a_former_champion_needs_no_canary(
     with clean_engine.begin() as connection:
         models.promote(connection, champion, "first")
         models.promote(connection, publish_in(connection), "second")
-    commands.rollback()
+    harbor("models", "rollback")
     assert champion_version(clean_engine) == champion
-    commands.promote(champion)
+    assert harbor("models", "promote", champion).returncode == 0
 
 
 def publish_in(connection):

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from pipelines.schema import models as models_table
 from pipelines.schema import runs
 from pipelines.store import models
+from tests.pipelines.make import record_model
 
 pytestmark = pytest.mark.db
 
@@ -15,11 +16,8 @@ DAY = date(2026, 3, 1)
 
 
 def add(connection, version, role="challenger", days=0, run_id=None):
-    models.add_model(
-        connection, version=version, trained_through=DAY + timedelta(days=days),
-        data_watermark="w", filename=f"{version}.npz", sha256="", seed=0, role=role,
-        scores={}, run_id=run_id,
-    )  # fmt: skip
+    through = DAY + timedelta(days=days)
+    record_model(connection, version, role, trained_through=through, run_id=run_id)
 
 
 def champion_and_before(connection):
