@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from html import escape
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -45,6 +46,13 @@ def show(title: str) -> None:
             script = f"{button}<script>{SCRIPT}</script>"
             st.html(script, unsafe_allow_javascript=True, width="content")
     st.session_state[PLACE] = place
+
+
+def print_heading(heading: str) -> None:
+    """The heading of a printed page, and when it was printed; not seen on the screen."""
+    zone = queries.zone()
+    printed = f"printed {formatting.timestamp(datetime.now(zone), zone)} ({zone.key})"
+    st.html(f'<p class="hf-print">{escape(heading)} <small>{printed}</small></p>')
 
 
 def run(script: str) -> None:

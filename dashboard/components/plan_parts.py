@@ -1,7 +1,6 @@
 """Parts of the page Plan: the depots in the grid, the address of a cell, the workbook."""
 
-from datetime import date, datetime
-from html import escape
+from datetime import date
 
 import pandas as pd
 import streamlit as st
@@ -57,15 +56,15 @@ def city_of(depot: str, freshness: Freshness) -> str | None:
 def settings_note(settings: CitySettings) -> None:
     """What a city plans with, and who set it; leads to its form."""
     text = plan_summaries.settings_text(settings, queries.zone())
-    label = "estimated, please set" if settings.is_estimated else "Change"
+    label = "Please set them" if settings.is_estimated else "Change"
     widgets.note(label, formatting.settings_link(settings.city), f"{text} ")
 
 
-def print_heading(days: pd.DataFrame) -> None:
-    """A heading that is only printed: the city, its days, and when."""
-    zone = queries.zone()
-    heading = plan_summaries.print_heading(days, datetime.now(zone), zone)
-    st.html(f'<p class="hf-print">{escape(heading)}</p>')
+def decisions(days: pd.DataFrame) -> None:
+    """What is decided of the vans of `Plan.cities`, by whom and why; nothing where nothing is."""
+    sentence = plan_summaries.decisions(days, queries.zone())
+    if sentence:
+        st.caption(formatting.escape_markdown(sentence))
 
 
 def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:

@@ -1,7 +1,6 @@
 """Key figures and sentences of a plan; no I/O."""
 
 from collections.abc import Hashable, Mapping
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -29,7 +28,7 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
         f"{100 * settings.service_level:.0f} %, {drivers} per van"
     )
     if settings.made_at is None:
-        return f"{assumed}:"
+        return f"{assumed} (estimated)."
     made_at = formatting.timestamp(settings.made_at, zone)
     return f"{assumed}. Set by {settings.made_by}, {made_at}."
 
@@ -128,11 +127,18 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
     )
 
 
-def print_heading(days: pd.DataFrame, now: datetime, zone: ZoneInfo) -> str:
-    """The heading of a printed plan of a city: 'Ghent, Mon 23 Nov – Sun 29 Nov; as of …'."""
-    day_range = formatting.day_range(days["target_on"].min(), days["target_on"].max())
-    as_of = formatting.timestamp(now, zone)
-    return f"{days['city'].iloc[0]}, {day_range}; printed {as_of} ({zone.key})"
+def decisions(days: pd.DataFrame, zone: ZoneInfo) -> str:
+    """What is decided of vans in `Plan.cities`, and by whom; '' where nothing is.
+
+    'Decided: Rotterdam, Fri 27 Nov: 33 vans hired (Ann, Wed 25 Nov, 08:12: “from Hertz”).'
+    """
+    decided = days[days["kind"].ne("") | days["off_road"].gt(0)]
+    told = [
+        f"{row['city']}, {formatting.day(row['target_on'])}: {decision_words(row)} "
+        f"({decided_by(row, zone)})"
+        for row in decided.sort_values(["target_on", "city"]).to_dict("records")
+    ]
+    return f"Decided: {'; '.join(told)}." if told else ""
 
 
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:

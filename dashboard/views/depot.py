@@ -1,12 +1,16 @@
 """The page "Depot": forecast, actuals, errors, contributions and scenarios of one depot."""
 
-from html import escape
-
 import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import depot_list, plan_parts, what_if_form, widgets
+from dashboard.components import (
+    depot_list,
+    page_head,
+    plan_parts,
+    what_if_form,
+    widgets,
+)
 from dashboard.inference import what_if
 from dashboard.tables import html_grids
 from dashboard.text import formatting, summaries
@@ -23,7 +27,7 @@ if not depot:
     st.stop()
 
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
-st.html(f'<p class="hf-print">{escape(labels[depot])}</p>')
+page_head.print_heading(labels[depot])
 status = queries.depot_status(depot, freshness)
 feed_warning = summaries.feed_warning(status)
 if feed_warning:
@@ -102,9 +106,10 @@ if why.open:
             "events and signals, and the network's part, in the model that made the forecast.",
         )
 
-st.header("What if")
-st.caption(
-    "Events are recomputed with the model that made the forecast. Nothing is saved; the "
-    "forecast does not change."
-)
-what_if_form.what_if_form(depot, days_ahead, freshness)
+with st.container(key="screen-only"):
+    st.header("What if")
+    st.caption(
+        "Events are recomputed with the model that made the forecast. Nothing is saved; the "
+        "forecast does not change."
+    )
+    what_if_form.what_if_form(depot, days_ahead, freshness)

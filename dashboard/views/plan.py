@@ -37,6 +37,8 @@ page_head.save_as_excel(
     lambda: workbook.plan_sheets(*parts.with_shifts(city, plan, freshness)),
     freshness,
 )
+period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
+page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 if not city:
     days = plan.cities
     sentence = plan_summaries.fleet_sentence(days)
@@ -49,6 +51,7 @@ if not city:
         "its depots; underlined: need less have. In percent, where it is below 99: the chance "
         "that the city's vans carry all orders."
     )
+    plan_parts.decisions(days)
     with st.container(key="screen-only"):
         st.caption("Click a city or a day for its depots, settings and changes.")
     st.stop()
@@ -57,7 +60,6 @@ if not city:
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 shown, by_shift = parts.with_shifts(city, plan, freshness)
-plan_parts.print_heading(plan.cities)
 top = st.container()
 sentence = plan_summaries.city_sentence(shown.cities, city)
 every_day = plan_summaries.every_day_sentence(plan.every_day)
@@ -70,6 +72,7 @@ st.caption(
     "planned orders, with “set” where a planner changed them. Need: vans for the service level "
     f"if they may be moved between depots. {summaries.totals_note(plan.depots)}"
 )
+plan_parts.decisions(plan.cities)
 with st.container(key="screen-only"):
     st.caption("Click a cell to change its orders, or the vans of a day.")
 parts.shifts_of_city(city, by_shift, freshness)

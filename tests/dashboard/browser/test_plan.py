@@ -286,7 +286,7 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     assert not save.is_visible()
     assert window.page.get_by_role("rowheader", name="Need", exact=True).is_visible()
     assert not window.page.get_by_role("heading", name="Plan", exact=True).is_visible()
-    assert window.page.get_by_text("; printed ").is_visible()
+    assert window.page.get_by_text("printed ").is_visible()
     assert window.page.title() == "Rotterdam · Plan · Harbor Fleet"
     assert not window.page.get_by_text("Click a cell").is_visible()
 

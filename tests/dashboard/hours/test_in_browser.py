@@ -124,3 +124,31 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size)
     book = CalamineWorkbook.from_path(str(saved.value.path()))
     sheet = book.get_sheet_by_name("Shifts").to_python()
     assert {first, second} < {cell for row in sheet for cell in row}
+
+
+EIGHT_DEPOTS = """() => {
+    const body = document.querySelector('.hf-plan tbody');
+    while (body.rows.length < 8) body.append(body.rows[0].cloneNode(true));
+}"""
+LETTERS = """selector => [...document.querySelectorAll(selector)]
+    .map(cell => 0.75 * parseFloat(getComputedStyle(cell).fontSize) * cell.currentCSSZoom)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_city_of_eight_depots_prints_on_one_sheet_with_its_shifts(
+    fleet, visit, scheme
+):
+    window = visit(fleet)
+    page = window.page
+    page.emulate_media(color_scheme=scheme)
+    window.to("/plan?city=London")
+    page.evaluate(EIGHT_DEPOTS)
+    assert page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") == 1
+    page.emulate_media(media="print", color_scheme=scheme)
+    grid = page.locator(".hf-plan")
+    assert min(page.evaluate(LETTERS, ".hf-plan :is(th, td, small)")) >= 9
+    assert page.locator(".hf-shifts").is_visible()
+    assert not page.get_by_text("Please set them").is_visible()
+    ground = "e => getComputedStyle(e).backgroundColor"
+    heads = grid.locator("thead th").first.evaluate(ground)
+    assert heads in {"rgba(0, 0, 0, 0)", "rgb(255, 255, 255)"}

@@ -115,7 +115,7 @@ def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
     [
         (
             CitySettings("London", 40, 52.0),
-            "40 vans, 52 orders per van, service level 90 %, 1 driver per van:",
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
         ),
         (
             CitySettings(
@@ -130,9 +130,26 @@ def test_settings_are_stated_with_who_saved_them(settings, expected):
     assert text == f"London: {expected}"
 
 
-def test_a_printed_plan_is_headed_by_its_city_its_days_and_the_time():
-    now = datetime(2025, 11, 27, 5, 31, tzinfo=UTC)
-    london = FLEET[FLEET["city"] == "London"]
-    assert plan_summaries.print_heading(london, now, ZoneInfo("Europe/Amsterdam")) == (
-        "London, Thu 27 Nov – Fri 28 Nov; printed Thu 27 Nov, 06:31 (Europe/Amsterdam)"
+def test_what_is_decided_of_vans_is_told_with_who_and_why():
+    nothing = {
+        "kind": "",
+        "extra": 0,
+        "off_road": 0,
+        "note": "",
+        "made_by": "",
+        "made_at": None,
+    }
+    by_ann = {"made_by": "Ann", "made_at": datetime(2025, 11, 21, 6, 31, tzinfo=UTC)}
+    hired = {"kind": "hire", "extra": 3, "note": "Boels, 95 EUR"}
+    days = pd.DataFrame(
+        [
+            nothing | hired | by_ann | {"city": "Helsinki", "target_on": DAYS[1]},
+            nothing | {"city": "London", "target_on": DAYS[1]},
+            nothing | {"off_road": 2} | by_ann | {"city": "London", "target_on": DAYS[0]},
+        ]
+    )  # fmt: skip
+    assert plan_summaries.decisions(days, ZONE) == (
+        "Decided: London, Thu 27 Nov: 2 vans off the road (Ann, Fri 21 Nov, 06:31); Helsinki, "
+        "Fri 28 Nov: 3 vans hired (Ann, Fri 21 Nov, 06:31: “Boels, 95 EUR”)."
     )
+    assert plan_summaries.decisions(days.iloc[1:2], ZONE) == ""

@@ -103,7 +103,8 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     assert "Waalhaven" in text
     assert "Greenwich" not in text
     assert '<th scope="row">Need</th>' in text
-    assert text.count("estimated, please set") == 1
+    assert text.count("per van (estimated). ") == 1
+    assert text.count("Please set them") == 1
 
 
 @pytest.fixture
