@@ -35,9 +35,10 @@ MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
+"""Visible on bars and background, in light and dark themes."""
 COVERAGE = 0.8
 """Share of days that are to lie within a band."""
-"""Visible on bars and background, in light and dark themes."""
+MAX_DAYS_WITH_DOTS = 100
 
 
 def legible(chart: Chart) -> Chart:
@@ -93,7 +94,7 @@ def fan(days: pd.DataFrame) -> Chart:
     """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band.
 
     Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
-    of a planner is a dot, whose day tells who set it and why.
+    of a planner is a dot, whose day tells who set it and why; a long history has no others.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead = days["point"].notna()
@@ -107,11 +108,14 @@ def fan(days: pd.DataFrame) -> Chart:
         by = f"{row.made_by}: {formatting.quoted(str(row.override_reason))}"
         table.loc[row.Index, "planned_text"] = f"{row.planned_text} by {by}"
     ahead, past = table[is_ahead], table[~is_ahead]
+    is_long = len(table) > MAX_DAYS_WITH_DOTS
     x = time_axis(table, "day_on")
     return alt.layer(
         _band(ahead, x),
-        _line(table, x, "actual", ACTUAL, width=1.5),
-        _line(ahead, x, "point", FORECAST, width=2.5),
+        _line(
+            table, x, "actual", ACTUAL, width=1 if is_long else 1.5, dots=not is_long
+        ),
+        _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
         *_event_markers(table.assign(zero=0.0), x, "zero"),
         *_planners_dots(table[is_set], x),
         ruler(past, x, *PAST),

@@ -13,7 +13,7 @@ from dashboard.tables import workbook
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting
 
-PLACE = "place of page actions"
+PLACE, HEADING = "place of page actions", "place of the title"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SCRIPT = """{
 const button = document.currentScript.previousElementSibling;
@@ -37,7 +37,7 @@ def show(title: str) -> None:
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom",
         key="page-head",
     ):  # fmt: skip
-        st.title(title, width="content")
+        heading = st.empty()
         place = st.container(
             horizontal=True, vertical_alignment="center", width="content", key="page-actions",
         )  # fmt: skip
@@ -45,7 +45,13 @@ def show(title: str) -> None:
             button = '<button type="button" class="hf-copy">Copy link</button>'
             script = f"{button}<script>{SCRIPT}</script>"
             st.html(script, unsafe_allow_javascript=True, width="content")
-    st.session_state[PLACE] = place
+    st.session_state[PLACE], st.session_state[HEADING] = place, heading
+    rename(title)
+
+
+def rename(title: str) -> None:
+    """Gives the page another title, as that of the one depot it shows."""
+    st.session_state[HEADING].title(formatting.escape_markdown(title), width="content")
 
 
 def print_heading(heading: str) -> None:

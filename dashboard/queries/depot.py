@@ -46,7 +46,7 @@ class DepotStatus:
 
 
 DEPOTS = """
-select depot_id, city,
+select depot_id, city, name,
        name || ' · ' || city || case when name = depot_id then ''
                                      else ' · ' || depot_id end as label
 from depots
@@ -56,7 +56,7 @@ order by city, name, depot_id
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def depots(freshness: Freshness) -> pd.DataFrame:
-    """depot_id, city and label (name, city and id in one) of every depot, by city and name."""
+    """depot_id, city, name and label (name, city and id in one) of every depot, by city and name."""
     return read(DEPOTS)
 
 
@@ -76,7 +76,8 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
-# The same holiday or event a year before; else the same weekday, 52 weeks before.
+# The same holiday or event a year before, of several the one nearest to 52 weeks before; else
+# the same weekday then.
 YEAR_BEFORE = f"""
     coalesce(
         (select max(b.day_on) from public_holidays h
@@ -84,12 +85,13 @@ YEAR_BEFORE = f"""
          where h.day_on = g.day_on and h.country = d.country
            and h.subdivision in ('', coalesce(d.subdivision, ''))
            and b.day_on between g.day_on - 400 and g.day_on - 330),
-        (select max(b.starts_on + (g.day_on - e.starts_on)) from events e
+        (select b.starts_on + (g.day_on - e.starts_on) from events e
          join events b using (kind)
          where g.day_on between e.starts_on and e.ends_on and {IS_FOR_DEPOT}
            and e.kind <> 'closed' and {closures.concerns("b", "d")}
            and b.starts_on between e.starts_on - 400 and e.starts_on - 330
-           and b.ends_on - b.starts_on >= g.day_on - e.starts_on),
+           and b.ends_on - b.starts_on >= g.day_on - e.starts_on
+         order by abs(b.starts_on - e.starts_on + 364), b.starts_on desc limit 1),
         g.day_on - 364)
 """
 

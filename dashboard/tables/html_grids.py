@@ -222,9 +222,10 @@ def _day_row(row: Row, notes: list[str], busiest: float, has_year: bool) -> str:
         ]
     cells.append(f'<td class="wide">{formatting.orders(row["week_before"])}</td>')
     if has_year:
-        year = row["year_before_on"]
-        on: str = "" if pd.isna(year) else f"{formatting.day(year)} {year.year}"
-        cells.append(f'<td title="{on}">{formatting.orders(row["year_before"])}</td>')
+        is_known = not pd.isna(row["year_before"])
+        on = formatting.day(row["year_before_on"]) if is_known else "no data"
+        year = formatting.orders(row["year_before"])
+        cells.append(f"<td>{year}<small>{on}</small></td>")
     if row["basis"] == "cold_start":
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from forecaster.inference.explain import NETWORK, POINT_SHIFT
 from pipelines.planning.words import (
     MONTHS,
     UNKNOWN,
@@ -25,6 +26,8 @@ A_DAY = pd.Timedelta(days=1)
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
+MODEL_PARTS = {NETWORK: "Last weeks' pattern", POINT_SHIFT: "Below the middle"}
+"""Parts of a forecast whose names say how it is made, in plain words."""
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
@@ -130,6 +133,8 @@ def display_name(name: str) -> str:
 
 def part_name(part: str) -> str:
     """Display name of a part of a forecast: 'holiday: New Year's Day' becomes "New Year's Day"."""
+    if part in MODEL_PARTS:
+        return MODEL_PARTS[part]
     names = part.removeprefix("holiday: ").removeprefix("signal: ").split(", holiday: ")
     return ", ".join(
         name if "holiday: " in part else event_name(name) for name in names

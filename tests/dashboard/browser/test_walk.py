@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 PAGES = {
     "/": ("Days ahead", 1),
-    "/depot?depot=LON-01": ("Depot", 2),
+    "/depot?depot=LON-01": ("Greenwich", 2),
     "/plan": ("Plan", 0),
     "/accuracy": ("Accuracy", 2),
     "/models": ("Models", 0),
@@ -163,9 +163,12 @@ def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium):
 def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window = visit(fleet[0])
 
-    def go(name):
+    def go(name, title=""):
         window.page.get_by_role("link", name=name, exact=True).click()
-        window.page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
+        heading = window.page.get_by_role(
+            "heading", name=title or name, exact=True, level=1
+        )
+        heading.wait_for()
         window.settled()
 
     window.to("/accuracy?city=London")
@@ -179,7 +182,7 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window.page.wait_for_url("**/depot?depot=LON-03")
     go("Plan")
     window.page.wait_for_url("**/plan?city=Rotterdam")
-    go("Depot")
+    go("Depot", "Poplar")
     window.page.wait_for_url("**/depot?depot=LON-03")
     window.choose("Scenario", "Closed")
     window.page.get_by_text("With this scenario").wait_for()

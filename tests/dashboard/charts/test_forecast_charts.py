@@ -202,9 +202,11 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
         ),
         pytest.param(driven(level=100.0, fair=0.3), {}, id="nothing of weight"),
         pytest.param(
-            driven(level=100.0, signal__bookings=12.0, holiday__Diwali=-8.0, network=2.0),
-            {"Bookings": "+12", "Diwali": "−8", "Network": "+2"},
-            id="signals, holidays and the network",
+            driven(level=100.0, signal__bookings=12.0, holiday__Diwali=-8.0, network=2.0,
+                   **{"point shift": -1.0}),
+            {"Bookings": "+12", "Diwali": "−8", "Last weeks' pattern": "+2",
+             "Below the middle": "−1"},
+            id="signals, holidays and what the model adds in plain words",
         ),
     ],
 )  # fmt: skip

@@ -78,6 +78,10 @@ def test_a_day_ahead_has_its_week_and_its_year_before(seeded, write):
     for day in (fair, fair - days_back["fair"] * A_DAY):
         event = {"kind": "fair", "starts_on": day - A_DAY, "ends_on": day + A_DAY}
         write(sa.insert(schema.events).values(**event, **place))
+    # On the day of the fair, too; last year's sale was further away.
+    for day in (fair, fair - 340 * A_DAY):
+        sale = {"kind": "sale", "starts_on": day, "ends_on": day}
+        write(sa.insert(schema.events).values(**sale, **place))
     rows = [
         {
             "depot_id": "RTM-01", "service_on": day - back * A_DAY, "orders": orders,

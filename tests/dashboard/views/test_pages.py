@@ -255,9 +255,9 @@ def test_only_a_depot_with_missing_data_has_a_warning(seeded, open_page):
 
 def test_a_depots_history_is_of_eight_weeks_or_of_a_year(seeded, open_page):
     assert "last 8 weeks and planned" in page_text(open_page("depot", depot="LON-01"))
-    app = open_page("depot", depot="LON-01", history="12 months")
+    app = open_page("depot", depot="LON-01", history="13 months")
     assert_no_traceback(app)
-    assert "last 12 months and planned" in page_text(app)
+    assert "last 13 months and planned" in page_text(app)
     days = queries.depot_days("LON-01", queries.freshness(), 364)
     assert len(days) == 364 + 7
     assert days["actual"].notna().sum() == N_DAYS
@@ -277,11 +277,13 @@ def test_every_choice_of_a_depot_reaches_the_url_and_the_page(seeded, open_page)
     assert "Greenwich" not in page_text(app)
     app.text_input(key="depots").set_value("nowhere").run()
     assert "No depot has “nowhere”" in app.info[0].value
+    names = {depot: name for depot, name, *_ in DEPOTS}
     for depot in ("LON-01", "RTM-02", "LON-03", "RTM-02"):
         app.selectbox(key="choice of depot").select(depot).run()
         assert_no_traceback(app)
         assert in_url(app, "depot") == depot
         assert app.selectbox(key="choice of depot").value == depot
+        assert app.title[0].value == names[depot]
         own = seeded.forecasts[seeded.forecasts["depot_id"] == depot]
         own = own[own["origin_on"] == seeded.through]["point"]
         assert f"{round(own.sum()):,}" in page_text(app)
