@@ -1,39 +1,40 @@
-"""The depots of the fleet, to choose one: page Depot without one."""
+"""The depots of the fleet with their next orders, to choose one: page Depot without one."""
+
+from datetime import datetime
 
 import pandas as pd
 import streamlit as st
 
-from dashboard.components import widgets
-from dashboard.tables import display_tables
+from dashboard import queries
+from dashboard.queries.freshness import Freshness
+from dashboard.tables import html_grids
 from dashboard.text import formatting
 
-MAX_DEPOTS = 50
-"""Depots in the list at once."""
+MAX_DEPOTS = 1000
+"""Depots in the list; the box above it finds them all."""
 
 
-def depot_list(depots: pd.DataFrame) -> None:
-    """A field and the depots in whose name, city or id its text is, each a link.
+def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
+    """The depots of each city, with the orders planned for tomorrow and for all days ahead.
 
     Args:
       depots: `queries.depots`.
+      freshness: Of the forecast; without one the list has names alone.
     """
-    text = st.text_input(
-        "Find depots",
-        placeholder="Part of a name, a city or an id",
-        width=320,
-        key="depots",
-    ).strip()
-    names = depots["label"].map(formatting.searchable)
-    found = depots[names.str.contains(formatting.searchable(text), regex=False)]
-    if found.empty:
-        name = formatting.escape_markdown(text)
-        widgets.empty_state(f"No depot has “{name}” in its name, city or id.")
-        return
-    shown = found.head(MAX_DEPOTS)
-    if len(found) > MAX_DEPOTS:
-        st.caption(f"{MAX_DEPOTS} of {len(found):,} depots.")
-    widgets.small_table(
-        display_tables.display(shown, "label", label="Depot"),
-        "Depots",
-        links={"Depot": display_tables.depot_links(shown)},
-    )
+    shown, heads = depots.head(MAX_DEPOTS).copy(), []
+    week = pd.DataFrame()
+    if freshness.origin_on is not None:
+        week = queries.fleet_week(freshness)
+    if not week.empty:
+        today = pd.Timestamp(datetime.now(queries.zone()).date())
+        tomorrow = min(today + formatting.A_DAY, week["target_on"].max())
+        of_day = week[week["target_on"] == tomorrow]
+        all_days = formatting.count(week["target_on"].nunique(), "day")
+        heads = [formatting.day(tomorrow), all_days]
+        for head, rows in zip(heads, (of_day, week), strict=True):
+            orders = rows.groupby("depot_id")["point"].sum()
+            shown[head] = shown["depot_id"].map(orders)
+    if len(shown) < len(depots):
+        more = len(depots) - len(shown)
+        st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
+    st.html(html_grids.depots(shown, heads))

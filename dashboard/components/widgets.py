@@ -65,7 +65,7 @@ def choose_depot(labels: Mapping[str, str]) -> str:
     last = st.session_state.get(f"{SESSION_PREFIX}depot", "")
     if "depot" not in st.query_params and last in labels:
         st.query_params["depot"] = last
-    # The box finds letters as they are written: 'Jätkäsaari · Helsinki (jatkasaari)'.
+    # The box finds letters as they are written, seen or not.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
     depot = choose_from_url("Depot", "depot", found_by)
     st.session_state[f"{SESSION_PREFIX}depot"] = depot

@@ -3,7 +3,7 @@
 Everything from the database is escaped here, and nothing else becomes HTML.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from html import escape
 from itertools import groupby
@@ -63,6 +63,22 @@ def fleet_grid(
     return html_tables.grid(
         "hf-fleet", "Planned orders by depot and day", "Depot", heads, *bodies
     )
+
+
+def depots(depots: pd.DataFrame, heads: Sequence[str]) -> str:
+    """The depots of each city, links to their pages, with orders in the columns `heads`."""
+    bodies = []
+    for city, own in depots.groupby("city", sort=False):
+        nothing = ["<td></td>" for _ in heads]
+        rows = [html_tables.row(escape(str(city)), nothing, "total")]
+        for row in own.to_dict("records"):
+            link = escape(formatting.link("depot", depot=row["depot_id"]))
+            name = f'<a href="{link}">{escape(row["name"])}</a>'
+            cells = [f"<td>{formatting.orders(row[head])}</td>" for head in heads]
+            rows.append(html_tables.row(name, cells))
+        bodies.append(rows)
+    columns = [f'<th scope="col">{head}</th>' for head in heads]
+    return html_tables.grid("narrow", "Depots by city", "Depot", columns, *bodies)
 
 
 def depot_days(days: pd.DataFrame) -> str:

@@ -28,6 +28,7 @@ NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 MODEL_PARTS = {NETWORK: "Last weeks' pattern", POINT_SHIFT: "Below the middle"}
 """Parts of a forecast whose names say how it is made, in plain words."""
+OUT_OF_SIGHT = 120 * "\N{NO-BREAK SPACE}"
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
@@ -186,7 +187,10 @@ def searchable(text: str) -> str:
 
 
 def with_plain_spelling(label: str) -> str:
-    """'Jätkäsaari · Helsinki (jatkasaari)': the first part without accents, if it has any."""
+    """'Jätkäsaari · Helsinki … jatkasaari': the first part without accents, if it has any.
+
+    It stands out of sight at the end of the line.
+    """
     name = label.partition(" · ")[0].casefold()
     plain = searchable(name)
-    return label if plain == name else f"{label} ({plain})"
+    return label if plain == name else f"{label}{OUT_OF_SIGHT}{plain}"

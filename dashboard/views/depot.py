@@ -23,7 +23,8 @@ depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
 depot = widgets.choose_depot(labels)
 if not depot:
-    depot_list.depot_list(depots)
+    page_head.rename("Depots")
+    depot_list.depot_list(depots, freshness)
     st.stop()
 
 page_head.rename(str(depots.loc[depots["depot_id"] == depot, "name"].iloc[0]))

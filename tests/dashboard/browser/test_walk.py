@@ -177,7 +177,7 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window.to("/?city=Rotterdam")
     go("Plan")
     window.page.wait_for_url("**/plan?city=Rotterdam")
-    go("Depot")
+    go("Depot", "Depots")
     window.choose("Depot", "Poplar")
     window.page.wait_for_url("**/depot?depot=LON-03")
     go("Plan")

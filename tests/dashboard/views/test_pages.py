@@ -269,14 +269,24 @@ def test_an_unknown_depot_is_explained(seeded, open_page):
     assert "There is no depot “\\<b\\>NO-99”" in app.info[0].value
 
 
+def test_the_list_of_depots_has_tomorrows_orders_and_those_of_all_days(
+    seeded, open_page
+):
+    app = open_page("depot")
+    assert app.title[0].value == "Depots"
+    head, *rows = Cells(grid_of(app)).text
+    tomorrow = seeded.through + timedelta(days=2)
+    assert head == ["Depot", formatting.day(tomorrow), "7 days"]
+    ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
+    by_name = {row[0]: row[1:] for row in rows}
+    assert next(iter(by_name)) == "London"
+    for depot_id, name, *_ in DEPOTS:
+        own = ahead[ahead["depot_id"] == depot_id].set_index("target_on")["point"]
+        assert by_name[name] == [f"{round(own[tomorrow]):,}", f"{round(own.sum()):,}"]
+
+
 def test_every_choice_of_a_depot_reaches_the_url_and_the_page(seeded, open_page):
     app = open_page("depot")
-    assert "Jätkäsaari" not in page_text(app)
-    app.text_input(key="depots").set_value("ROTTERDAM").run()
-    assert "Waalhaven" in page_text(app)
-    assert "Greenwich" not in page_text(app)
-    app.text_input(key="depots").set_value("nowhere").run()
-    assert "No depot has “nowhere”" in app.info[0].value
     names = {depot: name for depot, name, *_ in DEPOTS}
     for depot in ("LON-01", "RTM-02", "LON-03", "RTM-02"):
         app.selectbox(key="choice of depot").select(depot).run()
