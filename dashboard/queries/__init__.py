@@ -39,6 +39,7 @@ from dashboard.queries.overrides import (
 from dashboard.queries.pipeline import (
     calendar,
     files,
+    late_depots,
     rejected_rows,
     run_in_progress,
     runs,

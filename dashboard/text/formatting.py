@@ -35,6 +35,7 @@ CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 ISO_TIME = re.compile(
     rf"{COMMAND}|(?<![\w/.-])(\d{{4}}-\d\d-\d\d(?:{CLOCK})?)(?![\w/-]|\.\w)"
 )
+NAIVE_IN_REASON = re.compile(r"(beats?|as|than|% of) the seasonal naive")
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
@@ -84,6 +85,11 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
     return f"{day(local)} {local.year}, {local:%H:%M}"
 
 
+def with_naive_name(reason: str) -> str:
+    """A decision or an alarm with the name of the seasonal naive that pages use."""
+    return NAIVE_IN_REASON.sub(rf"\1 {NAIVE}", reason)
+
+
 def short_version(version: str) -> str:
     """The version without its leading training date."""
     return version.partition("-")[2] or version
@@ -118,6 +124,15 @@ def percent(fraction: float) -> str:
 def signed_points(fraction: float) -> str:
     """'+2.1 points', a difference between percentages; a dash where undefined."""
     return signed_percent(fraction).replace(" %", " points")
+
+
+def compared_with_naive(gain: float) -> str:
+    """'2.1 points better than same day last week', of a difference of MAPE."""
+    points = round(100 * gain, 1)
+    if not points:
+        return f"as far as {NAIVE}"
+    better = "better" if points > 0 else "worse"
+    return f"{abs(points)} points {better} than {NAIVE}"
 
 
 def change(before: float, after: float) -> str:

@@ -221,11 +221,9 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     error = f"{days} off by {formatting.percent(own)} a depot and day"
     if math.isnan(naive):
         return f"{error}."
-    better = round(100 * (naive - own), 1)
-    if better > 0:
-        return f"Good. {error}, {better} points better than {formatting.NAIVE}."
-    worse = f"{-better} points worse than" if better else "as far as"
-    return f"Not good. {error}, {worse} {formatting.NAIVE}."
+    compared = formatting.compared_with_naive(naive - own)
+    verdict = "Good" if "better" in compared else "Not good"
+    return f"{verdict}. {error}, {compared}."
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:

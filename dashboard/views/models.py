@@ -18,13 +18,9 @@ if (models["role"] != "champion").all():
 
 zone = queries.zone()
 status = formatting.escape_markdown(model_list.status_line(models, zone))
-st.markdown(f"**{status}**")
-st.caption(
-    "Scores of the holdout test: the last days before a model was trained, forecast by a model "
-    "with the same settings trained only on the days before. MAPE is the mean of "
-    "|forecast − actual| ÷ actual, beside that of same day last week (the seasonal naive); bias "
-    "is a share of volume, above zero too high. The page “Accuracy” has the forecasts that were "
-    "live, and `harbor models show VERSION` every measure of a model."
+st.markdown(status)
+widgets.note(
+    "Accuracy", "accuracy", "How far off its forecasts were since, day by day: "
 )
 widgets.small_table(
     model_list.all_models(models, zone),
@@ -33,5 +29,12 @@ widgets.small_table(
 )
 
 st.caption(
-    f"`harbor models promote VERSION` makes a model champion.{model_list.rollback(models)}"
+    "The test: the last days before a model was trained, forecast by a model with the same "
+    "settings trained only on the days before. MAPE is the mean of |forecast − actual| ÷ actual, "
+    "beside that of same day last week (the seasonal naive); bias is a share of volume, above "
+    "zero too high."
+)
+st.caption(
+    "`harbor models show VERSION` has every measure of a model, `harbor models promote VERSION` "
+    f"makes it champion.{model_list.rollback(models)}"
 )

@@ -18,7 +18,7 @@ if status:
     st.markdown(f"**{formatting.escape_markdown(status)}**")
 
 st.header("Nightly runs")
-nights = run_descriptions.runs_table(runs, zone, nightly=True)
+nights = run_descriptions.nights(runs, queries.late_depots(freshness), zone)
 if nights.empty:
     widgets.empty_state(
         "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every "
@@ -36,7 +36,7 @@ if labels:
     if steps.empty:
         st.caption("This run has no steps.")
     else:
-        widgets.small_table(steps, "Run steps")
+        widgets.small_table(steps, "Run steps", hidden_on_phones=("Started",))
 
 if freshness.last_on is not None:
     st.header("Data by depot and day")
@@ -83,7 +83,7 @@ if not rejected.empty:
         hidden_on_phones=("First line",),
     )
 
-others = run_descriptions.runs_table(runs, zone, nightly=False)
+others = run_descriptions.other_runs(runs, zone)
 if not others.empty:
     st.header("Other runs")
     widgets.small_table(others, "Other runs")

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-FRACTIONS = {"mape", "naive_mape", "coverage"}
+FRACTIONS = {
+    "mape": "off by {} (MAPE)",
+    "coverage": "{} within the 80 % band",
+    "naive_mape": "same day last week off by {}",
+}
+"""Shares, and what is said of them."""
 COLUMNS = {"origin", "state"}
 """Shown beside the metrics."""
 DETAILS = {
@@ -27,6 +32,10 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
     """
     # The reason comes last: it is a sentence, and says why a canary failed.
     redundant = {"canary_failed"} if "reason" in metrics else set()
+    if "late_cities" in metrics:
+        redundant |= {"late_depots"}
+    if not metrics.get("worse_days"):
+        redundant |= {"worse_days"}
     ordered = sorted(metrics.items(), key=lambda metric: metric[0] == "reason")
     return ", ".join(
         _metric(name, value)
@@ -39,6 +48,12 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
 def _metric(name: str, value: Any) -> str:
     label = name.replace("_", " ")
     match value:
+        case bool() if name == "has_hours":
+            text = "orders by the hour" if value else "no orders by the hour"
+        case int() if name == "worse_days":
+            text = (
+                f"worse than same day last week for {value:,} day{'s' * (value != 1)}"
+            )
         case bool():
             text = label if value else f"not {label}"
         case int() if name.endswith("_bytes"):
@@ -46,10 +61,11 @@ def _metric(name: str, value: Any) -> str:
         case int():
             text = f"{value:,} {label.removesuffix('s') if value == 1 else label}"
         case float() if name in FRACTIONS:
-            text = f"{label} {100 * value:.1f} %"
+            text = FRACTIONS[name].format(f"{100 * value:.1f} %")
         case {"passed": bool(passed)}:
             text = f"{label} {'passed' if passed else 'failed'}"
         case dict():
+            label = "late:" if name == "late_cities" else label
             text = f"{label} " + ", ".join(
                 f"{key} {each}" for key, each in value.items()
             )

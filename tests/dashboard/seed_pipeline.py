@@ -51,6 +51,14 @@ def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
         metrics_of_step = {
             "demand": {"new": 6, "corrected": 0},
             "score": {"scored": 42},
+            "accuracy": {
+                "mape": 0.099,
+                "coverage": 0.719,
+                "naive_mape": 0.125,
+                "worse_days": 0,
+            },
+            "forecast": {"late_depots": 1, "late_cities": {"London": 1}},
+            "hours": {"has_hours": True},
         }
         at = begins + timedelta(seconds=15 * number)
         step_metrics = {} if broke else metrics_of_step.get(step, {})

@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.text import formatting
 from pipelines import schema
 from tests.dashboard.seed import CHAMPION
 from tests.dashboard.seed_pipeline import (
@@ -138,6 +139,27 @@ def test_days_before_a_depots_first_count_are_not_missing(worked, seeded, write)
     write(sa.delete(versions).where(mine, versions.c.service_on < seeded.through))
     calendar = queries.calendar(queries.freshness()).set_index("depot_id")
     assert calendar.loc["LON-02", "states"] == ["before"] * 27 + ["counted"]
+
+
+def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
+    worked, seeded, write, open_page
+):
+    versions = schema.demand_versions
+    v = versions.c
+    in_time = datetime(2020, 1, 1, tzinfo=UTC)
+    write(sa.update(versions).values(recorded_at=in_time))
+    late = queries.late_depots(queries.freshness())
+    assert late[["city", "late", "came"]].to_numpy().tolist() == 2 * [["London", 1, 0]]
+    day = seeded.through - 2 * A_DAY
+    came_at = datetime.now(UTC).replace(microsecond=0)
+    is_late = (v.depot_id == "LON-02") & (v.service_on == day)
+    write(sa.update(versions).where(is_late).values(recorded_at=came_at))
+    late = queries.late_depots(queries.freshness())
+    assert late["came"].tolist() == [0, 1]
+    assert late["came_at"].iloc[1] == came_at
+    shown = page_text(open_page("pipeline"))
+    assert f"Late: London, 1 depot; came on {formatting.day(came_at)}." in shown
+    assert "off by 9.9 % (MAPE), 71.9 % within the 80 % band" in shown
 
 
 def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):

@@ -12,8 +12,16 @@ from pipelines.schema.run_metrics import describe
         pytest.param({"done": 29, "failed": 1, "state": "done"}, "29 done, 1 failed", id="a backfill"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
         pytest.param({"live": True}, "live", id="yes"),
-        pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),
-        pytest.param({"late_cities": {"Ghent": 2}}, "late cities Ghent 2", id="by city"),
+        pytest.param(
+            {"mape": 0.0812, "coverage": 0.719, "naive_mape": 0.125, "worse_days": 0},
+            "off by 8.1 % (MAPE), 71.9 % within the 80 % band, same day last week off by 12.5 %",
+            id="accuracy",
+        ),
+        pytest.param({"worse_days": 1}, "worse than same day last week for 1 day", id="worse"),
+        pytest.param({"worse_days": 2}, "worse than same day last week for 2 days", id="worst"),
+        pytest.param({"has_hours": True}, "orders by the hour", id="hours"),
+        pytest.param({"has_hours": False}, "no orders by the hour", id="no hours"),
+        pytest.param({"late_cities": {"Ghent": 2}, "late_depots": 2}, "late: Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
         pytest.param({"reason": "It is worse.", "new": 1}, "1 new, It is worse.", id="a sentence"),
         pytest.param(
