@@ -78,7 +78,7 @@ def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -
     chosen = urlencode(st.query_params.to_dict())
     about = {
         "Saved": f"{formatting.timestamp(datetime.now(zone), zone)} (times in {zone.key})",
-        "Page": f"{st.context.url}?{chosen}",
+        "Page": "?".join(filter(None, [st.context.url, chosen])),
         "Forecast": f"Of orders up to {freshness.origin}, by model {freshness.model}",
     }
     with st.session_state[PLACE]:

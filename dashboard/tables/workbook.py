@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from io import BytesIO
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import xlsxwriter
@@ -9,7 +10,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting
 from pipelines.planning.van_plan import Plan
 
@@ -24,9 +25,20 @@ OPTIONS = {
     "nan_inf_to_errors": True,
 }
 CLOSED = "closed"
+TOTALS = ("All depots", "All cities")
+"""Names of rows of totals, which are last and bold."""
+FORMATS = {
+    "head": {"bold": True, "bottom": 1, "text_wrap": True},
+    "total": {"bold": True},
+    "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
+    "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
+    "percent": {"num_format": '0.0" %"'},
+    "points": {"num_format": '0.0" points"'},
+}  # fmt: skip
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short", "drivers",
-    "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "note",
+    "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
+    "note",
 )  # fmt: skip
 DATA_COLUMNS = (
     "city", "name", "depot_id", "target_on", "point", "model_point", "vans", "allocated",
@@ -51,18 +63,21 @@ SHIFT_COLUMNS = {
 }  # fmt: skip
 
 
-def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
+def plan_sheets(plan: Plan, shifts: pd.DataFrame, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan.
 
     Args:
       plan: Of one city or of all, as `hours.parts.with_shifts` has it.
       shifts: `hours.shifts.by_shift` of them; empty where orders have no times.
+      zone: Of the times in them.
     """
     depots = with_short(plan.depots)
+    decided_at = pd.to_datetime(plan.cities["made_at"], utc=True).dt.tz_convert(zone)
     cities = display_tables.display(
-        plan.cities,
+        plan.cities.assign(made_at=decided_at.dt.tz_localize(None).dt.floor("min")),
         *CITY_COLUMNS,
         made_by="Decided by",
+        made_at="Decided at",
         kind="Decision",
         extra="Extra vans",
         off_road="Off the road",
@@ -73,7 +88,8 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame) -> Sheets:
         "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
     }  # fmt: skip
     if not shifts.empty:
-        sheets["Shifts"] = ("Vans and drivers by shift", _shift_sheet(shifts))
+        by_shift = display_tables.display(shifts, *SHIFT_COLUMNS, **SHIFT_COLUMNS)
+        sheets["Shifts"] = ("Vans and drivers by shift", by_shift)
     # Drivers work shifts: those of a depot's vans would add up to another number.
     by_day = {"drivers"} if not shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():
@@ -110,16 +126,13 @@ def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
     readme = pd.DataFrame(contents, columns=["Harbor Fleet", ""])
     file = BytesIO()
     with xlsxwriter.Workbook(file, OPTIONS) as book:
-        head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True})
-        day = book.add_format({"num_format": "ddd d mmm yyyy", "align": "left"})
+        formats = {name: book.add_format(each) for name, each in FORMATS.items()}
         for name, (_, table) in {README: ("", readme), **sheets}.items():
-            _write(book.add_worksheet(name), table, head, day)
+            sheet = book.add_worksheet(name)
+            _write(sheet, table, formats)
+            if name != README:
+                _filter_and_mark_totals(sheet, table, formats["total"])
     return file.getvalue()
-
-
-def _shift_sheet(shifts: pd.DataFrame) -> pd.DataFrame:
-    rounded = shifts.round({"orders": 0, "busiest_orders": 0})
-    return rounded[list(SHIFT_COLUMNS)].rename(columns=SHIFT_COLUMNS)
 
 
 def with_short(depots: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +159,7 @@ def moves(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column of `Plan.depots` as depots × days, with the totals of each city first.
+    """A column of `Plan.depots` as depots × days, and last the totals of each city.
 
     Whole numbers, rounded after they are added up (of orders, the planned total); "closed"
     where a depot is closed, missing where it has no such day.
@@ -158,12 +171,12 @@ def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
     totals.index = pd.MultiIndex.from_tuples(
         [(city, "", "") for city in totals.index], names=keys
     )
-    both = pd.concat([totals, wide]).sort_index().round().astype("Int64")
+    both = pd.concat([wide, totals]).round().astype("Int64")
     closed = depots.assign(is_closed=(depots["basis"] == "closed") & ~depots["is_set"])
     is_closed = closed.pivot_table("is_closed", keys, "target_on", aggfunc="any")
     is_closed = is_closed.reindex(both.index).fillna(False).astype(bool)
     both = both.astype(object).mask(is_closed, CLOSED).reset_index()
-    both["name"] = both["name"].where(both["depot_id"] != "", "All depots")
+    both["name"] = both["name"].where(both["depot_id"] != "", TOTALS[0])
     headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
     return both.rename(columns=lambda name: headings.get(name) or formatting.day(name))
 
@@ -181,26 +194,50 @@ def changes(depots: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def _write(sheet: Worksheet, table: pd.DataFrame, head: Format, day: Format) -> None:
+def _write(
+    sheet: Worksheet, table: pd.DataFrame, formats: Mapping[str, Format]
+) -> None:
     """Writes a table with its headings frozen, in columns as wide as their texts."""
     for place, name in enumerate(table.columns):
         values = table[name]
         is_day = pd.api.types.is_datetime64_any_dtype(values)
-        texts = [] if is_day else [str(value) for value in values[:200]]
-        longest = max(map(len, [str(name), *texts]))
+        is_number = pd.api.types.is_numeric_dtype(values)
+        texts = [] if is_day or is_number else [str(value) for value in values[:200]]
+        longest = max(map(len, [f"{name}  ", *texts]))
         sheet.set_column(place, place, min(max(longest + 1, MIN_WIDTH), MAX_WIDTH))
-        sheet.write_string(0, place, str(name), head)
+        sheet.write_string(0, place, str(name), formats["head"])
+        own = formats.get(_format_of(values, str(name)))
         for row, value in enumerate(values, start=1):
             if pd.isna(value):
                 continue
             if is_day:
-                sheet.write_datetime(row, place, value.to_pydatetime(), day)
+                sheet.write_datetime(row, place, value.to_pydatetime(), own)
             elif isinstance(value, str):
                 sheet.write_string(row, place, value)
             else:
-                sheet.write_number(row, place, float(value))
+                sheet.write_number(row, place, float(value), own)
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.set_paper(9)
     sheet.fit_to_pages(1, 0)
     sheet.repeat_rows(0)
+
+
+def _format_of(values: pd.Series, name: str) -> str:
+    """The name of a column's format; '' for texts and whole numbers."""
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return "day" if values.dt.normalize().equals(values) else "time"
+    if not pd.api.types.is_float_dtype(values):
+        return ""
+    return "points" if name in html_tables.POINTS else "percent"
+
+
+def _filter_and_mark_totals(
+    sheet: Worksheet, table: pd.DataFrame, bold: Format
+) -> None:
+    """Filters on the headings of all rows but the last ones, which are totals and bold."""
+    is_total = table.iloc[:, :2].isin(TOTALS).any(axis=1)
+    for row, is_bold in enumerate(is_total, start=1):
+        if is_bold:
+            sheet.set_row(row, None, bold)
+    sheet.autofilter(0, 0, int((~is_total).sum()), len(table.columns) - 1)

@@ -34,7 +34,9 @@ city = widgets.choose_city(list(settings))
 plan = van_plan.city_plan(city, freshness) if city else van_plan.fleet_plan(freshness)
 page_head.save_as_excel(
     f"plan-{city}" if city else "plan",
-    lambda: workbook.plan_sheets(*parts.with_shifts(city, plan, freshness)),
+    lambda: workbook.plan_sheets(
+        *parts.with_shifts(city, plan, freshness), queries.zone()
+    ),
     freshness,
 )
 period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))

@@ -1,8 +1,11 @@
 """Pages as Excel, read back by another library."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from io import BytesIO
+from xml.etree import ElementTree as ET
+from zipfile import ZipFile
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,8 @@ from dashboard.hours.shifts import with_largest
 from dashboard.tables import workbook
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
+ZONE = ZoneInfo("Europe/Amsterdam")
+XML = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 ABOUT = {"Page": "http://fleet/plan?city=London", "Saved": "=today()"}
 
 
@@ -30,7 +35,7 @@ def plan():
 
 @pytest.fixture
 def book(plan):
-    sheets = workbook.plan_sheets(plan, pd.DataFrame())
+    sheets = workbook.plan_sheets(plan, pd.DataFrame(), ZONE)
     return CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
 
 
@@ -53,6 +58,45 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)
 
 
+def test_percents_have_a_decimal_totals_are_bold_and_headings_filter_the_rest(plan):
+    sheets = workbook.plan_sheets(plan, pd.DataFrame(), ZONE)
+    with ZipFile(BytesIO(workbook.write(ABOUT, sheets))) as file:
+        # The first sheet says what is in the others.
+        parts = [f"xl/worksheets/sheet{n}.xml" for n in range(1, len(sheets) + 2)]
+        styles = ET.fromstring(file.read("xl/styles.xml"))
+        readme, *others = [ET.fromstring(file.read(part)) for part in parts]
+    numbers = {
+        each.get("numFmtId"): each.get("formatCode")
+        for each in styles.iter(f"{XML}numFmt")
+    }
+    formats = [each.get("numFmtId") for each in styles.find(f"{XML}cellXfs")]
+    is_bold = [font.find(f"{XML}b") is not None for font in styles.find(f"{XML}fonts")]
+    fonts = [is_bold[int(each.get("fontId"))] for each in styles.find(f"{XML}cellXfs")]
+    assert readme.find(f"{XML}autoFilter") is None
+    for (name, (_, table)), sheet in zip(sheets.items(), others, strict=True):
+        _, *rows = sheet.iter(f"{XML}row")
+        bold = [fonts[int(row.get("s", 0))] for row in rows]
+        n_totals = 1 if name in ("Every day", *workbook.GRIDS) else 0
+        assert bold == [False] * (len(table) - n_totals) + [True] * n_totals, name
+        assert (
+            sheet.find(f"{XML}autoFilter")
+            .get("ref")
+            .endswith(str(len(table) - n_totals + 1))
+        )
+    chance = others[1].findall(f".//{XML}c")[-1]
+    assert numbers[formats[int(chance.get("s"))]] == '0.0" %"'
+
+
+def test_a_decision_has_the_time_of_the_fleet_to_the_minute(plan):
+    made_at = datetime(2025, 11, 20, 20, 42, 7, tzinfo=UTC)
+    days = plan.cities.assign(made_at=[made_at, None])
+    sheets = workbook.plan_sheets(replace(plan, cities=days), pd.DataFrame(), ZONE)
+    book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
+    head, first, second = book.get_sheet_by_name("Cities").to_python()
+    place = head.index("Decided at")
+    assert (first[place], second[place]) == (pd.Timestamp("2025-11-20 21:42"), "")
+
+
 def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
     shifts = pd.DataFrame(
         {"city": "London", "target_on": DAYS[1], "shift": ["06–14", "14–22"],
@@ -60,7 +104,7 @@ def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
          "busiest_orders": 1.5}
     )  # fmt: skip
     days = with_largest(plan.cities, shifts)
-    sheets = workbook.plan_sheets(replace(plan, cities=days), shifts)
+    sheets = workbook.plan_sheets(replace(plan, cities=days), shifts, ZONE)
     assert "Drivers" not in sheets
     assert "Drivers" not in sheets["Data"][1]
     assert sheets["Cities"][1]["Drivers"].tolist() == [4, 14]
@@ -70,15 +114,15 @@ def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
 @pytest.mark.parametrize(
     ("sheet", "rows"),
     [
-        ("Vans", [["", 2, 7], ["=1+1", 2, 4], ["Wapping", "closed", 3]]),
-        ("Drivers", [["", 4, 14], ["=1+1", 4, 8], ["Wapping", "closed", 6]]),
-        ("Orders", [["", 100, 349], ["=1+1", 100, 200], ["Wapping", "closed", 149]]),
+        ("Vans", [["=1+1", 2, 4], ["Wapping", "closed", 3], ["", 2, 7]]),
+        ("Drivers", [["=1+1", 4, 8], ["Wapping", "closed", 6], ["", 4, 14]]),
+        ("Orders", [["=1+1", 100, 200], ["Wapping", "closed", 149], ["", 100, 349]]),
     ],
 )
-def test_a_sheet_has_depots_by_days_under_the_citys_totals(book, sheet, rows):
+def test_a_sheet_has_depots_by_days_above_the_citys_totals(book, sheet, rows):
     head, *found = book.get_sheet_by_name(sheet).to_python()
     assert head == ["City", "Depot", "Depot id", "Fri 21 Nov", "Sat 22 Nov"]
-    rows[0][0] = "All depots"
+    rows[-1][0] = "All depots"
     assert [[row[1], *row[3:]] for row in found] == rows
 
 
@@ -88,10 +132,10 @@ def test_totals_are_added_up_before_they_are_rounded_and_a_depot_may_lack_a_day(
         ("B", "Wapping", DAYS[0], 1.4, "model"),
         ("B", "Wapping", DAYS[1], 5.0, "model"),
     )
-    total, poplar, wapping = workbook.grid(plan, "point").to_numpy().tolist()
+    poplar, wapping, total = workbook.grid(plan, "point").to_numpy().tolist()
     assert total[3:] == [3, 5]
     higher = workbook.grid(plan.assign(part=2 * plan["part"]), "point")
-    assert higher.iloc[0, 3:].tolist() == [6, 10]
+    assert higher.iloc[-1, 3:].tolist() == [6, 10]
     assert poplar[3:] == [1, pd.NA]
     assert wapping[3:] == [1, 5]
 
@@ -100,9 +144,9 @@ def test_what_depots_lack_adds_up_to_what_their_city_lacks_if_vans_are_moved(pla
     week = plan.depots[plan.depots.columns[: list(plan.depots).index("needed")]]
     few = plan_of(week, 5, level=0.9)
     lacking = workbook.with_short(few.depots)
-    total, *_ = workbook.grid(lacking, "short").to_numpy().tolist()
+    *_, total = workbook.grid(lacking, "short").to_numpy().tolist()
     assert total[3:] == few.cities["short"].tolist()
-    alone, poplar, wapping = workbook.grid(lacking, "short_alone").to_numpy().tolist()
+    poplar, wapping, alone = workbook.grid(lacking, "short_alone").to_numpy().tolist()
     assert (poplar[3:], wapping[3:]) == ([0, 2], ["closed", 2])
     assert alone[3:] == [0, 4]
 
@@ -117,7 +161,7 @@ def test_vans_to_move_are_a_row_each(plan):
 def test_a_day_that_a_planner_set_is_not_closed(plan):
     is_set = plan.depots["depot_id"].eq("B")
     grid = workbook.grid(plan.depots.assign(is_set=is_set), "point")
-    assert grid.to_numpy().tolist()[-1][3] == 0
+    assert grid.set_index("Depot").loc["Wapping"].iloc[2] == 0
 
 
 def test_changes_since_the_previous_forecast_come_largest_first(book):
