@@ -42,6 +42,7 @@ class Forms:
       settings_when_opened: The settings that the open form showed first.
       n_vans_saved: Decisions on vans saved; part of the keys of their fields.
       vans_saved: The city of the last one, and the sentence that confirms it.
+      is_new_of_vans: Whether that has not been shown yet.
       vans_refusal: The city in which one was not saved, and why, until one is.
       vans_seen: The newest decision on each day as its form first showed it.
       vans_before: The decision that Undo brings back, and by whom.
@@ -60,6 +61,7 @@ class Forms:
     settings_when_opened: CitySettings | None = None
     n_vans_saved: int = 0
     vans_saved: tuple[str, str] = "", ""
+    is_new_of_vans: bool = False
     vans_refusal: tuple[str, str] = "", ""
     vans_seen: dict[str, int | None] = field(default_factory=dict)
     vans_before: tuple[VanDecision, str] | None = None
@@ -68,6 +70,11 @@ class Forms:
         """Notes what was saved, and by whom."""
         self.confirmation, self.planner, self.is_new = sentence, planner, True
         self.offered, self.cells_when_opened = pd.DataFrame(), {}
+
+    def confirm_vans(self, city: str, sentence: str) -> None:
+        """Notes what was decided on the vans of a city."""
+        self.n_vans_saved += 1
+        self.vans_saved, self.is_new_of_vans = (city, sentence), True
 
 
 def of_session() -> Forms:

@@ -34,7 +34,6 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
     forms = saved_change.of_session()
     name = str(plan.cities["city"].iloc[0])
-    _tell(forms, name)
     form = f"{name} {day} {forms.n_vans_saved}"
     undecided = [
         each for each in days if days[each]["lacking"] and not days[each]["is_decided"]
@@ -70,6 +69,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     planner = planner_name("vans")
     if st.button("Save decision", type="primary", key=f"save vans {form}"):
         _save(replace(entered, decision_id=seen), planner, current, unsure)
+    else:
+        _tell(forms, name)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -157,8 +158,7 @@ def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) 
         st.rerun()
     words = plan_summaries.decision_words(vars(entered))
     day = formatting.day(entered.target_on)
-    forms.n_vans_saved += 1
-    forms.vans_saved = entered.city, f"Saved: {entered.city}, {day}: {words}."
+    forms.confirm_vans(entered.city, f"Saved: {entered.city}, {day}: {words}.")
     forms.vans_before = replace(before, decision_id=number), planner
     st.rerun()
 
@@ -171,7 +171,11 @@ def _tell(forms: saved_change.Forms, city: str) -> None:
     saved_in, sentence = forms.vans_saved
     if saved_in != city:
         return
-    st.success(formatting.escape_markdown(sentence), icon=":material/check:")
+    told = formatting.escape_markdown(sentence)
+    if forms.is_new_of_vans:
+        st.toast(told, icon=":material/check:")
+        forms.is_new_of_vans = False
+    st.success(told, icon=":material/check:")
     if forms.vans_before is None or not st.button(
         "Undo", icon=":material/undo:", key="undo vans"
     ):
@@ -183,8 +187,7 @@ def _tell(forms: saved_change.Forms, city: str) -> None:
     except BadInputError as error:
         forms.vans_refusal, forms.vans_saved = (city, str(error)), ("", "")
     else:
-        forms.n_vans_saved += 1
         words = plan_summaries.decision_words(vars(before))
         day = formatting.day(before.target_on)
-        forms.vans_saved = city, f"Undone: {city}, {day}: {words}."
+        forms.confirm_vans(city, f"Undone: {city}, {day}: {words}.")
     st.rerun()

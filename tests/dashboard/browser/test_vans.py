@@ -51,7 +51,12 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     form.get_by_label("Your name").fill("Ann")
     form.get_by_role("button", name="Save decision").click()
     form.get_by_text(f"{lacking} van").first.wait_for()
-    form.get_by_text("Saved: Rotterdam, ").wait_for()
+    toast = page.get_by_test_id("stToast")
+    toast.get_by_text("Saved: Rotterdam, ").wait_for()
+    saved = form.get_by_test_id("stAlert").get_by_text("Saved: Rotterdam, ")
+    button = form.get_by_role("button", name="Save decision").bounding_box()
+    distance = saved.bounding_box()["y"] - button["y"] - button["height"]
+    assert 0 < distance < 80, "right below the button"
     row = page.locator("tr", has=page.get_by_role("rowheader", name="Extra vans"))
     assert f"+{lacking}" in row.inner_text()
     history = page.get_by_role("table", name="Decisions on vans")
