@@ -183,11 +183,12 @@ def _tell(forms: saved_change.Forms, city: str) -> None:
     before, planner = forms.vans_before
     forms.vans_before = None
     try:
-        van_decisions.save(before, planner)
+        van_decisions.save(before, planner, is_undo=True)
     except BadInputError as error:
         forms.vans_refusal, forms.vans_saved = (city, str(error)), ("", "")
     else:
         words = plan_summaries.decision_words(vars(before))
+        note = f", {formatting.quoted(before.note)}" if before.note else ""
         day = formatting.day(before.target_on)
-        forms.confirm_vans(city, f"Undone: {city}, {day}: {words}.")
+        forms.confirm_vans(city, f"Undone: {city}, {day}. Back to: {words}{note}.")
     st.rerun()

@@ -8,15 +8,16 @@ from pipelines.planning.city_settings import HIRE, VanDecision
 
 DECIDE = (
     "select decide_vans(:city, :target_on, nullif(:kind, ''), :extra, :off_road, :note, :planner, "
-    ":decision_id)"
+    ":decision_id, :is_undo)"
 )
 MAX_VANS = 100_000
 
 
-def save(decision: VanDecision, planner: str) -> int:
+def save(decision: VanDecision, planner: str, is_undo: bool = False) -> int:
     """Saves a decision, clears the cached freshness, and returns the decision's number.
 
-    `decision_id` is of the newest decision of the day that the planner has seen.
+    `decision_id` is of the newest decision of the day that the planner has seen; an undo takes
+    that one back, to the decision given.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has decided meanwhile, or the
@@ -26,7 +27,9 @@ def save(decision: VanDecision, planner: str) -> int:
     wrong = problems(decision, planner)
     if wrong:
         raise BadInputError(" ".join(wrong))
-    number: int = database.call(DECIDE, planner=planner, **vars(decision))
+    number: int = database.call(
+        DECIDE, planner=planner, is_undo=is_undo, **vars(decision)
+    )
     queries.freshness.clear()
     return number
 

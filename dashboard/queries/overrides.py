@@ -19,15 +19,17 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def van_decisions(freshness: Freshness) -> pd.DataFrame:
-    """The newest decision of each city and day ahead: `days_ahead.van_decisions`."""
+    """The decision that counts of each city and day ahead: `days_ahead.van_decisions`."""
     if freshness.last_decision is None:
         return pd.DataFrame()
     return read_table(days_ahead.van_decisions, freshness.shown)
 
 
 VAN_DECISION_HISTORY = """
-select target_on, coalesce(kind, '') as kind, extra, off_road, note, made_by, made_at
-from van_decisions where city = :city order by decision_id desc limit :limit
+select v.target_on, coalesce(v.kind, '') as kind, v.extra, v.off_road, v.note, v.made_by,
+       v.made_at, v.undoes is not null as is_undo, later.undoes is not null as is_undone
+from van_decisions v left join van_decisions later on later.undoes = v.decision_id
+where v.city = :city order by v.decision_id desc limit :limit
 """
 
 

@@ -193,11 +193,13 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.van_decision_history`; times in `zone`."""
-    words = [plan_summaries.decision_words(row) for row in result.to_dict("records")]
+    words = [
+        plan_summaries.decision_in_history(row) for row in result.to_dict("records")
+    ]
     return display(
         result.assign(
             When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            Decision=[formatting.display_name(each) for each in words],
+            Decision=words,
         ),
         "When", "target_on", "Decision", "note", "made_by", made_by="Decided by",
     )  # fmt: skip

@@ -177,6 +177,15 @@ def decision_words(decision: Mapping[Any, Any]) -> str:
     return ", ".join(filter(None, [words, off_road])) or "nothing decided"
 
 
+def decision_in_history(decision: Mapping[Any, Any]) -> str:
+    """'33 vans hired (undone)', 'Undone, back to: nothing decided'."""
+    words = decision_words(decision)
+    if decision["is_undo"]:
+        return f"Undone, back to: {words}"
+    undone = " (undone)" if decision["is_undone"] else ""
+    return f"{formatting.display_name(words)}{undone}"
+
+
 def decided_by(decision: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'Ann, Mon 23 Nov, 08:12: “from Hertz”'."""
     note = f": {formatting.quoted(decision['note'])}" if decision["note"] else ""

@@ -110,9 +110,10 @@ end $$;
 
 -- Appends what is decided about the vans of a city on a day.
 --   seen: the day's newest decision_id that the planner has seen; null for none.
+--   is_undo: whether it takes that one back.
 create function decide_vans(
     of_city text, of_day date, decided text, hired integer, broken integer, why text,
-    planner text, seen bigint
+    planner text, seen bigint, is_undo boolean default false
 ) returns bigint
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
@@ -135,14 +136,15 @@ begin
             'The vans of %s on %s were decided on by %s after you had opened them. Look at them '
             'again, then save.', of_city, to_char(of_day, 'Dy FMDD Mon'), newest.made_by);
     end if;
-    insert into van_decisions (city, target_on, kind, extra, off_road, note, made_by)
-    values (of_city, of_day, decided, hired, broken, btrim(why), btrim(planner))
+    insert into van_decisions (city, target_on, kind, extra, off_road, note, made_by, undoes)
+    values (of_city, of_day, decided, hired, broken, btrim(why), btrim(planner),
+            case when is_undo then newest.decision_id end)
     returning decision_id into added;
     return added;
 end $$;
 
 revoke all on function decide_vans(
-    text, date, text, integer, integer, text, text, bigint) from public;
+    text, date, text, integer, integer, text, text, bigint, boolean) from public;
 revoke all on function add_overrides(jsonb, text, text) from public;
 revoke all on function save_city_settings(
     text, integer, double precision, double precision, double precision, text, text, bigint)

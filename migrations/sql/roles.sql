@@ -35,7 +35,7 @@ begin
             add_overrides(jsonb, text, text),
             save_city_settings(text, integer, double precision, double precision,
                                double precision, text, text, bigint),
-            decide_vans(text, date, text, integer, integer, text, text, bigint)
+            decide_vans(text, date, text, integer, integer, text, text, bigint, boolean)
             to harbor_dashboard;
     end if;
     if to_regrole('harbor_writer') is not null then

@@ -249,20 +249,24 @@ def city_settings(connection: sa.Connection, _: Shown) -> pd.DataFrame:
     return select(connection, CITY_SETTINGS)
 
 
+# After an undo the decision before it counts again, with who made it and when.
 VAN_DECISIONS = """
-select distinct on (city, target_on) decision_id, city, target_on,
-       coalesce(kind, '') as kind, extra, off_road,
-       note, made_by, made_at
-from van_decisions where target_on > :origin
-order by city, target_on, decision_id desc
+select distinct on (v.city, v.target_on)
+       max(v.decision_id) over (partition by v.city, v.target_on) as decision_id,
+       v.city, v.target_on, coalesce(v.kind, '') as kind, v.extra, v.off_road,
+       v.note, v.made_by, v.made_at
+from van_decisions v left join van_decisions later on later.undoes = v.decision_id
+where v.target_on > :origin
+order by v.city, v.target_on, coalesce(v.undoes, later.undoes) is null desc,
+         v.decision_id desc
 """
 
 
 def van_decisions(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """The newest decision on the vans of each city and day ahead that has any.
+    """The decision that counts on the vans of each city and day ahead that has any.
 
     Returns:
-      decision_id, city, target_on, kind ('': nothing, or no longer), extra, off_road, note,
+      decision_id (of the day's newest row, which may be an undo), city, target_on, kind ('': nothing, or no longer), extra, off_road, note,
       made_by, made_at; none where nobody has ever decided anything.
     """
     return select(connection, VAN_DECISIONS, origin=shown.origin)

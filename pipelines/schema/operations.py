@@ -61,7 +61,8 @@ city_settings = sa.Table(
 sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings_id)
 
 # What is decided about the vans of a city on a day, appended only by the function
-# `decide_vans`. The newest row of a city and day applies.
+# `decide_vans`. Of a city and day the newest row applies that is not undone; an undo is a row
+# with what applies from then on.
 van_decisions = sa.Table(
     "van_decisions",
     metadata,
@@ -74,6 +75,8 @@ van_decisions = sa.Table(
     sa.Column("extra", sa.Integer, nullable=False),
     sa.Column("off_road", sa.Integer, nullable=False),
     sa.Column("note", sa.Text, nullable=False, server_default=sa.text("''")),
+    # The decision that it takes back.
+    sa.Column("undoes", sa.BigInteger),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("kind in ('hire', 'accept', 'ask')", name="kind"),

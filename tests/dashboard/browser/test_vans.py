@@ -92,7 +92,11 @@ def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     beside = visit(fleet)
     assert "risk accepted by Ben" in brief_of(beside).inner_text()
     form.get_by_role("button", name="Undo").click()
-    form.get_by_text("Undone: London, ").wait_for()
+    undone = form.get_by_test_id("stAlert").get_by_text("Undone: London, ")
+    assert undone.inner_text().endswith("Back to: nothing decided.")
+    history = page.get_by_role("table", name="Decisions on vans").inner_text()
+    assert "Undone, back to: nothing decided" in history
+    assert "Risk accepted (undone)" in history
     assert "risk accepted" not in brief_of(beside).inner_text()
     assert window.wrong == []
 

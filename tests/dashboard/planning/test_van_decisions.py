@@ -45,6 +45,33 @@ def test_the_newest_decision_of_a_day_counts_and_every_one_is_kept(
 
 
 @pytest.mark.db
+def test_after_an_undo_the_decision_before_it_counts_with_who_made_it(friday):
+    hired = replace(friday, kind=HIRE, extra=9, note="95 EUR")
+    first = van_decisions.save(hired, "Ann")
+    before = current(friday)
+    dearer = replace(hired, note="99 EUR", decision_id=first)
+    second = van_decisions.save(dearer, "Ben")
+    undo = van_decisions.save(replace(hired, decision_id=second), "Ben", is_undo=True)
+    assert current(friday) == replace(before, decision_id=undo)
+    again = van_decisions.save(replace(dearer, decision_id=undo), "Cleo")
+    assert (current(friday).note, current(friday).made_by) == ("99 EUR", "Cleo")
+    history = queries.van_decision_history("London", queries.freshness())
+    marks = list(zip(history["is_undo"], history["is_undone"], strict=True))
+    assert marks == [(False, False), (True, False), (False, True), (False, False)]
+    van_decisions.save(replace(hired, decision_id=again), "Cleo", is_undo=True)
+    assert (current(friday).note, current(friday).made_by) == ("95 EUR", "Ann")
+
+
+@pytest.mark.db
+def test_an_undo_of_the_only_decision_leaves_nothing_decided(friday):
+    number = van_decisions.save(replace(friday, kind=ACCEPT), "Ann")
+    undo = van_decisions.save(replace(friday, decision_id=number), "Ben", is_undo=True)
+    left = current(friday)
+    assert (left.kind, left.extra, left.decision_id) == ("", 0, undo)
+    van_decisions.save(replace(left, kind=ACCEPT), "Ann")
+
+
+@pytest.mark.db
 def test_the_second_of_two_planners_is_told_of_the_first(friday):
     van_decisions.save(replace(friday, kind=ACCEPT), "Ann")
     with pytest.raises(

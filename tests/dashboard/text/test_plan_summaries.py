@@ -101,6 +101,23 @@ def test_a_shift_that_needs_more_than_its_day_is_named(lacking, in_a_shift, expe
     assert bool(sentence) == bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("is_undo", "is_undone", "expected"),
+    [
+        (False, False, "2 vans hired, 1 van off the road"),
+        (False, True, "2 vans hired, 1 van off the road (undone)"),
+        (True, False, "Undone, back to: 2 vans hired, 1 van off the road"),
+    ],
+)
+def test_the_history_of_decisions_marks_an_undo_and_what_it_took_back(
+    is_undo, is_undone, expected
+):
+    row = {
+        "kind": "hire", "extra": 2, "off_road": 1, "is_undo": is_undo, "is_undone": is_undone,
+    }  # fmt: skip
+    assert plan_summaries.decision_in_history(row) == expected
+
+
 def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
     every_day = pd.DataFrame({"city": ["Ghent"], "delivery_probability": [0.62]})
     assert plan_summaries.every_day_sentence(every_day) == (
