@@ -12,6 +12,14 @@ of the last week came with first. The day is whole if
 - the depot's file came later in the day than the last order of nearly all of its days in
   the four weeks before, or of the same weekdays, as where a day is exported in its evening.
 
+Where files bring what came since the one before and one of them is missing, the rest of a
+day is missing with it, and often the beginning of another. Such a gap is told by a day that
+a file brought before it was over, and the depot's next file: it came a day and a half later
+or more, and nobody's day that the one before began was continued by another. The day is
+cut, whatever has come since, if `MIN_CUT_ORDERS` orders or more usually come after the file;
+so is the next day, if they usually come before its first order; and so are such days of
+depots beside it, which may have too few orders to tell. A day that counts is not asked again.
+
 An hour without orders of a depot leaves no trace but in other depots' orders. So where
 orders come within their day, as hour by hour, the file of any of the feed's busiest depots
 may be that late; and of a depot whose files have no other, the last file of the day need
@@ -28,6 +36,14 @@ USUAL_SHARE = 0.9
 """Share of these days whose last order has come by the time of the load."""
 FEED_DAYS = 7
 """Days before a day whose files are those of the same feed."""
+GAP_HOURS = 36
+"""Between two files of a depot that usually come each day, if one is missing between them."""
+MAX_GAP_DAYS = 7
+"""From a day to the next one with orders, if one of them may be cut."""
+MIN_CUT_ORDERS = 5
+"""Usual orders of hours without any; with five expected, they lack all once in 150 days."""
+MAX_LIVE_DAYS = 3
+"""From a day to the load of its first file, if files come night by night."""
 
 # The newest days of depots, if their last file came before they were over.
 UNFINISHED = """
@@ -73,6 +89,88 @@ cross join lateral (
 ) day
 where coalesce(u.loaded_at <= day.usual_end, true)
 """
+# Pairs of days with orders that follow each other, with the load of a file missing between.
+GAPS = f"""
+create temporary table gaps on commit drop as
+with uncounted as (
+    select c.depot_id, c.service_on
+    from order_counts c join files f using (file_id)
+    left join demand_versions v
+      on v.depot_id = c.depot_id and v.service_on = c.service_on
+     and v.superseded_at is null and v.orders is not null
+    where c.service_on >= :frozen and v.depot_id is null
+      and c.service_on >= (f.loaded_at at time zone 'UTC')::date - {MAX_LIVE_DAYS}
+), before as (
+    select depot_id, service_on from uncounted
+    union
+    select u.depot_id, p.service_on
+    from uncounted u
+    cross join lateral (
+        select c.service_on
+        from generate_series(1, {MAX_GAP_DAYS}) as back
+        join order_counts c
+          on c.depot_id = u.depot_id and c.service_on = u.service_on - back
+        order by back limit 1
+    ) p
+), continued as (
+    select file_id, max(service_on) as last_on from order_counts
+    where last_file_id <> file_id
+    group by file_id
+)
+select b.depot_id, d.timezone, b.service_on, c.last_file_id, n.service_on as next_on,
+       n.file_id as next_file_id, n.first_hour,
+       extract(epoch from (f.loaded_at at time zone d.timezone) - b.service_on) / 3600
+           as loaded_hour
+from before b
+join order_counts c using (depot_id, service_on)
+join depots d using (depot_id)
+join files f on f.file_id = c.last_file_id
+cross join lateral (
+    select c.service_on, c.file_id,
+           (select min(hour) - 1 from unnest(c.by_hour) with ordinality as h (n, hour)
+            where n > 0) as first_hour
+    from generate_series(1, {MAX_GAP_DAYS}) as ahead
+    join order_counts c
+      on c.depot_id = b.depot_id and c.service_on = b.service_on + ahead
+    order by ahead limit 1
+) n
+join files g on g.file_id = n.file_id
+left join continued k on k.file_id = c.last_file_id and k.last_on >= b.service_on
+where f.loaded_at < (b.service_on + 1)::timestamp at time zone d.timezone
+  and g.loaded_at > f.loaded_at + interval '{GAP_HOURS} hours' and k.file_id is null
+"""
+
+
+def _usual_orders(day: str, hours: str) -> str:
+    """SQL of the orders that usually come in hours of a day: on all days, and its weekday."""
+    return f"""(
+    select least(avg(n), avg(n) filter (where ({day} - u.service_on) % 7 = 0))
+    from order_counts u
+    cross join lateral (
+        select coalesce(sum(n), 0) as n
+        from unnest(u.by_hour) with ordinality as h (n, hour) where {hours}
+    ) part
+    where u.depot_id = g.depot_id and u.service_on < g.service_on
+      and u.service_on >= {day} - {USUAL_DAYS})"""
+
+
+CUT = f"""
+create temporary table cut_days on commit drop as
+with cut as (
+    select depot_id, timezone, service_on, last_file_id as file_id from gaps g
+    where {_usual_orders("g.service_on", "hour - 1 > g.loaded_hour")} >= {MIN_CUT_ORDERS}
+    union
+    select depot_id, timezone, next_on, next_file_id from gaps g
+    where {_usual_orders("g.next_on", "hour - 1 < g.first_hour")} >= {MIN_CUT_ORDERS}
+)
+select depot_id, service_on from cut
+union
+select c.depot_id, c.service_on
+from order_counts c
+join depots d using (depot_id)
+join cut on cut.service_on = c.service_on and cut.timezone = d.timezone
+        and cut.file_id in (c.file_id, c.last_file_id)
+"""
 PARTIAL = f"""
 create temporary table partial_days on commit drop as
 with busiest as (
@@ -105,6 +203,8 @@ left join feed f using (depot_id)
 where coalesce(f.share_after <= 0.5, true)
   and not coalesce(u.is_within_day and case when f.depot_id is null then u.is_usual_load
                    else f.last_at > u.usual_end end, false)
+union
+select depot_id, service_on from cut_days
 """
 
 
@@ -118,9 +218,11 @@ def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
     for table, statement in (
         ("unfinished", UNFINISHED),
         ("unsettled", UNSETTLED),
+        ("gaps", GAPS),
+        ("cut_days", CUT),
         ("partial_days", PARTIAL),
     ):
         connection.execute(sa.text(statement), parameters)
         # Each is joined next, and may have any size.
         connection.execute(sa.text(f"analyze {table}"))
-    connection.execute(sa.text("drop table unfinished, unsettled"))
+    connection.execute(sa.text("drop table unfinished, unsettled, gaps, cut_days"))

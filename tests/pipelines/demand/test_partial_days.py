@@ -260,3 +260,69 @@ def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
     load_now(clean_engine, write(tmp_path / "2.csv", f"{header}4,E,{over}T23:00\n"))
     with clean_engine.connect() as connection:
         assert counts_of(connection, "E", later)[over] == 2
+
+
+BUSY = tuple(range(1, 24))
+"""Hours of a busy depot's orders."""
+
+
+def add_fleet_with_a_missing_file(connection, missing=None):
+    """Files of each night but that after LAST, of two busy depots and a quiet one.
+
+    Returns:
+      The night that would be counted next.
+    """
+    for depot in "ABQ":
+        add_depot(connection, depot)
+    quiet = (1, 20)
+    first = at(LAST - timedelta(days=20), time(4))
+    days = [LAST - timedelta(days=back) for back in range(40, 20, -1)]
+    add_file(connection, first, *((d, day, BUSY) for d in "AB" for day in days))
+    for back in range(20, -3, -1):
+        day = LAST - timedelta(days=back)
+        eve = day - timedelta(days=1)
+        parts = [(d, eve, BUSY[15:]) for d in "AB"] + [
+            (d, day, BUSY[:15]) for d in "AB"
+        ]
+        parts += [("Q", eve, quiet[1:]), ("Q", day, quiet[:1])]
+        if back == -1:
+            parts = missing or []
+        if parts:
+            add_file(connection, at(day, time(16, 0)), *parts)
+        now = at(day, time(16, 30))
+        recount(connection, day, now)
+    return at(LAST + timedelta(days=3), time(5))
+
+
+@pytest.mark.parametrize("depot", ["A", "Q"])
+def test_days_that_a_missing_file_has_cut_are_not_observed(connection, depot):
+    """The file before brings its morning, the file after the next day's evening."""
+    now = add_fleet_with_a_missing_file(connection)
+    counts = counts_of(connection, depot, now)
+    assert LAST - timedelta(days=1) in counts
+    assert not {LAST, LAST + timedelta(days=1)} & counts.keys()
+    # Of three depots, with the day that is running when the newest file comes.
+    assert recount(connection, now.date(), now).partial == 3 * 3
+
+
+@pytest.mark.parametrize("depot", ["A", "B", "Q"])
+def test_the_file_that_was_missing_makes_them_whole(connection, depot):
+    now = add_fleet_with_a_missing_file(connection)
+    counts_of(connection, depot, now)
+    morning = LAST + timedelta(days=1)
+    rest = [(d, LAST, BUSY[15:]) for d in "AB"] + [
+        (d, morning, BUSY[:15]) for d in "AB"
+    ]
+    add_file(connection, now, *rest, ("Q", LAST, (20,)), ("Q", morning, (1,)))
+    counts = counts_of(connection, depot, now)
+    expected = 2 if depot == "Q" else len(BUSY)
+    assert [counts[LAST], counts[morning]] == [expected] * 2
+
+
+def test_a_depot_that_closed_early_is_observed_where_its_feed_went_on(connection):
+    morning = LAST + timedelta(days=1)
+    went_on = [("B", LAST, BUSY[15:]), ("B", morning, BUSY[:15])]
+    now = add_fleet_with_a_missing_file(connection, went_on)
+    counts = counts_of(connection, "A", now)
+    assert counts[LAST] == 15
+    assert counts_of(connection, "B", now)[LAST] == len(BUSY)
