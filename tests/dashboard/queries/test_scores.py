@@ -153,11 +153,12 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
 
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("hindcasts", [True, False])
-def test_score_kinds_state_whether_live_forecasts_and_hindcasts_are_scored(
+def test_the_newest_scored_days_tell_live_forecasts_and_hindcasts_apart(
     dashboard, clean_engine, yesterday, live, hindcasts
 ):
     seed(clean_engine, yesterday, live=live, hindcasts=hindcasts)
-    assert queries.score_kinds(queries.freshness()) == (live, hindcasts)
+    live_on, hindcast_on = queries.newest_scored(queries.freshness())
+    assert (live_on is not None, hindcast_on is not None) == (live, hindcasts)
 
 
 CITIES = {depot[0]: depot[2] for depot in DEPOTS}
