@@ -76,7 +76,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
 def _label(day: Mapping[Hashable, Any]) -> str:
     """'Fri 27 Nov · 23 short'."""
     decided = plan_summaries.DECIDED | {HIRE: f"{int(day['extra'])} hired"}
-    short = f"{day['lacking']:,} short" if day["lacking"] else ""
+    short = f"{day['short']:,} short" if day["short"] else ""
     words = [formatting.day(day["target_on"]), short, decided.get(day["kind"], "")]
     return " · ".join(filter(None, words))
 

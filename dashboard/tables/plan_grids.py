@@ -88,7 +88,11 @@ def _city_cell(day: Row, marked: date | None) -> str:
     shortage = f' <b class="short">−{day["short"]:,}</b>' if day["short"] else ""
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
-    text = f"<small>{escape(likely)}</small>" if chance < CERTAIN else ""
+    # As it is written: no cell says 99 %.
+    text = f"<small>{escape(likely)}</small>" if round(chance, 2) < CERTAIN else ""
+    if day["kind"] or day["off_road"]:
+        decided = _decision(day)[1].removesuffix(" the road")
+        text += f"<small>{'+' if day['extra'] else ''}{decided}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
         title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
@@ -96,7 +100,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     link = formatting.link("plan", city=day["city"], day=f"{target_on:%Y-%m-%d}")
     return (
         f'<td class="{_day_class(target_on, marked)}" title="{escape(title)}">'
-        f'<a href="{escape(link)}" target="_self">{day["needed"]:,}{shortage}{text}</a></td>'
+        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{shortage}{text}</a></td>'
     )
 
 
@@ -210,7 +214,7 @@ def _decision(day: Row) -> tuple[str, str]:
         text, says = f"+{day['extra']:,}", f"{day['extra']:,} hired"
     if day["off_road"]:
         text = f"{text} −{day['off_road']:,} off".strip()
-        says = f"{says} {day['off_road']:,} off the road".strip()
+        says = f"{says}, {day['off_road']:,} off the road".removeprefix(", ")
     if not says and day["lacking"]:
         return TO_DECIDE, TO_DECIDE
     return text or "–", says or "as every day"

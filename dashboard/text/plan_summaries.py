@@ -145,26 +145,32 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     """What extra vans buy on a day of `Plan.cities`; '' where it lacks none.
 
     'Fri 27 Nov: 23 vans short. 23 more: 90 % sure to carry all orders; 17 more: 70 %. Without:
-    12 %, and about 682 orders late.'
+    12 %, and about 682 orders late.' Once they are hired: 'Fri 27 Nov: covered, 23 vans hired;
+    90 % sure to carry all orders. Without: …'
     """
-    shift = f" in the shift {day['shift']}" if day["shift_lacking"] else ""
+    name, extra = formatting.day(day["target_on"]), int(day["extra"])
+    shift = f" in the shift {day['shift']}"
     if not day["lacking"]:
-        if not shift:
+        if not day["shift_short"]:
             return ""
-        vans = formatting.count(int(day["shift_lacking"]), "van")
-        name = formatting.day(day["target_on"])
+        vans = formatting.count(int(day["shift_short"]), "van")
         return f"{name}: enough vans for the day, but {vans} short{shift}."
-    more = f", {int(day['shift_lacking']):,}{shift}" if shift else ""
+    hired = f"{formatting.count(extra, 'van')} hired"
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
-    likely = f"; {fewer:,} more: {LIKELY:.0%}" if 0 < fewer < lacking else ""
     late = formatting.count(round(day["undelivered_without"]), "order")
-    sentence = (
-        f"{formatting.day(day['target_on'])}: {formatting.count(lacking, 'van')} short{more}. "
-        f"{lacking:,} more: {level:.0%} sure to carry all orders{likely}. Without: "
-    ).replace("%", " %")
-    return (
-        f"{sentence}{formatting.chance(day['chance_without'])}, and about {late} late."
-    )
+    chance = formatting.chance(day["chance_without"])
+    without = f"Without: {chance}, and about {late} late."
+    if extra and not day["short"]:
+        still = f"; {day['shift_short']:,} short{shift}" if day["shift_short"] else ""
+        chance = formatting.chance(day["delivery_probability"])
+        return f"{name}: covered, {hired}; {chance} sure to carry all orders{still}. {without}"
+    more = f", {int(day['shift_lacking']):,}{shift}" if day["shift_lacking"] else ""
+    short, in_all = f"{formatting.count(lacking, 'van')} short{more}", "more"
+    if extra:
+        short, in_all = f"{hired}, {day['short']:,} still short", "in all"
+    likely = f"; {fewer:,} {in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
+    buys = f"{lacking:,} {in_all}: {level:.0%} sure to carry all orders{likely}. "
+    return f"{name}: {short}. {buys.replace('%', ' %')}{without}"
 
 
 def decision_words(decision: Mapping[Any, Any]) -> str:

@@ -50,8 +50,8 @@ if not city:
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
         "Vans that a city needs per day for its service level, if they may be moved between "
-        "its depots; underlined: need less have. In percent, where it is below 99: the chance "
-        "that the city's vans carry all orders."
+        "its depots; after a minus: need less have. In percent, where it is below 99: the chance "
+        "that the vans of the day carry all orders. Below it: what is decided."
     )
     plan_parts.decisions(days)
     with st.container(key="screen-only"):

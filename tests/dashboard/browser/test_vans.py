@@ -57,6 +57,8 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     button = form.get_by_role("button", name="Save decision").bounding_box()
     distance = saved.bounding_box()["y"] - button["y"] - button["height"]
     assert 0 < distance < 80, "right below the button"
+    covered = form.get_by_text(f"covered, {lacking} van")
+    assert "sure to carry all orders. Without: " in covered.inner_text()
     row = page.locator("tr", has=page.get_by_role("rowheader", name="Extra vans"))
     assert f"+{lacking}" in row.inner_text()
     history = page.get_by_role("table", name="Decisions on vans")

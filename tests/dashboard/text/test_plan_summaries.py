@@ -95,10 +95,30 @@ def test_a_shift_that_needs_more_than_its_day_is_named(lacking, in_a_shift, expe
     day = {
         "target_on": DAYS[1], "lacking": lacking, "for_likely": 17.0, "shift": "06–14",
         "shift_lacking": in_a_shift, "chance_without": 0.12, "undelivered_without": 682.0,
+        "extra": 0, "shift_short": in_a_shift,
     }  # fmt: skip
     sentence = plan_summaries.shortage_sentence(day, 0.9)
     assert sentence.startswith(expected)
     assert bool(sentence) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("extra", "short", "in_a_shift", "expected"),
+    [
+        (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
+        (33, 0, 3, "covered, 33 vans hired; 91 % sure to carry all orders; 3 short in the shift 06–14."),
+        (20, 13, 0, "20 vans hired, 13 still short. 33 in all: 90 % sure to carry all orders."),
+    ],
+)  # fmt: skip
+def test_a_day_with_hired_vans_begins_with_them(extra, short, in_a_shift, expected):
+    day = {
+        "target_on": DAYS[1], "lacking": 33, "for_likely": 33.0, "shift": "06–14", "short": short,
+        "shift_lacking": 36 * bool(in_a_shift), "shift_short": in_a_shift, "chance_without": 0.002,
+        "undelivered_without": 682.0, "extra": extra, "delivery_probability": 0.91,
+    }  # fmt: skip
+    assert plan_summaries.shortage_sentence(day, 0.9) == (
+        f"Fri 28 Nov: {expected} Without: < 1 %, and about 682 orders late."
+    )
 
 
 @pytest.mark.parametrize(
