@@ -24,7 +24,6 @@ from pipelines.planning.van_plan import Plan
 
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
-TO_DECIDE = "decide"
 
 
 def cities(
@@ -197,11 +196,10 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
             "plan", city=day["city"], day=f"{target_on:%Y-%m-%d}", form="vans"
         )
         text, says = _decision(day)
-        todo = ' class="todo"' if text == TO_DECIDE else ""
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
-            f'target="_self" aria-label="{label}"><small{todo}><u>{text}</u></small></a></td>'
+            f'target="_self" aria-label="{label}"><small><u>{text}</u></small></a></td>'
         )
     return [html_tables.row("Extra vans", cells)]
 
@@ -216,7 +214,7 @@ def _decision(day: Row) -> tuple[str, str]:
         text = f"{text} −{day['off_road']:,} off".strip()
         says = f"{says}, {day['off_road']:,} off the road".removeprefix(", ")
     if not says and day["lacking"]:
-        return TO_DECIDE, TO_DECIDE
+        return "decide", "decide"
     return text or "–", says or "as every day"
 
 

@@ -202,10 +202,7 @@ def searchable(text: str) -> str:
 
 
 def with_plain_spelling(label: str) -> str:
-    """'Jätkäsaari · Helsinki … jatkasaari': the first part without accents, if it has any.
-
-    It stands out of sight at the end of the line.
-    """
+    """'Jätkäsaari · Helsinki', and far out of sight its name without accents, if it has any."""
     name = label.partition(" · ")[0].casefold()
     plain = searchable(name)
     return label if plain == name else f"{label}{OUT_OF_SIGHT}{plain}"
