@@ -31,6 +31,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         of_day = week[week["target_on"] == tomorrow]
         all_days = formatting.count(week["target_on"].nunique(), "day")
         heads = [formatting.day(tomorrow), all_days]
+        st.caption("Orders planned for tomorrow, and for all days ahead.")
         for head, rows in zip(heads, (of_day, week), strict=True):
             orders = rows.groupby("depot_id")["point"].sum()
             shown[head] = shown["depot_id"].map(orders)

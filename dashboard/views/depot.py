@@ -35,7 +35,7 @@ feed_warning = summaries.feed_warning(status)
 if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
-week, history = st.columns([2, 3], gap="large")
+week, history = st.columns(2, gap="large")
 with history:
     span = widgets.choose_pill("History", "history", list(SPANS))
 days = queries.depot_days(depot, freshness, SPANS[span])

@@ -115,6 +115,7 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size)
     row = page.get_by_role("rowheader", name="Drivers", exact=True)
     shown = row.locator("xpath=..").get_by_role("cell").all_inner_texts()
     assert list(map(int, shown)) == drivers, "those of the plan are those of its shifts"
+    window.fits(320)
     heads = table.get_by_role("columnheader").all_inner_texts()
     assert heads == ["Day", first, second, "Busiest hour"]
     window.settled()
