@@ -39,7 +39,6 @@ from dashboard.queries.overrides import (
 from dashboard.queries.pipeline import (
     calendar,
     files,
-    late_depots,
     rejected_rows,
     run_in_progress,
     runs,

@@ -30,7 +30,15 @@ with nights as (
 select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at,
        finished_at, metrics, error,
        extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
-         ::float8 as seconds
+         ::float8 as seconds,
+       case when step = 'nightly' then (
+           select max(counted_at) from (
+               select min(recorded_at) as counted_at from demand_versions
+               where service_on = runs.origin_on and orders is not null group by depot_id
+           ) first_count
+           where counted_at > runs.finished_at
+           having count(*) >= (runs.metrics ->> 'late_depots')::bigint
+       ) end as late_came_at
 from runs join parents p on p.run_id = coalesce(parent_id, runs.run_id)
 order by coalesce(parent_id, runs.run_id) desc, runs.run_id
 """
@@ -43,7 +51,8 @@ def runs() -> pd.DataFrame:
     Returns:
       run_id, parent_id (NaN for a parent), step, origin_on, state ('running', 'done',
       'failed', 'skipped'), started_at, finished_at, metrics (a dict), error, seconds (of
-      a running one, so far): parents newest first, each followed by its steps.
+      a running one, so far), late_came_at (when the last of a night's late depots had been
+      counted; NaT before): parents newest first, each followed by its steps.
     """
     return read(
         RUNS,
@@ -51,40 +60,6 @@ def runs() -> pd.DataFrame:
         days=["origin_on"],
         row_limit=MAX_RUNS,
     )
-
-
-# What came is what was first counted after the night's end.
-LATE_DEPOTS = """
-with nights as (
-    select run_id, origin_on, finished_at from runs
-    where parent_id is null and step = 'nightly' order by run_id desc limit :row_limit
-), late as (
-    select n.*, city.key as city, city.value::bigint as late
-    from nights n join runs f on f.parent_id = n.run_id and f.step = 'forecast'
-    cross join lateral jsonb_each_text(f.metrics -> 'late_cities') city
-)
-select run_id, city, late, came.n as came, came.at as came_at
-from late cross join lateral (
-    select count(*) as n, max(counted_at) as at from (
-        select min(recorded_at) as counted_at
-        from demand_versions join depots d using (depot_id)
-        where service_on = late.origin_on and orders is not null and d.city = late.city
-        group by depot_id
-    ) first_count where counted_at > late.finished_at
-) came
-order by run_id desc, late desc, city
-"""
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def late_depots(freshness: Freshness) -> pd.DataFrame:
-    """The depots whose day had not come when the newest 14 nightly runs forecast.
-
-    Returns:
-      run_id (of the night), city, late (depots), came (depots whose day has come since),
-      came_at (when the last of these did; NaT where none has).
-    """
-    return read(LATE_DEPOTS, row_limit=MAX_RUNS)
 
 
 # The newest run at work, or the step of it that is, with the last line of its training.

@@ -19,7 +19,7 @@ ROLES = {
 
 
 def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
-    """The champion, how good it was in its test, and what became of the newest model."""
+    """The champion, and what became of the newest model."""
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
     version = formatting.short_version(newest["version"])
     latest = f"The newest model, {version}: {ROLES[newest['role']]}."
@@ -34,20 +34,8 @@ def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
         latest = "It is the newest model."
     return (
         f"Forecasts come from the model {formatting.short_version(champion['version'])}, the "
-        f"champion since {formatting.day(since.astimezone(zone))}. "
-        f"{_test_result(champion['scores'])}{latest}"
+        f"champion since {formatting.day(since.astimezone(zone))}. {latest}"
     )
-
-
-def _test_result(scores: Mapping[str, Any]) -> str:
-    """'In its test it was off by 8.1 %, …. '; '' where it has none."""
-    tested = scores.get("models") or {}
-    own = (tested.get("gru") or {}).get("mape")
-    naive = (tested.get("seasonal_naive") or {}).get("mape")
-    if own is None or naive is None:
-        return ""
-    compared = formatting.compared_with_naive((naive - own) / 100)
-    return f"In its test it was off by {own:.1f} % a depot and day, {compared}. "
 
 
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
-from dashboard.tables import display_tables, html_tables
+from dashboard.tables import display_tables
 from dashboard.text import formatting
 from pipelines.planning.van_plan import Plan
 
@@ -31,9 +31,7 @@ FORMATS = {
     "head": {"bold": True, "bottom": 1, "text_wrap": True},
     "total": {"bold": True},
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
-    "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
-    "percent": {"num_format": '0.0" %"'},
-    "points": {"num_format": '0.0" points"'},
+    "percent": {"num_format": "0.0"},
 }  # fmt: skip
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short", "drivers",
@@ -72,9 +70,11 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame, zone: ZoneInfo) -> Sheets:
       zone: Of the times in them.
     """
     depots = with_short(plan.depots)
-    decided_at = pd.to_datetime(plan.cities["made_at"], utc=True).dt.tz_convert(zone)
+    decided_at = plan.cities["made_at"].map(
+        lambda at: formatting.timestamp(at, zone), na_action="ignore"
+    )
     cities = display_tables.display(
-        plan.cities.assign(made_at=decided_at.dt.tz_localize(None).dt.floor("min")),
+        plan.cities.assign(made_at=decided_at),
         *CITY_COLUMNS,
         made_by="Decided by",
         made_at="Decided at",
@@ -201,35 +201,27 @@ def _write(
     for place, name in enumerate(table.columns):
         values = table[name]
         is_day = pd.api.types.is_datetime64_any_dtype(values)
-        is_number = pd.api.types.is_numeric_dtype(values)
-        texts = [] if is_day or is_number else [str(value) for value in values[:200]]
+        is_percent = pd.api.types.is_float_dtype(values)
+        texts = [] if is_day or is_percent else [str(value) for value in values[:200]]
         longest = max(map(len, [f"{name}  ", *texts]))
         sheet.set_column(place, place, min(max(longest + 1, MIN_WIDTH), MAX_WIDTH))
         sheet.write_string(0, place, str(name), formats["head"])
-        own = formats.get(_format_of(values, str(name)))
         for row, value in enumerate(values, start=1):
             if pd.isna(value):
                 continue
             if is_day:
-                sheet.write_datetime(row, place, value.to_pydatetime(), own)
+                sheet.write_datetime(row, place, value.to_pydatetime(), formats["day"])
             elif isinstance(value, str):
                 sheet.write_string(row, place, value)
+            elif is_percent:
+                sheet.write_number(row, place, value, formats["percent"])
             else:
-                sheet.write_number(row, place, float(value), own)
+                sheet.write_number(row, place, float(value))
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.set_paper(9)
     sheet.fit_to_pages(1, 0)
     sheet.repeat_rows(0)
-
-
-def _format_of(values: pd.Series, name: str) -> str:
-    """The name of a column's format; '' for texts and whole numbers."""
-    if pd.api.types.is_datetime64_any_dtype(values):
-        return "day" if values.dt.normalize().equals(values) else "time"
-    if not pd.api.types.is_float_dtype(values):
-        return ""
-    return "points" if name in html_tables.POINTS else "percent"
 
 
 def _filter_and_mark_totals(

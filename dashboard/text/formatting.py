@@ -126,15 +126,6 @@ def signed_points(fraction: float) -> str:
     return signed_percent(fraction).replace(" %", " points")
 
 
-def compared_with_naive(gain: float) -> str:
-    """'2.1 points better than same day last week', of a difference of MAPE."""
-    points = round(100 * gain, 1)
-    if not points:
-        return f"as far as {NAIVE}"
-    better = "better" if points > 0 else "worse"
-    return f"{abs(points)} points {better} than {NAIVE}"
-
-
 def change(before: float, after: float) -> str:
     """Difference of the rounded numbers: '246' and '257' give '+11'."""
     difference = round(after) - round(before)

@@ -58,42 +58,33 @@ def _forecast_status(
     return f"No new forecast from the night of {_origin(night)}"
 
 
-def other_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the runs of `queries.runs` that are no nights."""
+def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataFrame:
+    """Display table of the nightly runs, or of the others, of `queries.runs`."""
     parents = parent_runs(runs)
-    return _table(parents[parents["step"] != "nightly"], zone, "Run", _step)
-
-
-def nights(runs: pd.DataFrame, late: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the nightly runs of `queries.runs`.
-
-    Args:
-      runs: From `queries.runs`.
-      late: From `queries.late_depots`.
-      zone: Of the times.
-    """
-    parents = parent_runs(runs)
-    nights = parents[parents["step"] == "nightly"]
+    is_nightly = parents["step"] == "nightly"
+    if not nightly:
+        return _table(parents[~is_nightly], zone, "Run", _step)
+    nights = parents[is_nightly]
     is_done = nights["state"] == "done"
     is_made = nights["origin_on"].isin(nights.loc[is_done, "origin_on"])
     errors = nights["error"].mask(is_made & ~is_done, REPAIRED)
-    sentences: dict[int, str] = {}
-    for row in late.to_dict("records"):
-        before = sentences.get(row["run_id"], "")
-        sentences[row["run_id"]] = f"{before} {_late_city(row, zone)}".lstrip()
-    told = [sentences.get(run_id, "") for run_id in nights["run_id"]]
-    return _table(nights.assign(error=errors, late=told), zone, "Night of", _origin)
+    forecasts = runs[runs["step"] == "forecast"].set_index("parent_id")["metrics"]
+    late = [
+        _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
+        for row in nights.to_dict("records")
+    ]
+    return _table(nights.assign(error=errors, late=late), zone, "Night of", _origin)
 
 
-def _late_city(row: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """'Late: London, 8 depots; came on Sun 22 Nov.', from `queries.late_depots`."""
-    late = f"Late: {row['city']}, {formatting.count(row['late'], 'depot')}"
-    if not row["came"]:
-        return f"{late}."
-    came_on = formatting.day(row["came_at"].astimezone(zone))
-    if row["came"] < row["late"]:
-        return f"{late}; {row['came']} came by {came_on}."
-    return f"{late}; came on {came_on}."
+def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
+    """'Late: London, 8 depots; came on Sun 22 Nov. '; '' where no city was late."""
+    if not cities:
+        return ""
+    depots = [f"{city}, {formatting.count(n, 'depot')}" for city, n in cities.items()]
+    came = ""
+    if not pd.isna(night["late_came_at"]):
+        came = f"; came on {formatting.day(night['late_came_at'].astimezone(zone))}"
+    return f"Late: {'; '.join(depots)}{came}. "
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
@@ -155,13 +146,11 @@ def _result(row: Mapping[Any, Any]) -> str:
     if isinstance(row["error"], str):
         return row["error"]
     metrics = dict(row["metrics"])
-    late = row.get("late", "")
-    if late:
+    if row.get("late"):
         metrics.pop("late_depots", None)
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
-    rest = formatting.with_naive_name(describe(metrics))
-    return f"{late} {rest}".strip()
+    return row.get("late", "") + formatting.with_naive_name(describe(metrics))
 
 
 def _origin(row: Mapping[Any, Any]) -> str:

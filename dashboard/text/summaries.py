@@ -221,9 +221,11 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     error = f"{days} off by {formatting.percent(own)} a depot and day"
     if math.isnan(naive):
         return f"{error}."
-    compared = formatting.compared_with_naive(naive - own)
-    verdict = "Good" if "better" in compared else "Not good"
-    return f"{verdict}. {error}, {compared}."
+    points = round(100 * (naive - own), 1)
+    if points > 0:
+        return f"Good. {error}, {points} points better than {formatting.NAIVE}."
+    worse = f"{-points} points worse than" if points else "as far as"
+    return f"Not good. {error}, {worse} {formatting.NAIVE}."
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:

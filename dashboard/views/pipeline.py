@@ -18,7 +18,7 @@ if status:
     st.markdown(f"**{formatting.escape_markdown(status)}**")
 
 st.header("Nightly runs")
-nights = run_descriptions.nights(runs, queries.late_depots(freshness), zone)
+nights = run_descriptions.runs_table(runs, zone, nightly=True)
 if nights.empty:
     widgets.empty_state(
         "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every "
@@ -83,7 +83,7 @@ if not rejected.empty:
         hidden_on_phones=("First line",),
     )
 
-others = run_descriptions.other_runs(runs, zone)
+others = run_descriptions.runs_table(runs, zone, nightly=False)
 if not others.empty:
     st.header("Other runs")
     widgets.small_table(others, "Other runs")

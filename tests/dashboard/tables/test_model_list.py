@@ -86,28 +86,21 @@ def test_a_rollback_is_to_the_last_champion(models):
 
 
 def status_of(*rows):
-    columns = ["version", "role", "created_at", "promoted_at", "scores"]
-    tested = [row if len(row) == len(columns) else (*row, SCORES) for row in rows]
-    return model_list.status_line(pd.DataFrame(tested, columns=columns), ZONE)
+    columns = ["version", "role", "created_at", "promoted_at"]
+    return model_list.status_line(pd.DataFrame(rows, columns=columns), ZONE)
 
 
 def test_the_status_names_the_champion_and_the_newest_model():
     old, new = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
     champion = ("20251119-aaa", "champion", old, old)
     assert status_of(champion, ("20251120-bbb", "rejected", new, None)) == (
-        "Forecasts come from the model aaa, the champion since Thu 20 Nov. In its test it was "
-        "off by 8.1 % a depot and day, 3.9 points better than same day last week. The newest "
-        "model, bbb: not promoted."
+        "Forecasts come from the model aaa, the champion since Thu 20 Nov. The newest model, "
+        "bbb: not promoted."
     )
     assert status_of(champion) == (
-        "Forecasts come from the model aaa, the champion since Thu 20 Nov. In its test it was "
-        "off by 8.1 % a depot and day, 3.9 points better than same day last week. It is the "
-        "newest model."
+        "Forecasts come from the model aaa, the champion since Thu 20 Nov. It is the newest "
+        "model."
     )
     assert status_of(("20251120-bbb", "challenger", new, None)) == (
         "No model makes forecasts. The newest model, bbb: not evaluated yet."
-    )
-    assert status_of((*champion[:4], {})) == (
-        "Forecasts come from the model aaa, the champion since Thu 20 Nov. It is the newest "
-        "model."
     )

@@ -48,15 +48,6 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.signed_percent(math.nan), "–"),
         (formatting.signed_points(-0.021), "−2.1 points"),
         (formatting.signed_points(math.nan), "–"),
-        (
-            formatting.compared_with_naive(0.0208),
-            "2.1 points better than same day last week",
-        ),
-        (
-            formatting.compared_with_naive(-0.02),
-            "2.0 points worse than same day last week",
-        ),
-        (formatting.compared_with_naive(0.0004), "as far as same day last week"),
         (formatting.signed(-412), "−412"),
         (formatting.change(245.6, 257.4), "+11"),
         (formatting.change(12.4, 11.6), "no change"),

@@ -17,12 +17,10 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-NONE_LATE = pd.DataFrame(columns=["run_id", "city", "late", "came", "came_at"])
-
-
 def runs(*rows):
     table = pd.DataFrame(rows, columns=COLUMNS)
-    return table.assign(origin_on=pd.to_datetime(table["origin_on"]))
+    origins = pd.to_datetime(table["origin_on"])
+    return table.assign(origin_on=origins, late_came_at=pd.NaT)
 
 
 NIGHT = (7, np.nan, "nightly", "2025-11-20", "done", BEGAN, {"late_depots": 2}, None,
@@ -33,31 +31,32 @@ LOAD = (9, np.nan, "ingest", None, "failed", BEGAN, {}, "It is full.", 4000.0)
 
 def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
-    [night] = run_descriptions.nights(ledger, NONE_LATE, ZONE).to_dict("records")
+    [night] = run_descriptions.runs_table(ledger, ZONE, nightly=True).to_dict("records")
     assert night == {
         "Night of": "Thu 20 Nov", "State": "✓ done", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
-    [other] = run_descriptions.other_runs(ledger, ZONE).to_dict("records")
+    [other] = run_descriptions.runs_table(ledger, ZONE, nightly=False).to_dict(
+        "records"
+    )
     assert (other["Run"], other["State"]) == ("Ingest", "✕ failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
 
 
-def test_a_night_tells_which_cities_were_late_and_when_their_orders_came():
-    sunday = pd.Timestamp("2025-11-22T23:30Z")
-    rows = [
-        (7, "London", 8, 8, sunday), (7, "Delft", 3, 1, sunday), (7, "Ghent", 1, 0, pd.NaT),
-        (6, "London", 9, 9, sunday),
-    ]  # fmt: skip
-    late = pd.DataFrame(rows, columns=NONE_LATE.columns)
-    own = (*NIGHT[:6], {"late_depots": 12, "refused": 1}, *NIGHT[7:])
-    table = run_descriptions.nights(runs(own), late, ZONE)
-    assert table["Result"].item() == (
-        "Late: London, 8 depots; came on Sun 23 Nov. Late: Delft, 3 depots; 1 came by Sun 23 "
-        "Nov. Late: Ghent, 1 depot. 1 refused"
-    )
+@pytest.mark.parametrize(
+    ("came_at", "came"),
+    [(pd.Timestamp("2025-11-22T23:30Z"), "; came on Sun 23 Nov"), (pd.NaT, "")],
+)
+def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at, came):
+    own = (*NIGHT[:6], {"late_depots": 9, "refused": 1}, *NIGHT[7:])
+    cities = {"late_cities": {"London": 8, "Delft": 1}}
+    step = (8, 7.0, "forecast", *STEP[3:6], cities, *STEP[7:])
+    ledger = runs(own, step).assign(late_came_at=[came_at, pd.NaT])
+    table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
+    told = f"Late: London, 8 depots; Delft, 1 depot{came}. 1 refused"
+    assert table["Result"].tolist() == [told]
 
 
 def test_an_alarm_names_the_naive_forecast_as_pages_do():
@@ -89,7 +88,9 @@ def test_runs_are_offered_nights_first_and_newest_first():
 
 def test_a_page_shows_a_model_by_the_end_of_its_version():
     row = (*NIGHT[:6], {"model": "20251120-1a2b3c4d", "steps": 9}, *NIGHT[7:])
-    [night] = run_descriptions.nights(runs(row), NONE_LATE, ZONE).to_dict("records")
+    [night] = run_descriptions.runs_table(runs(row), ZONE, nightly=True).to_dict(
+        "records"
+    )
     assert night["Result"] == "model 1a2b3c4d"
 
 
@@ -97,7 +98,7 @@ def test_a_failed_night_that_was_repaired_says_so():
     failed = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 
     def results(*rows):
-        table = run_descriptions.nights(runs(*rows), NONE_LATE, ZONE)
+        table = run_descriptions.runs_table(runs(*rows), ZONE, nightly=True)
         return table["Result"].tolist()
 
     assert results(NIGHT, failed) == ["2 late depots", run_descriptions.REPAIRED]
