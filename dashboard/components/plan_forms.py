@@ -214,10 +214,8 @@ def _ask_if_sure(changes: Sequence[Change], names: Mapping[str, str], form: str)
     far = entered_changes.far_from_model(changes)
     if not far:
         return ""
-    sentence = change_summaries.far_sentence(far, names)
-    label = change_summaries.sure_label(far)
-    st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
-    # Other numbers are other boxes, without the tick.
-    if st.checkbox(label, key=f"sure {form} {sentence}"):
-        return ""
-    return f"Tick “{label}”, or correct the number."
+    sentence, label = (
+        change_summaries.far_sentence(far, names),
+        change_summaries.sure_label(far),
+    )
+    return widgets.refusal_unless_ticked(sentence, label, form)

@@ -75,9 +75,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
 
 def _label(day: Mapping[Hashable, Any]) -> str:
     """'Fri 27 Nov · 23 short'."""
-    decided = plan_summaries.DECIDED | {HIRE: f"{int(day['extra'])} hired"}
+    decided = plan_summaries.decision_words(day) if day["kind"] else ""
     short = f"{day['short']:,} short" if day["short"] else ""
-    words = [formatting.day(day["target_on"]), short, decided.get(day["kind"], "")]
+    words = [formatting.day(day["target_on"]), short, decided]
     return " · ".join(filter(None, words))
 
 
@@ -134,12 +134,7 @@ def _ask_if_sure(entered: VanDecision, day: Mapping[Hashable, Any], key: str) ->
         return ""
     vans = formatting.count(n_vans, "van")
     sentence = f"That day would have {vans} and needs {day['needed']:,}."
-    label = f"Yes, {vans}"
-    st.warning(sentence, icon=":material/warning:")
-    # Another number is another box, without the tick.
-    if st.checkbox(label, key=f"sure {key} {entered.extra}"):
-        return ""
-    return f"{sentence} Tick “{label}”, or correct the number."
+    return widgets.refusal_unless_ticked(sentence, f"Yes, {vans}", key)
 
 
 def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) -> None:

@@ -192,6 +192,15 @@ def refusal(consequence: str, reasons: Sequence[str]) -> None:
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
 
 
+def refusal_unless_ticked(sentence: str, label: str, key: str) -> str:
+    """Warns of what is entered, and asks for a tick; a refusal while there is none, else ''."""
+    st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
+    # What is entered next is another box, without the tick.
+    if st.checkbox(label, key=f"sure {key} {sentence}"):
+        return ""
+    return f"Tick “{label}”, or correct the number."
+
+
 def bullets(sentences: Sequence[str]) -> str:
     """Sentences as a list in Markdown, a line for each."""
     return "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)

@@ -18,7 +18,7 @@ from dashboard.tables.html_grids import (
     is_closed,
     override_note,
 )
-from dashboard.text import formatting
+from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
@@ -90,8 +90,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     # As it is written: no cell says 99 %.
     text = f"<small>{escape(likely)}</small>" if round(chance, 2) < CERTAIN else ""
     if day["kind"] or day["off_road"]:
-        decided = _decision(day)[1].removesuffix(" the road")
-        text += f"<small>{'+' if day['extra'] else ''}{decided}</small>"
+        text += f"<small>{_decision(day)}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
         title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
@@ -195,7 +194,9 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         link = formatting.link(
             "plan", city=day["city"], day=f"{target_on:%Y-%m-%d}", form="vans"
         )
-        text, says = _decision(day)
+        text = _decision(day)
+        # The style keeps what is left to decide off a printed plan by these words.
+        says = text if text == "decide" else plan_summaries.decision_words(day)
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
@@ -204,18 +205,14 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
     return [html_tables.row("Extra vans", cells)]
 
 
-def _decision(day: Row) -> tuple[str, str]:
-    """What a cell shows of a day's decision, and what a screen reader says."""
-    says = {"accept": "risk accepted", "ask": "help asked"}.get(day["kind"], "")
-    text = says
+def _decision(day: Row) -> str:
+    """What a cell shows of a day's decision: '+3 hired −1 off'."""
+    text = {"accept": "risk accepted", "ask": "help asked"}.get(day["kind"], "")
     if day["extra"]:
-        text, says = f"+{day['extra']:,}", f"{day['extra']:,} hired"
+        text = f"+{day['extra']:,} hired"
     if day["off_road"]:
         text = f"{text} −{day['off_road']:,} off".strip()
-        says = f"{says}, {day['off_road']:,} off the road".removeprefix(", ")
-    if not says and day["lacking"]:
-        return "decide", "decide"
-    return text or "–", says or "as every day"
+    return text or ("decide" if day["lacking"] else "–")
 
 
 def _unless_zero(number: float) -> str:

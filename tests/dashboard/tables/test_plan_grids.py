@@ -62,10 +62,10 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
     plan = make_plan(week, {"London": settings}, NO_BANDS)
     html = plan_grids.depots(plan)
-    assert Cells(html).text[-1] == ["Extra vans", "−2 off", "+3 −1 off"]
+    assert Cells(html).text[-1] == ["Extra vans", "−2 off", "+3 hired −1 off"]
     link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][-1]
     assert link["href"] == "plan?city=London&day=2025-11-22&form=vans"
-    assert link["aria-label"] == "Vans of Sat 22 Nov: 3 hired, 1 off the road"
+    assert link["aria-label"] == "Vans of Sat 22 Nov: 3 vans hired, 1 van off the road"
     enough = plan_grids.depots(plan_of(week, 50))
     assert "Extra vans" not in enough
 
@@ -114,7 +114,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     days = days.assign(delivery_probability=[0.988, 0.91])
     html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked, 1 off", "7 91 % +3 hired",
+        "3 help asked −1 off", "7 91 % +3 hired",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
 

@@ -76,7 +76,7 @@ def test_a_citys_sentence_has_days_and_chances():
     )
     in_a_shift = just_enough.assign(shift="06–14", shift_short=3)
     assert plan_summaries.city_sentence(in_a_shift, "London").endswith(
-        " Not in every shift: Thu 27 Nov lacks 3 in 06–14."
+        " its depots. A shift may lack some: see below."
     )
 
 
