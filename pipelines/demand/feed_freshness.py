@@ -53,10 +53,9 @@ class Lateness:
         )
 
 
-def read_lateness(engine: sa.Engine, origin: date) -> Lateness:
+def read_lateness(connection: sa.Connection, origin: date) -> Lateness:
     """Reads which depots are late on the origin's day; see `schema.depot_freshness`."""
-    with engine.connect() as connection:
-        cities = late_depots.by_city(connection, origin)
+    cities = late_depots.by_city(connection, origin)
     return Lateness(
         origin,
         expected=sum(city.expected for city in cities),

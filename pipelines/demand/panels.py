@@ -25,7 +25,9 @@ from forecaster.data.panel_builder import (
     no_demand,
 )
 from pipelines.database.engine import snapshot
+from pipelines.demand import feed_freshness
 from pipelines.settings.days import first_origin, knowledge_cutoff
+from pipelines.store import late_depots
 from pipelines.store.demand import last_day
 from pipelines.store.panel import (
     PanelTables,
@@ -60,6 +62,9 @@ class PanelsAsKnown:
         """
         with snapshot(engine) as connection:
             tables = read_versioned_tables(connection, last_origin)
+            # Which depots lack counts, among these counts.
+            self.lateness = feed_freshness.read_lateness(connection, last_origin)
+            self.missing_days = late_depots.missing_days(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
         self._start_on, self._demand_dt = _matrix(tables, last_origin)

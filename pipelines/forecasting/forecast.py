@@ -15,13 +15,14 @@ from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.infer import Forecast
 from pipelines.database.engine import snapshot
-from pipelines.demand import counting, feed_freshness
+from pipelines.demand import counting
+from pipelines.demand.feed_freshness import Lateness
 from pipelines.demand.panels import ReadPanels
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
-from pipelines.store import depots, late_depots, models, publications
+from pipelines.store import depots, models, publications
 from pipelines.store.models import Model
 
 log = structlog.get_logger()
@@ -73,15 +74,15 @@ def forecast_from(
         is_shown = origin >= last_day_on
         model = (models.servable if is_shown else model_for)(connection, origin)
         live = is_live(origin, last_day_on, now, zone)
-        missing = late_depots.missing_days(connection, origin) if live else {}
     if model is None:
         return _show_again(engine, origin, now, zone, run)
     loaded = load_recorded(artefacts, model)
-    # Before the counts are read: what comes in between is missing in the forecast.
-    if live:
-        record_late_feeds(engine, origin, run)
     panels = read_panels()
     panel = panels.with_newest_counts(origin) if live else panels.at(origin)
+    # Of the panels, and not as of now: what came since they were read is missing, too.
+    missing = panels.missing_days if live else {}
+    if live:
+        record_late_feeds(panels.lateness, run)
     with measure_inference(run):
         result = infer.forecast(loaded, panel, missing, point)
     version = str(model["version"])
@@ -96,9 +97,8 @@ def forecast_from(
     return version
 
 
-def record_late_feeds(engine: sa.Engine, origin: date, run: Run) -> None:
+def record_late_feeds(late: Lateness, run: Run) -> None:
     """Records which feeds lack the origin's orders."""
-    late = feed_freshness.read_lateness(engine, origin)
     run.metrics |= late.metrics()
     if late.is_late:
         log.warning("feed_late", reason=late.sentence())

@@ -237,7 +237,8 @@ def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engin
         )
     )
     week = queries.fleet_week(queries.freshness()).drop_duplicates("depot_id")
-    lateness = feed_freshness.read_lateness(clean_engine, seeded.through)
+    with clean_engine.connect() as connection:
+        lateness = feed_freshness.read_lateness(connection, seeded.through)
     late = week[week["is_late"]]
     assert dict(late.groupby("city").size()) == lateness.late_depots == {"London": 1}
     # RTM-03 has no count yet and no opening day: it has not started, and is not waited for.

@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
+from forecaster.config import DEFAULT_POINT
 from pipelines.cli.night_findings import check_nights
-from pipelines.forecasting import live_accuracy
+from pipelines.demand import counting
+from pipelines.demand.panels import shared_panels
+from pipelines.forecasting import forecast, live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import demand_versions, forecasts, scores
 from pipelines.settings import Settings
@@ -190,6 +193,33 @@ def test_a_forecast_by_command_records_late_feeds_as_a_night_does(served):
         later = NOW + timedelta(days=9)
         forecast_from(engine, folder, LAST, later, UTC_ZONE, run)
     assert "late_depots" not in run.metrics
+
+
+def test_a_feed_that_comes_once_the_night_has_read_is_late_in_its_forecast(served):
+    """What runs after it must know that the forecast lacks these orders."""
+    engine, folder, _ = served
+    of_a1 = sa.and_(
+        demand_versions.c.service_on == LAST, demand_versions.c.depot_id == "A1"
+    )
+    with engine.begin() as connection:
+        connection.execute(sa.delete(demand_versions).where(of_a1))
+
+    def stored():
+        query = sa.select(forecasts.c.depot_id, forecasts.c.p90, forecasts.c.point)
+        with engine.connect() as connection:
+            return sorted(map(tuple, connection.execute(query)))
+
+    forecast_from(engine, folder, LAST, NOW, UTC_ZONE)
+    expected = stored()
+    panels = shared_panels(engine, LAST, UTC_ZONE)
+    panels()
+    counting.rebuild(engine, NOW)
+    with recorded(engine, "forecast") as run:
+        forecast.forecast_from(
+            engine, folder, LAST, NOW, UTC_ZONE, run, panels, DEFAULT_POINT
+        )
+    assert run.metrics["late_depots"] == 1
+    assert stored() == expected
 
 
 def test_the_command_shows_the_scores_of_parts(served, harbor):

@@ -68,7 +68,9 @@ def light(monkeypatch):
 
     def forecast_from(engine, _artefacts, origin, _now, _zone, run, *_):
         calls.append("forecast")
-        forecast.record_late_feeds(engine, origin, run)
+        with engine.connect() as connection:
+            late = feed_freshness.read_lateness(connection, origin)
+        forecast.record_late_feeds(late, run)
 
     monkeypatch.setattr(forecast, "forecast_from", forecast_from)
     return calls
@@ -266,7 +268,8 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
             )
         )
     counting.rebuild(fleet, NOW)
-    lateness = feed_freshness.read_lateness(fleet, LAST)
+    with fleet.connect() as connection:
+        lateness = feed_freshness.read_lateness(connection, LAST)
     assert lateness.late_depots == late
     assert (lateness.expected, lateness.n_late) == (3, len(missing))
     for city, number in late.items():
