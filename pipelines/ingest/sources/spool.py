@@ -188,7 +188,9 @@ def _is_remote(location: str) -> bool:
 
 
 def _leads_out(name: str) -> bool:
-    return ".." in name.split("/") or name.startswith("/")
+    # Some programs write the separator of Windows.
+    path = name.replace("\\", "/")
+    return ".." in path.split("/") or path.startswith("/")
 
 
 def _fetch_failure(error: Exception) -> str:

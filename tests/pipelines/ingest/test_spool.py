@@ -180,11 +180,12 @@ def test_an_entry_that_leads_out_of_its_archive_is_skipped_by_name(
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("../b.csv", DAILY + "B,2024-01-01,1\n")
         packed.writestr("/c.csv", DAILY + "C,2024-01-01,1\n")
+        packed.writestr("..\\d.csv", DAILY + "D,2024-01-01,1\n")
         packed.writestr("a.csv", ONE)
     report = load(clean_engine, path)
     states = {file.path.removeprefix(f"{path}/"): file for file in report.files}
     assert states.pop("a.csv").state == "loaded"
-    assert sorted(states) == ["../b.csv", "/c.csv"]
+    assert sorted(states) == ["../b.csv", "..\\d.csv", "/c.csv"]
     for name, file in states.items():
         assert f"has the entry {name}, whose path leads out" in file.error
     assert [row[0] for row in rows(clean_engine, "daily_counts")] == ["A"]
