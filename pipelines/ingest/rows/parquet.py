@@ -97,6 +97,22 @@ def _require_usable(column: Column, schema_field: pa.Field, source: Source) -> N
             f"{source.name} has the column '{schema_field.name}' as {schema_field.type}, which cannot "
             f"be read as {column.name}. Write it as {TYPE_ADVICE[column.value_type]}."
         )
+    if not _has_known_zone(schema_field.type):
+        raise RefusedFileError(
+            f"{source.name} has the column '{schema_field.name}' in the time zone "
+            f"'{schema_field.type.tz}', which is not known. Write it in an IANA time zone, in UTC "
+            "or without any."
+        )
+
+
+def _has_known_zone(kind: pa.DataType) -> bool:
+    if not types.is_timestamp(kind) or kind.tz is None:
+        return True
+    try:
+        pc.local_timestamp(pa.array([0], pa.int64()).cast(kind))
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _is_usable(column: Column, kind: pa.DataType) -> bool:

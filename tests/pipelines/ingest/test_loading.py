@@ -321,6 +321,20 @@ def test_a_column_of_a_type_that_says_nothing_is_refused(
     assert re.search(says, load_one(clean_engine, path).error)
 
 
+@pytest.mark.parametrize(
+    ("zone", "state"),
+    [("Mars/Base", "refused"), ("Z", "refused"), ("+01:00", "loaded")],
+)
+def test_a_time_zone_that_nobody_knows_is_named(clean_engine, tmp_path, zone, state):
+    moments = pa.array([1704103200000000], pa.timestamp("us", zone))
+    columns = {"order_id": ["o1"], "depot_id": ["A"], "ordered_at": moments}
+    path = write_parquet(tmp_path / "a.parquet", **columns)
+    loaded = load_one(clean_engine, path)
+    assert loaded.state == state
+    if state == "refused":
+        assert f"the time zone '{zone}'" in loaded.error
+
+
 def test_a_file_as_published_goes_in_with_its_columns_mapped(clean_engine, tmp_path):
     text = (
         ",,,\r\rBase Report,,,\r,Base Number,Pick Up Date,Number of Trips\r"
