@@ -69,11 +69,16 @@ def add_hours(engine, through):
 
 @pytest.fixture(scope="module")
 def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The address of the dashboard of a small fleet with orders by the hour."""
+    """The address of the dashboard of a small fleet with orders by the hour; it is about noon."""
     home = tmp_path_factory.mktemp("hours")
-    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    now = datetime.now(UTC)
+    yesterday = now.date() - timedelta(days=1)
     seed(engine, yesterday, home / "artefacts")
     seed_pipeline(engine, yesterday)
+    # Zones of this name have the sign turned round.
+    at_noon = sa.update(schema.depots).values(timezone=f"Etc/GMT{now.hour - 12:+d}")
+    with engine.begin() as connection:
+        connection.execute(at_noon)
     add_hours(engine, yesterday)
     with browser.serving(database_url, home) as address:
         yield address
