@@ -92,14 +92,17 @@ where coalesce(u.loaded_at <= day.usual_end, true)
 # Pairs of days with orders that follow each other, with the load of a file missing between.
 GAPS = f"""
 create temporary table gaps on commit drop as
-with uncounted as (
-    select c.depot_id, c.service_on
-    from order_counts c join files f using (file_id)
-    left join demand_versions v
-      on v.depot_id = c.depot_id and v.service_on = c.service_on
-     and v.superseded_at is null and v.orders is not null
-    where c.service_on >= :frozen and v.depot_id is null
-      and c.service_on >= (f.loaded_at at time zone 'UTC')::date - {MAX_LIVE_DAYS}
+with without_version as (
+    -- A third of the time of an anti-join, of which the planner expects few rows.
+    select depot_id, service_on from order_counts where service_on >= :frozen
+    except
+    select depot_id, service_on from demand_versions
+    where superseded_at is null and orders is not null
+), uncounted as (
+    select depot_id, service_on
+    from without_version join order_counts c using (depot_id, service_on)
+    join files f using (file_id)
+    where service_on >= (f.loaded_at at time zone 'UTC')::date - {MAX_LIVE_DAYS}
 ), before as (
     select depot_id, service_on from uncounted
     union
