@@ -39,7 +39,7 @@ GRACE_PERIOD_S = 60.0
 """Between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
 LEADER_POLL_S = 5.0
 CLOCK_TOLERANCE = timedelta(minutes=1)
-"""By which the clock may be set back without the jobs being planned anew."""
+"""By which the clock may be set back, or the database's be ahead, without any consequence."""
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
 """Time after which a night that is not done was missed; a fleet's first night is skipped then."""
@@ -82,15 +82,25 @@ def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
-    """The origin of the newest night that was due, if it is not done."""
+    """The origin of the newest night that was due, if it is not done.
+
+    A last night that began later than now was started by a clock that was ahead. The newest
+    one that was due by now then runs again, which tells the ledger when it really is: what
+    was done ahead counts no longer, even if no scheduler is there when its own time comes.
+    """
     hour = settings.last_night(now)
     with snapshot(engine) as connection:
         origin = settings.origin_of(hour, demand.zones(connection))
         nights = runs.recorded_nights(connection)
     if nights.first_origin is None and now - hour > GRACE_PERIOD:
         return None
+    was_ahead = (
+        nights.last_began_at is not None
+        and nights.last_began_at > now + CLOCK_TOLERANCE
+    )
     is_done = (
-        nights.newest_completed_origin is not None
+        not was_ahead
+        and nights.newest_completed_origin is not None
         and nights.newest_completed_origin >= origin
     )
     return None if is_done else origin

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,8 +60,8 @@ order by t.run_id desc limit 1
 RECORDED_NIGHTS = """
 select max(origin_on) filter (where state in ('done', 'skipped')
                               and started_at <= coalesce(later_began_at, started_at)),
-       min(origin_on)
-from (select origin_on, state, started_at,
+       min(origin_on), (array_agg(started_at order by run_id desc))[1]
+from (select run_id, origin_on, state, started_at,
              min(started_at) over (order by run_id rows between 1 following
                                    and unbounded following) as later_began_at
       from runs where step = 'nightly') nights
@@ -255,10 +255,12 @@ class RecordedNights:
         begins after another one, at an earlier time, tells that the clock was ahead: what
         was done until then does not count.
       first_origin: Of all runs, whatever their state.
+      last_began_at: When the last of all runs began, by the clock of then.
     """
 
     newest_completed_origin: date | None
     first_origin: date | None
+    last_began_at: datetime | None
 
 
 def recorded_nights(connection: sa.Connection) -> RecordedNights:

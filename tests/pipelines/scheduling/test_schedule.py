@@ -214,15 +214,32 @@ def test_a_night_done_by_a_clock_a_day_ahead_is_due_again_in_its_own_time(fleet_
     fleet.jobs.start_night()
     assert fleet.ran == [day(9), day(10)]
     fleet.now = at("2026-06-10 15:00")
-    fleet.jobs.catch_up()
-    assert len(fleet.ran) == 2
+    for _ in range(2):
+        fleet.jobs.catch_up()
+    assert fleet.ran[2:] == [day(9)]
     fleet.state, fleet.now = "failed", at("2026-06-11 02:29:59")
     fleet.record(day(10))
     fleet.state, fleet.now = "done", at("2026-06-11 02:40")
     fleet.jobs.catch_up()
-    assert fleet.ran[2:] == [day(10), day(10)]
+    assert fleet.ran[3:] == [day(10), day(10)]
     fleet.jobs.catch_up()
-    assert len(fleet.ran) == 4
+    assert len(fleet.ran) == 5
+
+
+@pytest.mark.db
+def test_a_clock_that_was_ahead_costs_no_night_that_no_scheduler_saw(fleet_of):
+    fleet = fleet_of()
+    fleet.record(day(8))
+    fleet.now += timedelta(days=1)
+    fleet.jobs.start_night()
+    fleet.now = at("2026-06-10 15:00")
+    for jobs in (fleet.jobs, fleet.jobs, fleet.new_jobs()):
+        jobs.catch_up()
+    assert fleet.ran == [day(8), day(10), day(9)]
+    fleet.now = at("2026-06-11 15:00")
+    for jobs in (fleet.new_jobs(), fleet.new_jobs()):
+        jobs.catch_up()
+    assert fleet.ran[3:] == [day(10)]
 
 
 @pytest.mark.db
