@@ -42,16 +42,31 @@ select count(*) from staging s left join depots d using (depot_id)
 where s.orders is not null and s.service_on
       >= (clock_timestamp() at time zone coalesce(d.timezone, :timezone))::date
 """
-# Of days that were not over when the file of the count came, and are over now.
-WAS_PARTIAL = """
+MAX_PARTIAL_DAYS = 8
+"""Age of an order whose day may yet turn out to be whole; later days have long said so."""
+
+
+def _was_partial(table: str, day: str) -> str:
+    """Condition on a row: its day was not over when its file came, and is over now."""
+    return f"""
 exists (
-    select from files f join depots d on d.depot_id = daily_counts.depot_id
+    select from files f join depots d on d.depot_id = {table}.depot_id
     cross join lateral (
-        select (daily_counts.service_on + 1)::timestamp at time zone d.timezone as ends_at
+        select ({day} + 1)::timestamp at time zone d.timezone as ends_at
     ) day
-    where f.file_id = daily_counts.file_id
+    where f.file_id = {table}.file_id
       and f.loaded_at < day.ends_at and day.ends_at <= clock_timestamp())
 """
+
+
+# The age comes first: most orders are old, and need no look at their file.
+WAS_PARTIAL = {
+    "daily_counts": _was_partial("daily_counts", "daily_counts.service_on"),
+    "orders": f"""(
+    orders.ordered_local >= current_date - {MAX_PARTIAL_DAYS} and
+    {_was_partial("orders", f"{order_counts.LOCAL_TIME.replace('o.', 'orders.')}::date")})
+""",
+}
 
 FINISH_LOADS = """
 update files f
@@ -112,11 +127,14 @@ def finish_loads(
 def complete_partial_counts(connection: sa.Connection, file_id: int) -> int:
     """Makes the daily counts of a file that came again count, where their days are over.
 
+    Orders of such a file do not: those of the first hours of a day were all there were.
+
     Returns:
       How many they are. The file counts as loaded now if there are any.
     """
     partial = sa.text(
-        f"select count(*) from daily_counts where file_id = :file_id and {WAS_PARTIAL}"
+        "select count(*) from daily_counts "
+        f"where file_id = :file_id and {WAS_PARTIAL['daily_counts']}"
     )
     n_partial = int(connection.scalar(partial, {"file_id": file_id}) or 0)
     if n_partial:
@@ -322,8 +340,9 @@ class StagingTable:
         before = sa.tuple_(*(self.target.c[name] for name in values))
         after = sa.tuple_(*(incoming[name] for name in values))
         is_news = before.is_distinct_from(after)
-        if self.target.name == "daily_counts":
-            is_news |= sa.literal_column(WAS_PARTIAL, sa.Boolean)
+        if self.target.name in WAS_PARTIAL:
+            was_partial = WAS_PARTIAL[self.target.name]
+            is_news |= sa.literal_column(was_partial, sa.Boolean)
         return is_news & (
             sa.true() if replace_later_files else ~self._is_later(incoming)
         )

@@ -262,6 +262,34 @@ def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
         assert counts_of(connection, "E", later)[over] == 2
 
 
+def test_the_orders_of_a_day_count_once_another_file_repeats_them_after_it(
+    clean_engine, tmp_path
+):
+    """As of a small depot whose last order came before its first file did."""
+    with clean_engine.begin() as connection:
+        add_depot(connection, "E", timezone=EAST)
+    today = datetime.now(ZoneInfo(EAST)).date()
+    header = "order_id,depot_id,ordered_at\n"
+    rows = [f"1,E,{today}T00:00\n", f"2,E,{today}T00:00\n"]
+    first = write(tmp_path / "1.csv", header + "".join(rows))
+    load_now(clean_engine, first)
+    age_files(clean_engine, days=2)
+    with clean_engine.begin() as connection:
+        two_days = "update orders set ordered_local = ordered_local - interval '2 days'"
+        connection.execute(sa.text(two_days))
+        order_counts.mark_all(connection)
+    # The same bytes are what was there before the day was over.
+    assert load_now(clean_engine, first).state == "unchanged"
+    assert demand(clean_engine) == {}
+    over = f"{today - timedelta(days=2)}"
+    again = [row.replace(f"{today}", over) for row in rows[::-1]]
+    second = write(tmp_path / "2.csv", header + "".join(again))
+    assert load_now(clean_engine, second).counts.accepted == 2
+    assert demand(clean_engine) == {"E": 2}
+    third = write(tmp_path / "3.csv", header + "".join(again[::-1]))
+    assert load_now(clean_engine, third).counts.unchanged == 2
+
+
 BUSY = tuple(range(1, 24))
 """Hours of a busy depot's orders."""
 
