@@ -62,7 +62,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         words = plan_summaries.decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
-    entered = _fields(row, current, f"{form} {chosen}")
+    entered = _fields(row, current, city.vans or 0, f"{form} {chosen}")
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
     unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
@@ -81,7 +81,9 @@ def _label(day: Mapping[Hashable, Any]) -> str:
     return " · ".join(filter(None, words))
 
 
-def _fields(day: Mapping[Hashable, Any], current: VanDecision, key: str) -> VanDecision:
+def _fields(
+    day: Mapping[Hashable, Any], current: VanDecision, n_vans: int, key: str
+) -> VanDecision:
     suggested = (current.kind or HIRE) if day["lacking"] or current.kind else ""
     kind = st.segmented_control(
         "Decision", list(ACTIONS), default=suggested, required=True, key=f"decision {key}",
@@ -95,16 +97,17 @@ def _fields(day: Mapping[Hashable, Any], current: VanDecision, key: str) -> VanD
                 width=160, key=f"extra {key}",
             )  # fmt: skip
         off_road = st.number_input(
-            "Off the road", 0, van_decisions.MAX_VANS, current.off_road, width=160,
+            "Off the road", 0, max(n_vans, current.off_road), current.off_road, width=160,
             key=f"off road {key}", help="Vans of the city that cannot drive on that day.",
         )  # fmt: skip
+        is_told = bool(current.kind or current.off_road)
         note = st.text_input(
-            "Note", current.note, max_chars=500, width=320, key=f"note {key}",
+            "Note", current.note * is_told, max_chars=500, width=320, key=f"note {key}",
             placeholder="From whom, at what cost",
         )  # fmt: skip
-    return replace(
-        current, kind=kind, extra=extra, off_road=off_road, note=note.strip()
-    )
+    # A note is of a decision; where nothing is decided there is none.
+    told = note.strip() if kind or off_road else ""
+    return replace(current, kind=kind, extra=extra, off_road=off_road, note=told)
 
 
 def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:

@@ -257,6 +257,8 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     name = formatting.past_day(day, today)
     counted = scored.dropna(subset=["actual"])
     known = counted.dropna(subset=["point"])
+    if counted.empty:
+        return f"{name}: no orders known yet."
     if known.empty:
         total = formatting.orders(counted["actual"].sum())
         reason = "No forecast was made the night before."

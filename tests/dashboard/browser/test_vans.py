@@ -16,11 +16,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 @pytest.fixture(scope="module")
 def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The address of the dashboard of a small fleet with few vans."""
+    """The address of the dashboard of a small fleet whose cities lack vans on Friday."""
     home = tmp_path_factory.mktemp("vans")
     seed(engine, datetime.now(UTC).date() - timedelta(days=1), home / "artefacts")
     with engine.begin() as connection:
-        connection.execute(sa.update(schema.depots).values(vans=6))
+        for city, capacity in (("London", 100), ("Rotterdam", 45)):
+            values = {
+                "city": city, "vans": 22, "orders_per_van": capacity, "service_level": 0.9,
+                "drivers_per_van": 1, "made_by": "Eva",
+            }  # fmt: skip
+            connection.execute(sa.insert(schema.city_settings).values(values))
     with browser.serving(database_url, home) as address:
         yield address
     empty_tables(engine)
@@ -70,7 +75,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     hired = [dict(zip(head, day, strict=True)) for day in days]
     [hired] = [day for day in hired if day["Decision"] == "hire"]
     assert (hired["Extra vans"], hired["Decided by"]) == (lacking, "Ann")
-    assert (hired["Short"], hired["Have"]) == (0, 18 + lacking)
+    assert (hired["Short"], hired["Have"]) == (0, 22 + lacking)
 
     brief = brief_of(window)
     assert brief.locator("h2").inner_text() != heading
