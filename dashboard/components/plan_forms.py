@@ -214,8 +214,7 @@ def _ask_if_sure(changes: Sequence[Change], names: Mapping[str, str], form: str)
     far = entered_changes.far_from_model(changes)
     if not far:
         return ""
-    sentence, label = (
-        change_summaries.far_sentence(far, names),
-        change_summaries.sure_label(far),
+    sentence = change_summaries.far_sentence(far, names)
+    return widgets.refusal_unless_ticked(
+        sentence, change_summaries.sure_label(far), form
     )
-    return widgets.refusal_unless_ticked(sentence, label, form)

@@ -135,11 +135,8 @@ def message(is_begun: bool, city: str) -> None:
         forms.confirmation = ""
     if not forms.confirmation:
         return
-    sentence = formatting.escape_markdown(forms.confirmation)
-    if forms.is_new:
-        st.toast(sentence, icon=":material/check:")
-        forms.is_new = False
-    st.success(sentence, icon=":material/check:")
+    widgets.confirmation(forms.confirmation, forms.is_new)
+    forms.is_new = False
     _undo_button(_offered(forms.planner, city), forms.planner)
 
 

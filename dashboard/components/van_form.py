@@ -92,8 +92,9 @@ def _fields(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         extra = 0
         if kind == HIRE:
+            lacking = int(max(day["lacking"], day["shift_lacking"]))
             extra = st.number_input(
-                "Extra vans", 0, van_decisions.MAX_VANS, current.extra or int(max(day["lacking"], day["shift_lacking"])),
+                "Extra vans", 0, van_decisions.MAX_VANS, current.extra or lacking,
                 width=160, key=f"extra {key}",
             )  # fmt: skip
         off_road = st.number_input(
@@ -169,11 +170,8 @@ def _tell(forms: saved_change.Forms, city: str) -> None:
     saved_in, sentence = forms.vans_saved
     if saved_in != city:
         return
-    told = formatting.escape_markdown(sentence)
-    if forms.is_new_of_vans:
-        st.toast(told, icon=":material/check:")
-        forms.is_new_of_vans = False
-    st.success(told, icon=":material/check:")
+    widgets.confirmation(sentence, forms.is_new_of_vans)
+    forms.is_new_of_vans = False
     if forms.vans_before is None or not st.button(
         "Undo", icon=":material/undo:", key="undo vans"
     ):

@@ -192,6 +192,14 @@ def refusal(consequence: str, reasons: Sequence[str]) -> None:
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
 
 
+def confirmation(sentence: str, is_new: bool) -> None:
+    """What was saved, where the planner is looking; while it is new also at the top."""
+    told = formatting.escape_markdown(sentence)
+    if is_new:
+        st.toast(told, icon=":material/check:")
+    st.success(told, icon=":material/check:")
+
+
 def refusal_unless_ticked(sentence: str, label: str, key: str) -> str:
     """Warns of what is entered, and asks for a tick; a refusal while there is none, else ''."""
     st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")

@@ -142,6 +142,7 @@ def _city_line(city: Mapping[Hashable, Any], has_clock: bool) -> str:
         until = "so far"
     name = escape(str(city["city"]) or "All cities")
     return (
-        f"<b>{name}</b>: {number['orders_so_far']} orders {until}, usually {usual} of a day. On the way to <b>{number['estimate']}</b> "
+        f"<b>{name}</b>: {number['orders_so_far']} orders {until}, usually {usual} of a day. "
+        f"On the way to <b>{number['estimate']}</b> "
         f"({number['p10']} to {number['p90']}), forecast {number['forecast']}."
     )

@@ -1,7 +1,7 @@
 """The morning brief: what to look at today, most urgent first; no I/O.
 
-Urgency is ranked over the whole fleet: days short of vans, the severe ones first, then missing data, then
-holidays and events, then forecasts that changed much.
+Urgency is ranked over the whole fleet: days short of vans, the severe ones first, then missing
+data, then holidays and events, then forecasts that changed much.
 """
 
 import math

@@ -266,8 +266,8 @@ def van_decisions(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     """The decision that counts on the vans of each city and day ahead that has any.
 
     Returns:
-      decision_id (of the day's newest row, which may be an undo), city, target_on, kind ('': nothing, or no longer), extra, off_road, note,
-      made_by, made_at; none where nobody has ever decided anything.
+      decision_id (of the day's newest row, which may be an undo), city, target_on, kind ('':
+      nothing, or no longer), extra, off_road, note, made_by, made_at; none where nobody has ever decided anything.
     """
     return select(connection, VAN_DECISIONS, origin=shown.origin)
 

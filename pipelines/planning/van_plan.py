@@ -41,8 +41,8 @@ class Plan:
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
         carry all orders; NaN if they are not known), undelivered (expected orders that these
         leave behind, on the same paths: none where they surely carry all; without known vans,
-        of those needed), the sum over depots of drivers; of its `VanDecision` kind ('' for none), extra, off_road,
-        note, made_by and made_at, and is_decided (whether that settles the day: a hire does
+        of those needed), the sum over depots of drivers; of its `VanDecision` kind ('' for
+        none), extra, off_road, note, made_by and made_at, and is_decided (whether that settles the day: a hire does
         if the day is short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
         chance_without and undelivered_without (hired vans).

@@ -64,7 +64,7 @@ WAS_PARTIAL = {
     "daily_counts": _was_partial("daily_counts", "daily_counts.service_on"),
     "orders": f"""(
     orders.ordered_local >= current_date - {MAX_PARTIAL_DAYS} and
-    {_was_partial("orders", f"{order_counts.LOCAL_TIME.replace('o.', 'orders.')}::date")})
+    {_was_partial("orders", f"{order_counts.local_time('orders')}::date")})
 """,
 }
 

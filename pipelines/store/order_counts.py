@@ -5,18 +5,25 @@ from datetime import date, timedelta
 
 import sqlalchemy as sa
 
-# Where a file gave an offset, the instant decides; where it gave none, its wall-clock time
-# is the depot's own. PostgreSQL knows days of 23 and 25 hours.
-LOCAL_TIME = """
-    (case when o.utc_offset_minutes is null then o.ordered_local
-     else ((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
-           at time zone 'UTC') at time zone d.timezone end)
-"""
 SHIFT_DAYS = 2
 SHIFT = timedelta(days=SHIFT_DAYS)
 """A service day lies no further from the wall-clock time, whatever the zones."""
 MAX_RANGES = 30
 """Each is a look into the orders; with more, one look at all between them is quicker."""
+
+
+def local_time(orders: str) -> str:
+    """SQL of the time of an order by the clock of its depot, `d`.
+
+    Where a file gave an offset, the instant decides; where it gave none, its wall-clock time
+    is the depot's own. PostgreSQL knows days of 23 and 25 hours.
+    """
+    return f"""
+    (case when {orders}.utc_offset_minutes is null then {orders}.ordered_local
+     else (({orders}.ordered_local - make_interval(mins => {orders}.utc_offset_minutes))
+           at time zone 'UTC') at time zone d.timezone end)
+"""
+
 
 # Only marks that are seen: a load that commits meanwhile leaves its own.
 POP_CHANGED_DAYS = """
@@ -32,7 +39,7 @@ select depot_id, local::date, count(*), array[{BY_HOUR}]::integer[], min(file_id
 from (
     select *, extract(hour from local)::integer as hour
     from (
-        select o.depot_id, o.file_id, {LOCAL_TIME} as local
+        select o.depot_id, o.file_id, {local_time("o")} as local
         from orders o join depots d using (depot_id)
         where o.ordered_local >= :from_local and o.ordered_local < :to_local
         offset 0

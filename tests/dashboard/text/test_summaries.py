@@ -190,6 +190,10 @@ def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
 def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     rows = scored_day(("B", "Barking", "London", 138.0, float("nan")))
     day = YESTERDAY - timedelta(days=2)
+    unknown = rows.assign(actual=float("nan"))
+    assert summaries.last_day_sentence(unknown, day, TODAY) == (
+        "Thu 19 Nov: no orders known yet."
+    )
     unforecast = rows.assign(is_expected=False)
     assert summaries.last_day_sentence(unforecast, day, TODAY) == (
         "Thu 19 Nov: 138 orders. No forecast was made the night before."

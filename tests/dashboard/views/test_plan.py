@@ -9,10 +9,16 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
 from dashboard.components import plan_parts
-from dashboard.planning import city_settings, entered_changes, overrides
+from dashboard.planning import (
+    city_settings,
+    entered_changes,
+    overrides,
+    van_decisions,
+)
 from dashboard.planning.entered_changes import WITHDRAW
 from dashboard.tables import display_tables
 from pipelines import schema
+from pipelines.planning.city_settings import ACCEPT, VanDecision
 from tests.dashboard.planning.changing import cell
 from tests.dashboard.planning.changing import change as override
 from tests.dashboard.views.test_pages import assert_no_traceback, page_text
@@ -199,6 +205,25 @@ def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_repl
     assert not mine.error
     assert "Saved: the settings of London" in told(mine.success)
     assert queries.city_settings(queries.freshness())["vans"].tolist() == [20]
+
+
+def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than_there_are(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=30), "Mara")
+    accepted = VanDecision("London", tomorrow, kind=ACCEPT, note="Hertz has none")
+    van_decisions.save(accepted, "Ann")
+    app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    assert field(app, "note").value == "Hertz has none"
+    assert field(app, "off road").max == 30
+    [kind] = [each for each in app.segmented_control if each.label == "Decision"]
+    kind.set_value("")
+    field(app, "name in vans").set_value("Ben")
+    app = press(app, "Save decision")
+    assert_no_traceback(app)
+    history = queries.van_decision_history("London", queries.freshness())
+    assert history["note"].tolist() == ["", "Hertz has none"]
 
 
 def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
