@@ -11,7 +11,8 @@ which beats the champion, so that its canary runs.
 Seconds are of the wall clock and, because other programs may use the same cores, of the
 processor, Postgres included. Memory is the most that the night's process held in a step.
 What a step comes to at the target follows from the processor seconds of the last two sizes:
-on a straight line or by the power of the number of depots, whichever is more.
+on a straight line or by the power of the number of depots, whichever is more. What a row of each
+large table takes on the disk, keys and indices too, comes last.
 """
 
 import argparse
@@ -53,6 +54,8 @@ SOURCES = (
     "delete from scores_due",
 )
 """Source of the counts; nothing before the night is left to be counted or scored."""
+LARGE_TABLES = ("demand_versions", "forecasts", "scores", "score_totals")
+ROW_BYTES = "select pg_total_relation_size('{0}') / count(*) from {0}"
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,17 @@ def measure(n_depots: int, n_days: int) -> dict[str, Cost]:
         last: date = datetime.now(UTC).date() - timedelta(days=1)
         _prepare(engine, home, last)
         costs = _night(engine, home, last + timedelta(days=1))
+        print(f"bytes a row: {_row_bytes(engine)}", flush=True)
         engine.dispose()
     return costs
+
+
+def _row_bytes(engine: sa.Engine) -> dict[str, int]:
+    with engine.connect() as connection:
+        return {
+            table: connection.scalar(sa.text(ROW_BYTES.format(table))) or 0
+            for table in LARGE_TABLES
+        }
 
 
 def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
