@@ -102,8 +102,11 @@ def ingest(
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    with temporary_folder() as folder:
-        spool = Spool(folder, settings.max_file_mib << 20)
+    with ExitStack() as copies:
+        spool = Spool(
+            lambda: copies.enter_context(temporary_folder()),
+            settings.max_file_mib << 20,
+        )
         sources = spool.find(paths, settings.inbox / DONE)
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:

@@ -3,12 +3,15 @@
 Standard input, http(s):// URLs and the files in a .zip are copied.
 """
 
+import errno
 import shutil
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from itertools import count
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
@@ -48,16 +51,21 @@ SourceOrError = Source | Skipped
 class Spool:
     """Temporary copies of the files of one ingest command."""
 
-    def __init__(self, folder: Path, max_bytes: int) -> None:
+    def __init__(self, make_folder: Callable[[], Path], max_bytes: int) -> None:
         """Copies nothing yet.
 
         Args:
-          folder: An empty folder; the caller removes it with the copies.
+          make_folder: Makes an empty folder, once there is something to copy; the caller
+            removes it with the copies.
           max_bytes: Maximum size of a copy, and of all copies from one archive.
         """
-        self._folder = folder
+        self._make_folder = make_folder
         self._max_bytes = max_bytes
         self._numbers = count()
+
+    @cached_property
+    def _folder(self) -> Path:
+        return self._make_folder()
 
     def find(self, locations: Sequence[str], excluded: Path) -> list[SourceOrError]:
         """Returns the files at some locations, archives unpacked, sorted by address.
@@ -75,17 +83,19 @@ class Spool:
     def _copy_remote(self, location: str) -> SourceOrError:
         display_path = without_credentials(location)
         try:
-            if location == STDIN:
-                path, address = self._new_path("stdin"), "stdin"
-                self._copy(sys.stdin.buffer, path, "Standard input")
-            else:
-                path, address = self._fetch(location, display_path), display_path
+            with self._copies_folder(display_path) as folder:
+                if location == STDIN:
+                    path, address = folder / "stdin", "stdin"
+                    self._copy(sys.stdin.buffer, path, "Standard input")
+                else:
+                    path = self._fetch(location, display_path, folder)
+                    address = display_path
         except Exception as error:  # noqa: BLE001 - the other files are read
             return Skipped(display_path, refusal(display_path, error))
         return local_source(_with_suffix(path), display_path, address)
 
-    def _fetch(self, url: str, display_path: str) -> Path:
-        path = self._new_path(PurePosixPath(display_path).name)
+    def _fetch(self, url: str, display_path: str, folder: Path) -> Path:
+        path = folder / PurePosixPath(display_path).name
         try:
             with requests.get(
                 url,
@@ -143,27 +153,35 @@ class Spool:
                 )
                 for name in outside
             ]
-            copies = [self._unpack(packed, entry, archive) for entry in entries]
+            with self._copies_folder(archive.name) as folder:
+                copies = [
+                    _unpack(packed, entry, archive, folder / str(number))
+                    for number, entry in enumerate(entries)
+                ]
             return [*skipped, *copies]
 
-    def _unpack(
-        self, packed: zipfile.ZipFile, entry: zipfile.ZipInfo, archive: Source
-    ) -> SourceOrError:
-        path = self._new_path(PurePosixPath(entry.filename).name)
-        with packed.open(entry) as member, path.open("wb") as file:
-            shutil.copyfileobj(member, file, COPY_BLOCK_BYTES)
-        copy = local_source(
-            path,
-            f"{archive.display_path}/{entry.filename}",
-            f"{archive.address}/{entry.filename}",
-        )
-        return replace(copy, container=archive) if isinstance(copy, Source) else copy
+    @contextmanager
+    def _copies_folder(self, name: str) -> Iterator[Path]:
+        """Yields a folder for the copies of one file or archive; without room it is removed.
 
-    def _new_path(self, name: str) -> Path:
-        """Returns an unused path with the file name that messages show."""
-        folder = self._folder / str(next(self._numbers))
-        folder.mkdir()
-        return folder / name
+        Raises:
+          RefusedFileError: there is no room, which keeps no file out that needs no copy.
+        """
+        folder = None
+        try:
+            folder = self._folder / str(next(self._numbers))
+            folder.mkdir()
+            yield folder
+        except OSError as error:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                if error.errno != errno.ENOSPC:
+                    raise
+            raise RefusedFileError(
+                f"{name} cannot be unpacked or copied: there is no room in the temporary "
+                "folder. Make room there, or name another place in TMPDIR, then load it "
+                "again."
+            ) from None
 
     def _copy(self, stream: IO[Any] | Any, path: Path, display_path: str) -> None:
         """Copies a stream of unknown size."""
@@ -181,6 +199,22 @@ class Spool:
             "(HARBOR_MAX_FILE_MIB). Check the program that exports it; if the size is "
             "right, split it or raise the setting."
         )
+
+
+def _unpack(
+    packed: zipfile.ZipFile, entry: zipfile.ZipInfo, archive: Source, folder: Path
+) -> SourceOrError:
+    folder.mkdir()
+    # The file name that messages show.
+    path = folder / PurePosixPath(entry.filename).name
+    with packed.open(entry) as member, path.open("wb") as file:
+        shutil.copyfileobj(member, file, COPY_BLOCK_BYTES)
+    copy = local_source(
+        path,
+        f"{archive.display_path}/{entry.filename}",
+        f"{archive.address}/{entry.filename}",
+    )
+    return replace(copy, container=archive) if isinstance(copy, Source) else copy
 
 
 def _is_remote(location: str) -> bool:

@@ -1,9 +1,9 @@
 """Rows come from standard input, web servers, archives and spreadsheets, too."""
 
-import errno
 import gzip
 import io
 import os
+import shutil
 import tempfile
 import threading
 import zipfile
@@ -13,10 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.sources import spool, temporary
+from pipelines.ingest.sources import temporary
 from pipelines.ingest.sources.files import without_credentials
 from pipelines.ingest.sources.spool import Spool
 from pipelines.settings import Settings
+from tests.pipelines.faults.faults import small_disk
 from tests.pipelines.ingest.ingesting import TODAY, load, quarantined, rows, write
 from tests.pipelines.ingest.workbooks import workbook
 
@@ -124,7 +125,7 @@ def test_a_transfer_that_was_cut_is_refused(clean_engine, web, missing, state):
     ],
 )
 def test_an_address_that_is_not_valid_is_refused_in_a_sentence(tmp_path, url):
-    (refused,) = Spool(tmp_path, 1 << 20).find([url], tmp_path)
+    (refused,) = Spool(lambda: tmp_path, 1 << 20).find([url], tmp_path)
     assert "cannot be fetched: the address is not valid." in refused.reason
     assert "s3cret" not in refused.reason
 
@@ -201,22 +202,38 @@ def test_what_a_killed_load_left_is_swept_by_the_next(
         write(folder / "copy.csv", ONE)
     for folder in (left, used):
         os.utime(folder, (0, 0))
-    path = tmp_path / "own" / "a.csv"
+    path = tmp_path / "own" / "a.zip"
     path.parent.mkdir()
     with temporary.locked(used):
-        load(clean_engine, write(path, ONE))
+        load(clean_engine, archive(path, a_csv=ONE))
     assert sorted(tmp_path.glob(f"{temporary.PREFIX}*")) == [used, new]
 
 
-def test_a_disk_that_is_full_is_no_fault_of_the_file(tmp_path, monkeypatch):
-    path = archive(tmp_path / "a.zip", a_csv=ONE)
+def test_a_full_temporary_folder_keeps_no_file_out_that_needs_no_copy(
+    clean_engine, tmp_path
+):
+    inbox, days = tmp_path / "inbox", "A,2024-01-02,7\n" * 200_000
+    inbox.mkdir()
+    archive(inbox / "a.zip", a_csv=ONE, b_csv=DAILY + days)
+    write(inbox / "b.csv", ONE)
+    with small_disk(1) as disk, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(disk))
+        refused, loaded = load(clean_engine, inbox).files
+        assert shutil.disk_usage(disk).used == 0
+    assert (refused.state, loaded.state) == ("refused", "loaded")
+    assert "a.zip cannot be unpacked or copied: there is no room" in refused.error
 
-    def fill(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(spool.shutil, "copyfileobj", fill)
-    with pytest.raises(OSError, match="No space left"):
-        Spool(tmp_path, 1 << 20).find([str(path)], tmp_path)
+def test_a_file_that_needs_no_copy_needs_no_temporary_folder(
+    clean_engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    for number in "12":
+        archive(tmp_path / f"a{number}.zip", a_csv=ONE)
+    write(tmp_path / "b.csv", ONE)
+    *refused, loaded = load(clean_engine, tmp_path).files
+    assert loaded.state == "loaded"
+    assert all("no room in the temporary folder" in file.error for file in refused)
 
 
 @pytest.mark.parametrize(
@@ -378,5 +395,5 @@ def test_a_password_is_never_shown_whatever_it_holds(url, shown):
 def test_a_file_may_be_called_http(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "http", ONE)
-    (refused,) = Spool(tmp_path, 1 << 20).find(["http"], tmp_path)
+    (refused,) = Spool(lambda: tmp_path, 1 << 20).find(["http"], tmp_path)
     assert "http ends in none of" in refused.reason
