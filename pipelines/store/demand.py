@@ -47,7 +47,7 @@ where service_on < local.today and service_on >= :frozen
 """
 
 # Days that are new, or differ from their newest version. A day without any source becomes
-# not observed.
+# not observed; so does one that is not over, which a clock that was ahead has counted.
 FIND_CHANGES = """
 create temporary table demand_changes on commit drop as
 select coalesce(n.depot_id, v.depot_id) as depot_id,
@@ -56,8 +56,10 @@ select coalesce(n.depot_id, v.depot_id) as depot_id,
 from demand_now n
 full join (
     select v.* from demand_versions v join depots d using (depot_id)
+    cross join lateral (select (:now at time zone d.timezone)::date as today) local
     where v.superseded_at is null and v.service_on >= :frozen
-      and v.service_on < least(:today, (:now at time zone d.timezone)::date)
+      and (v.service_on < least(:today, local.today)
+           or v.service_on >= local.today and v.orders is not null)
 ) v
   on v.depot_id = n.depot_id and v.service_on = n.service_on
 where v.depot_id is null or n.orders is distinct from v.orders

@@ -90,6 +90,24 @@ def test_a_silent_day_of_a_file_is_not_observed_and_one_depots_silence_is_zero(
     ]
 
 
+def test_what_a_clock_a_day_ahead_has_counted_is_not_observed_until_the_day_is_over(
+    connection,
+):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-12-29T10:00", "2024-12-30T10:00")
+    day, known = timedelta(days=1), [("A", "2024-12-29", 1)]
+    noon = datetime(2024, 12, 30, 12, tzinfo=UTC)
+    counted = [*known, ("A", "2024-12-30", 1)]
+    assert demand(connection, TODAY, noon + day) == counted
+    for _ in range(2):
+        assert demand(connection, TODAY - day, noon) == [
+            *known,
+            ("A", "2024-12-30", None),
+        ]
+    add_orders(connection, "A", "2024-12-30T16:00")
+    assert demand(connection) == [*known, ("A", "2024-12-30", 2)]
+
+
 def test_a_depot_has_no_zeros_before_its_first_day_or_after_its_last(connection):
     add_depot(connection, "A")
     add_depot(connection, "B", closed_on=date(2024, 3, 4))
