@@ -51,7 +51,7 @@ def write_forecast(
         table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
     if not forecasts.replace_forecasts(
         connection, key.origin, key.version, table,
-        live=key.live, made_at=key.made_at, depot_ids=only,
+        live=key.live, run_id=key.run_id, depot_ids=only,
     ):  # fmt: skip
         return None
     if only is None:

@@ -5,7 +5,7 @@ written by `score_origin`, with `insert into scores`.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ def replace_forecasts(
     table: pa.Table,
     *,
     live: bool,
-    made_at: datetime,
+    run_id: int,
     depot_ids: Sequence[str] | None = None,
 ) -> bool:
     """Replaces one origin's forecasts, unless a stored live forecast is kept.
@@ -43,7 +43,7 @@ def replace_forecasts(
       model_version: Model of every row.
       table: In the order of `FORECAST_COLUMNS`.
       live: Whether the rows are live forecasts.
-      made_at: When the run that made them began, with a time zone.
+      run_id: Of the run that made them; the clock of an earlier run may have been ahead.
       depot_ids: Depots whose forecasts are replaced; all by default.
 
     Returns:
@@ -59,7 +59,7 @@ def replace_forecasts(
         replaced.append(forecasts.c.depot_id.in_(depot_ids))
     is_kept: list[sa.ColumnElement[bool]] = [forecasts.c.is_live]
     if live:
-        is_kept.append(forecasts.c.made_at > made_at)
+        is_kept.append(forecasts.c.run_id > run_id)
     if connection.scalar(sa.select(sa.exists().where(*replaced, *is_kept))):
         return False
     connection.execute(sa.delete(forecasts).where(*replaced))

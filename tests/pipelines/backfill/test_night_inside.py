@@ -11,6 +11,7 @@ from pipelines.backfill import ProgressCallbacks
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
+from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
@@ -91,15 +92,24 @@ def test_a_backfill_of_the_newest_origin_makes_hindcasts_that_a_night_replaces(
 def test_a_live_forecast_that_began_earlier_does_not_replace_a_later_one(
     fleet, settings, champion
 ):
-    def forecast(hours):
+    def forecast(hours, run=None):
         now = MORNING + timedelta(hours=hours)
-        forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE)
+        forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE, run)
         return {row.made_at for row in newest(fleet)}
 
     later = MORNING + timedelta(hours=3)
-    assert forecast(3) == {later}
-    assert forecast(2) == {later}
-    assert forecast(4) == {MORNING + timedelta(hours=4)}
+    with recorded(fleet, "forecast", LAST) as earlier:
+        assert forecast(3) == {later}
+        assert forecast(2, earlier) == {later}
+
+
+def test_a_live_forecast_by_a_clock_that_was_ahead_is_replaced(
+    fleet, settings, champion
+):
+    for hours in (5, 2):
+        now = MORNING + timedelta(hours=hours)
+        forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE)
+        assert {row.made_at for row in newest(fleet)} == {now}
 
 
 def test_a_backfill_that_writes_while_a_night_does_waits_and_finds_its_forecast(
@@ -115,9 +125,7 @@ def test_a_backfill_that_writes_while_a_night_does_waits_and_finds_its_forecast(
     def write(connection, live):
         rows = [{**row._mapping, "is_live": live} for row in made]
         rows = forecast_table([tuple(row.values()) for row in rows])
-        return replace_forecasts(
-            connection, LAST, champion, rows, live=live, made_at=MORNING
-        )
+        return replace_forecasts(connection, LAST, champion, rows, live=live, run_id=0)
 
     def write_a_hindcast():
         with fleet.begin() as connection:

@@ -103,7 +103,7 @@ def forecast(engine, rng, origin, version, *, live=True, hours=28):
     with engine.begin() as connection:
         replace_forecasts(
             connection, origin, version, forecast_table(rows),
-            live=live, made_at=rows[0][-2],
+            live=live, run_id=0,
         )  # fmt: skip
 
 

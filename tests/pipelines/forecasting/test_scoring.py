@@ -238,7 +238,7 @@ def forecast_again(engine, p90, *, live=True, model="v"):
     ]
     with engine.begin() as connection:
         store.replace_forecasts(
-            connection, ORIGIN, model, forecast_table(rows), live=live, made_at=NOW
+            connection, ORIGIN, model, forecast_table(rows), live=live, run_id=0
         )
 
 

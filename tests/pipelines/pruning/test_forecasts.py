@@ -69,7 +69,7 @@ def write(connection, origin, rng):
         for day in days
     ]
     forecast_store.replace_forecasts(
-        connection, origin, "v", forecast_table(rows), live=True, made_at=NOW
+        connection, origin, "v", forecast_table(rows), live=True, run_id=0
     )
     totals = [("", origin, day, "v", *np.sort(rng.random(3) * 90), 1) for day in days]
     forecast_store.replace_totals(connection, origin, "v", totals)

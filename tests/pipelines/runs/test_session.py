@@ -64,7 +64,7 @@ def write_forecast(engine):
            True, NOW, None)  # fmt: skip
     with engine.begin() as connection:
         replace_forecasts(
-            connection, ORIGIN, "old", forecast_table([row]), live=True, made_at=NOW
+            connection, ORIGIN, "old", forecast_table([row]), live=True, run_id=0
         )
 
 
