@@ -150,7 +150,7 @@ def promote(context: NightlyContext, run: Run) -> None:
     """Promotes the challenger if it is better than the champion."""
     try:
         decision = promotion.promote_if_better(
-            run.engine, context.settings.artefacts, context.panels
+            run.engine, context.settings.artefacts, context.panels, context.day
         )
     except NothingToDoError as error:
         run.metrics["reason"] = str(error)

@@ -52,9 +52,10 @@ def model(connection: sa.Connection, version: str) -> Model | None:
     return _newest(connection, models.c.version == version)
 
 
-def newest_challenger(connection: sa.Connection) -> Model | None:
-    """The challenger that was trained last."""
-    return _newest(connection, models.c.role == "challenger")
+def newest_challenger(connection: sa.Connection, day: date) -> Model | None:
+    """The newest challenger that was trained through a day or an earlier one."""
+    is_challenger = models.c.role == "challenger"
+    return _newest(connection, is_challenger & (models.c.trained_through <= day))
 
 
 def newest_evaluation(connection: sa.Connection) -> Model | None:

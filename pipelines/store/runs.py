@@ -46,6 +46,8 @@ join runs d on d.parent_id = n.run_id and d.step = 'demand'
 where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEW_DATA}
   and not {SET_BACK_SINCE.format(brings=BROUGHT_IN)}
   and n.metrics ->> 'unpublished' is null
+  and not exists (select from shown_forecast
+                  where origin_on > :origin and published_at > clock_timestamp())
 """
 SAME_TRAINING = f"""
 select t.run_id, t.metrics ->> 'model' as model from runs t
@@ -58,13 +60,15 @@ where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NE
 order by t.run_id desc limit 1
 """
 RECORDED_NIGHTS = """
-select max(origin_on) filter (where state in ('done', 'skipped')
-                              and started_at <= coalesce(later_began_at, started_at)),
+select max(origin_on) filter (
+           where state in ('done', 'skipped')
+             and started_at - coalesce(later_began_at, started_at) <= interval '1 minute'),
        min(origin_on), (array_agg(started_at order by run_id desc))[1]
-from (select run_id, origin_on, state, started_at,
+from (select run_id, step, origin_on, state, started_at,
              min(started_at) over (order by run_id rows between 1 following
                                    and unbounded following) as later_began_at
-      from runs where step = 'nightly') nights
+      from runs where parent_id is null) top_level
+where step = 'nightly'
 """
 
 # Since the last night of the origin that came to its forecast.
@@ -197,7 +201,8 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
 def night_without_new_data(connection: sa.Connection, origin: date) -> int | None:
     """Id of the newest nightly run done for an origin since which no data has changed.
 
-    A night whose forecast other systems were not given does not count: it may run again.
+    A night whose forecast other systems were not given does not count: it may run again. So
+    may one while a later origin's forecast is shown, which a clock that was ahead has published.
     """
     return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), {"origin": origin})
 
@@ -251,9 +256,9 @@ class RecordedNights:
     """The span of origins that have had a nightly run; None without one.
 
     Attributes:
-      newest_completed_origin: Of the runs that are done or found nothing to do. A run that
-        begins after another one, at an earlier time, tells that the clock was ahead: what
-        was done until then does not count.
+      newest_completed_origin: Of the runs that are done or found nothing to do. A run of any
+        command that begins after another one, a minute earlier or more, tells that the clock
+        was ahead: nights that were done until then do not count.
       first_origin: Of all runs, whatever their state.
       last_began_at: When the last of all runs began, by the clock of then.
     """

@@ -52,9 +52,9 @@ def promote_if_better(
     engine: sa.Engine,
     artefacts: Path,
     read_panels: ReadPanels,
-    version: str | None = None,
+    chosen: str | date,
 ) -> PromotionDecision:
-    """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
+    """Promotes or rejects a challenger by its holdout scores and canary.
 
     On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
     `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the newest champion from
@@ -64,6 +64,13 @@ def promote_if_better(
     is promoted whatever its scores if nothing else can forecast, as the first one of a
     fleet. Before promotion the canary must pass. A decision is final.
 
+    Args:
+      engine: Database the pipelines own.
+      artefacts: Folder of exported models.
+      read_panels: Returns the panels of the canary.
+      chosen: The challenger's version; or a day, for the newest that has seen none after it. One
+        that has was trained while the clock was ahead.
+
     Raises:
       NothingToDoError: there is no challenger.
     """
@@ -72,9 +79,9 @@ def promote_if_better(
         last_day_on = last_day(connection) or date.max
         serving = models.servable(connection, last_day_on)
         challenger = (
-            models.newest_challenger(connection)
-            if version is None
-            else models.model(connection, version)
+            models.model(connection, chosen)
+            if isinstance(chosen, str)
+            else models.newest_challenger(connection, chosen)
         )
     if challenger is None:
         raise NothingToDoError(
@@ -97,7 +104,7 @@ def promote_if_better(
                 models.set_canary(connection, decision.version, canary_json)
             return _store(connection, decision)
     # Another model was promoted meanwhile.
-    return promote_if_better(engine, artefacts, read_panels, version)
+    return promote_if_better(engine, artefacts, read_panels, chosen)
 
 
 def _store(connection: sa.Connection, decision: PromotionDecision) -> PromotionDecision:

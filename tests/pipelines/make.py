@@ -200,9 +200,9 @@ def score_known_days(engine: sa.Engine) -> int:
 def judge(
     engine: sa.Engine, artefacts: Path, version: str | None = None
 ) -> PromotionDecision:
-    """Promotes or rejects a challenger, as a command does."""
-    panels = newest_panels(engine)
-    return promotion.promote_if_better(engine, artefacts, panels, version)
+    """Promotes or rejects a challenger, by default the newest, as a command does."""
+    panels, day = newest_panels(engine), counting.default_origin(engine)
+    return promotion.promote_if_better(engine, artefacts, panels, version or day)
 
 
 def forecast_from(

@@ -1,6 +1,6 @@
 """One night at a time, once for an origin and its data; what is done is not done again."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
 
 import pytest
@@ -19,7 +19,7 @@ from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import daily_counts, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
-from pipelines.store import monitoring
+from pipelines.store import monitoring, publications
 from pipelines.training import canary, promotion
 from pipelines.training import train as train_module
 from pipelines.training.canary import CanaryResult
@@ -152,6 +152,33 @@ def test_a_night_that_failed_after_the_clock_was_set_back_is_tried_again(
     assert light == ["train", "forecast", "train", "forecast"]
     with pytest.raises(NothingToDoError, match="nothing has come in"):
         run_nightly(night())
+
+
+def test_a_night_runs_again_while_the_forecast_of_a_clock_that_was_ahead_is_shown(
+    fleet, night, light
+):
+    run_nightly(night())
+    with fleet.begin() as connection:
+        later, tomorrow = (
+            LAST + timedelta(days=1),
+            datetime.now(UTC) + timedelta(days=1),
+        )
+        publications.publish(
+            connection, later, "v1", live=True, now=tomorrow, run_id=None
+        )
+    run_nightly(night())
+    assert light == ["train", "forecast", "forecast"]
+
+
+def test_a_challenger_that_a_clock_ahead_has_left_does_not_take_the_judge_from_the_night(
+    fleet, night, light
+):
+    with fleet.begin() as connection:
+        tomorrow = LAST + timedelta(days=1)
+        record_model(connection, "ahead", "challenger", trained_through=tomorrow)
+    run_nightly(night())
+    with fleet.connect() as connection:
+        assert model_store.champion(connection)["version"] == "v1"
 
 
 def test_orders_of_the_running_day_are_no_news(fleet, night, light):

@@ -156,10 +156,13 @@ class Fleet:
 
     def record(self, origin):
         self.ran.append(origin)
+        self.record_run("nightly", origin)
+
+    def record_run(self, step, origin=None):
         with self.engine.begin() as connection:
             connection.execute(
                 sa.insert(runs).values(
-                    step="nightly", origin_on=origin, state=self.state,
+                    step=step, origin_on=origin, state=self.state,
                     started_at=self.now, finished_at=self.now,
                 )
             )  # fmt: skip
@@ -240,6 +243,32 @@ def test_a_clock_that_was_ahead_costs_no_night_that_no_scheduler_saw(fleet_of):
     for jobs in (fleet.new_jobs(), fleet.new_jobs()):
         jobs.catch_up()
     assert fleet.ran[3:] == [day(10)]
+
+
+@pytest.mark.db
+def test_any_command_tells_that_a_night_was_done_by_a_clock_ahead(fleet_of):
+    fleet = fleet_of()
+    fleet.record(day(9))
+    fleet.now += timedelta(days=1)
+    fleet.record(day(10))
+    fleet.now = at("2026-06-10 15:00")
+    fleet.record_run("ingest")
+    # The scheduler comes back once the time of that night is over.
+    fleet.now = at("2026-06-11 02:40")
+    for jobs in (fleet.jobs, fleet.new_jobs()):
+        jobs.catch_up()
+    assert fleet.ran == [day(9), day(10), day(10)]
+
+
+@pytest.mark.db
+def test_a_clock_that_is_set_right_by_seconds_repeats_no_night(fleet_of):
+    fleet = fleet_of()
+    fleet.record(day(9))
+    fleet.now -= timedelta(seconds=50)
+    fleet.record_run("ingest")
+    fleet.now = at("2026-06-10 15:00")
+    fleet.jobs.catch_up()
+    assert fleet.ran == [day(9)]
 
 
 @pytest.mark.db
