@@ -7,7 +7,12 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
-from pipelines.store import load_timestamps, observed_zeros, order_counts
+from pipelines.store import (
+    load_timestamps,
+    observed_zeros,
+    order_counts,
+    score_totals,
+)
 from pipelines.store.order_retention import frozen_before
 
 # Two recounts at once would both supersede the version before.
@@ -96,8 +101,20 @@ select distinct service_on from demand_changes
 where service_on >= (select min(target_on) from forecasts)
 """
 
+# Scores by a count that is gone; what only differs is scored again in the night.
+DROP_SCORES = """
+with dropped as (
+    delete from scores s using demand_changes c
+    where s.depot_id = c.depot_id and s.target_on = c.service_on and c.orders is null
+    returning s.origin_on
+)
+select distinct origin_on from dropped
+"""
+
 COUNT_CHANGES = """
-select count(*) filter (where before is null), count(before) from demand_changes
+select count(*) filter (where before is null), count(before),
+       count(before) filter (where orders is null)
+from demand_changes
 """
 
 COUNT_PARTIAL = """
@@ -171,16 +188,25 @@ def recount(
         )
         left_old = left.rowcount
     partial = connection.scalar(sa.text(COUNT_PARTIAL)) or 0
-    new, corrected = connection.execute(sa.text(COUNT_CHANGES)).one()
+    new, corrected, gone = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         load_timestamps.block_new_runs(connection)
         connection.execute(sa.text(MARK_SCORES))
         connection.execute(sa.text(SUPERSEDE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
+        if gone:
+            _drop_scores(connection)
     connection.execute(
         sa.text("drop table zero_days, partial_days, demand_now, demand_changes")
     )
     return DemandChange(new, corrected, left_old, partial)
+
+
+def _drop_scores(connection: sa.Connection) -> None:
+    score_totals.lock(connection)
+    connection.execute(sa.text("analyze demand_changes"))
+    for origin in connection.scalars(sa.text(DROP_SCORES)).all():
+        score_totals.renew(connection, origin)
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:

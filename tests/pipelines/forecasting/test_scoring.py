@@ -21,6 +21,7 @@ from pipelines.schema import (
     scores_due,
 )
 from pipelines.settings import Settings
+from pipelines.store import accuracy
 from pipelines.store import events as event_store
 from pipelines.store import forecasts as store
 from pipelines.store.scores_due import (
@@ -37,6 +38,7 @@ from tests.pipelines.make import (
     add_fleet,
     correct_count,
     forecast_table,
+    publish,
     record_model,
     score_known_days,
 )
@@ -240,6 +242,25 @@ def forecast_again(engine, p90, *, live=True, model="v"):
         store.replace_forecasts(
             connection, ORIGIN, model, forecast_table(rows), live=live, run_id=0
         )
+
+
+def test_scores_of_a_day_go_with_its_counts_before_the_next_night_scores(fleet):
+    assert scored(fleet) == EVERY
+    with fleet.begin() as connection:
+        of_day = daily_counts.c.service_on == AHEAD[3]
+        connection.execute(sa.delete(daily_counts).where(of_day))
+    counting.rebuild(fleet, NOW)
+    period = accuracy.Period(100)
+    with fleet.connect() as connection:
+        publish(
+            connection, {"origin_on": ORIGIN, "model_version": "v", "is_live": True}
+        )
+        by_day = accuracy.by_segments(connection, ("day",), period)
+        by_depot = accuracy.by_segments(connection, ("depot",), period)
+    left = [day for day in AHEAD if day != AHEAD[3]]
+    assert [row.segment[0] for row in by_day] == left
+    assert [row.n for row in by_depot] == [len(left)] * 2
+    assert due(fleet) >= {(None, AHEAD[3])}
 
 
 def withdraw_event(engine, event_id):
