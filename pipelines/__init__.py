@@ -12,5 +12,5 @@ backfill    past origins               runs        the ledger of what ran
 store       SQL statements             schema      tables
 database    engines, migrations        backup      of database and artefacts
 monitoring  metrics and notifications  demo        an invented fleet
-pruning     of what is old
+pruning     of what is old         arrivals    of files in a folder
 """

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from forecaster.errors import shortened_list
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, open_database
@@ -77,11 +78,14 @@ def restore(
     Example: `harbor backup restore /srv/backups --replace`
     """
     from pipelines import backup
+    from pipelines.arrivals import files_since
+    from pipelines.settings.ingest import DONE
 
     with open_database() as context:
         restored = backup.restore(
             context.engine, context.settings, folder, replace=replace
         )
+        done = context.settings.inbox / DONE
     manifest, artefacts = restored.manifest, restored.artefacts
     rows = sum(manifest.tables.values())
     if as_json:
@@ -94,3 +98,9 @@ def restore(
     )
     for reason in manifest.missing.values():
         echo(f"Missing from the backup: {reason}")
+    if later := [path.name for path in files_since(done, manifest.made_at)]:
+        echo(
+            f"Files in {done} that came after the backup, so that it lacks their rows: "
+            f"{shortened_list(later)}. Move them back into the inbox; the next night loads "
+            "them."
+        )

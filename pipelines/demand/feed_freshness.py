@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from forecaster.errors import shortened_list
+from pipelines.arrivals import files_since
 from pipelines.database.engine import snapshot
 from pipelines.settings.ingest import DONE
 from pipelines.store import late_depots, runs
@@ -81,23 +82,6 @@ def late_origin_with_new_files(
         if runs.night_without_new_data(connection, origin) is None:
             return origin
     # A night that loaded nothing from the newer files need not read them again.
-    return origin if _has_newer_file(inbox, last_night["started_at"]) else None
-
-
-def _has_newer_file(folder: Path, since: datetime) -> bool:
-    done = folder / DONE
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return any(
-        _arrived_s(path) > since.timestamp()
-        for path in files
-        if not path.is_relative_to(done)
-    )
-
-
-def _arrived_s(path: Path) -> float:
-    """When a file came to be here, whatever time of writing was copied or moved with it."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:  # Another load has moved it away by now.
-        return 0.0
-    return max(status.st_mtime, status.st_ctime)
+    newer = files_since(inbox, last_night["started_at"])
+    waiting = (path for path in newer if not path.is_relative_to(inbox / DONE))
+    return origin if any(waiting) else None

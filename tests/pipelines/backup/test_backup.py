@@ -5,7 +5,7 @@ import os
 import shutil
 import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -17,6 +17,7 @@ from pipelines.backup import archive, creation, postgres
 from pipelines.backup.restoration import DROP_ALL
 from pipelines.database import migrate, roles
 from pipelines.settings import Settings
+from pipelines.settings.ingest import DONE
 from tests.pipelines.backup.conftest import NOW
 from tests.pipelines.in_process import harbor
 
@@ -295,3 +296,24 @@ def test_both_commands_answer_machines(original, tmp_path):
     answer("create", str(tmp_path / "without"))
     restored = answer("restore", str(tmp_path / "without"), "--replace")
     assert list(restored["missing"]) == [artefact.name]
+
+
+def test_a_restore_names_the_files_that_came_after_the_backup(original, tmp_path):
+    done = original.settings.inbox / DONE
+    done.mkdir(parents=True)
+    for name in ("before.csv", "after.csv"):
+        (done / name).write_text("depot_id,date,orders\n")
+    made_at = datetime.now(UTC) + timedelta(minutes=1)
+    later_s = (made_at + timedelta(hours=1)).timestamp()
+    os.utime(done / "after.csv", (later_s, later_s))
+    original.backup(tmp_path, now=made_at)
+    places = {
+        "HARBOR_DATABASE_URL": original.address,
+        "HARBOR_HOME": str(original.settings.home),
+    }
+    restored = harbor("backup", "restore", str(tmp_path), "--replace", **places)
+    assert restored.returncode == 0, restored.stderr
+    said = " ".join(restored.stderr.split())
+    assert "that came after the backup" in said
+    assert "after.csv" in said
+    assert "before.csv" not in said
