@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.queries.database import read, read_row, snapshot
 from dashboard.queries.freshness import Freshness
 from forecaster.inference.cold_start import YOUNG_DAYS
-from pipelines.planning.days_ahead import FORTNIGHT
+from pipelines.planning.days_ahead import FORTNIGHT, week_before
 from pipelines.planning.tables import select
 from pipelines.schema import closures
 from pipelines.schema.closures import is_closed
@@ -76,30 +76,48 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
-# The same holiday or event a year before, of several the one nearest to 52 weeks before; else
-# the same weekday then.
+def _occasions(day: str) -> str:
+    """SQL array of what is on at the depot `d` on a day: holidays, and kinds of events."""
+    return f"""array(
+        select h.name from public_holidays h
+        where h.day_on = {day} and h.country = d.country
+          and h.subdivision in ('', coalesce(d.subdivision, ''))
+        union
+        select e.kind from events e
+        where {day} between e.starts_on and e.ends_on and {IS_FOR_DEPOT})"""
+
+
+# The same holiday, else the same day of the same event, else the same weekday, nearest to 52
+# weeks before. Nothing may have been on then that is not on now.
 YEAR_BEFORE = f"""
-    coalesce(
-        (select max(b.day_on) from public_holidays h
-         join public_holidays b using (country, subdivision, name)
-         where h.day_on = g.day_on and h.country = d.country
-           and h.subdivision in ('', coalesce(d.subdivision, ''))
-           and b.day_on between g.day_on - 400 and g.day_on - 330),
-        (select b.starts_on + (g.day_on - e.starts_on) from events e
-         join events b using (kind)
-         where g.day_on between e.starts_on and e.ends_on and {IS_FOR_DEPOT}
-           and e.kind <> 'closed' and {closures.concerns("b", "d")}
-           and b.starts_on between e.starts_on - 400 and e.starts_on - 330
-           and b.ends_on - b.starts_on >= g.day_on - e.starts_on
-         order by abs(b.starts_on - e.starts_on + 364), b.starts_on desc limit 1),
-        g.day_on - 364)
+    select c.day_on from (
+        select 1 as choice, b.day_on from public_holidays h
+        join public_holidays b using (country, subdivision, name)
+        where h.day_on = g.day_on and h.country = d.country
+          and h.subdivision in ('', coalesce(d.subdivision, ''))
+          and b.day_on between g.day_on - 400 and g.day_on - 330
+        union all
+        select 2, b.starts_on + (g.day_on - e.starts_on) from events e
+        join events b using (kind)
+        where g.day_on between e.starts_on and e.ends_on and {IS_FOR_DEPOT}
+          and e.kind <> 'closed' and {closures.concerns("b", "d")}
+          and b.starts_on between e.starts_on - 400 and e.starts_on - 330
+          and b.ends_on - b.starts_on >= g.day_on - e.starts_on
+        union all
+        select 3, g.day_on - 7 * weeks from generate_series(51, 53) as weeks
+    ) c
+    cross join lateral (
+        select {_occasions("c.day_on")} as then_on, {_occasions("g.day_on")} as now_on
+    ) occasions
+    where then_on <@ now_on and (then_on = '{{}}') = (now_on = '{{}}')
+    order by choice, abs(g.day_on - c.day_on - 364), c.day_on desc limit 1
 """
 
 DEPOT_DAYS = f"""
 with closures as ({CLOSURES}), days as ({DAYS}), before as (
     {PUBLISHED_BEFORE.format(day=":origin")}
 )
-select g.day_on, v.orders as actual, w.orders as week_before, y.orders as year_before,
+select g.day_on, v.orders as actual, {week_before("d", "w")} as week_before, y.orders as year_before,
        y.service_on as year_before_on, f.p10, f.point, f.p90, f.basis, f.model_point,
        p.point as point_before, (select origin_on from before) as before_on, f.override_id,
        coalesce(f.is_set, false) as is_set,
@@ -131,9 +149,9 @@ def depot_days(
     """The last days of one depot, 8 weeks by default, and those ahead, a row for each day.
 
     Returns:
-      day_on, actual (NaN where not observed); of days ahead week_before (orders a week
-      before), year_before (of the same holiday or event a year before, else of the same
-      weekday 52 weeks before) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
+      day_on, actual (NaN where not observed); of days ahead week_before (as
+      `days_ahead.fleet_week` has it), year_before (of the same holiday or event a year before,
+      else of the same weekday; NaN if that day had one) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
       number where there is one, the band moved with it, else the model's; NaN for days
       past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
       (names, a list), point_before (previous forecast of the day), before_on (its origin,

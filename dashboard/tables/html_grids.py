@@ -239,7 +239,7 @@ def _day_row(row: Row, notes: list[str], busiest: float, has_year: bool) -> str:
     cells.append(f'<td class="wide">{formatting.orders(row["week_before"])}</td>')
     if has_year:
         is_known = not pd.isna(row["year_before"])
-        on = formatting.day(row["year_before_on"]) if is_known else "no data"
+        on = formatting.day(row["year_before_on"]) if is_known else ""
         year = formatting.orders(row["year_before"])
         cells.append(f"<td>{year}<small>{on}</small></td>")
     if row["basis"] == "cold_start":

@@ -19,19 +19,19 @@ Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
 
 
-def change(days: pd.DataFrame) -> float:
+def change(days: pd.DataFrame, forecast: str = "part") -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      days: With part (of the planned total) and week_before; rows without week_before
-        are ignored.
+      days: With week_before, and the forecast; rows without week_before are ignored.
+      forecast: Its column: of a total 'part', of one depot 'point'.
 
     Returns:
       0.1 for a tenth more; NaN where no row has a week before.
     """
     comparable = days.dropna(subset=["week_before"])
     before = comparable["week_before"].sum()
-    return float(comparable["part"].sum() / before - 1) if before else math.nan
+    return float(comparable[forecast].sum() / before - 1) if before else math.nan
 
 
 def first_forecast_advice(champion: str | None) -> str:
@@ -88,15 +88,11 @@ def fleet_figures(week: pd.DataFrame) -> Figures:
 def depot_figures(days: pd.DataFrame) -> Figures:
     """Key figures of one depot, from `queries.depot_days` with a forecast."""
     ahead = days.dropna(subset=["point"])
-    before = days[days["day_on"].isin(ahead["day_on"] - len(ahead) * formatting.A_DAY)]
-    n_observed = before["actual"].notna().sum()
-    days_before = formatting.count(len(ahead), "day")
-    note = "" if n_observed == len(before) else f" ({n_observed} with data)"
-    orders_before = formatting.orders(before["actual"].sum())
+    difference = formatting.signed_percent(change(ahead, "point"), 0)
     return {
         f"Orders in {formatting.next_days(len(ahead))}": (
             formatting.orders(ahead["point"].sum()),
-            f"{orders_before} in the previous {days_before}{note}",
+            f"{difference} vs last week",
         )
     }
 

@@ -44,7 +44,20 @@ class Shown:
 MIN_REVISION = 0.5
 """Orders per day by which a forecast must differ from the previous one to count as changed."""
 
-# Days closed in either week are not compared.
+
+def week_before(depot: str, counts: str) -> str:
+    """SQL for the orders a week before the forecast `f`; null if closed on either day.
+
+    Args:
+      depot: Alias of a row of `depots`.
+      counts: Alias of the demand of that day.
+    """
+    return (
+        f"case when f.basis <> 'closed' and not {is_closed('(f.target_on - 7)', depot)} "
+        f"then {counts}.orders end"
+    )
+
+
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin")}), names as ({DEPOT_NAMES}), active as (
     select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
@@ -60,8 +73,7 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
            f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
            f.model_p90, f.model_point, f.part, f.model_part, f.override_id,
            f.is_set, f.override_reason, f.made_by, f.overruled_by,
-           case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
-                then b.orders end as week_before,
+           {week_before("a", "b")} as week_before,
            previous.point as point_before, (select origin_on from before) as before_on
     from active a
     join ({PLANNED_PARTS}) f on f.depot_id = a.depot_id and f.target_on <= :until

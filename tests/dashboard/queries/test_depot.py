@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.queries import depot as depot_queries
+from dashboard.text import summaries
 from forecaster.data.panel_builder import build_panel
 from pipelines import schema
 from tests.dashboard.queries.test_queries import as_dates, published_forecasts
@@ -104,6 +105,49 @@ def test_a_day_ahead_has_its_week_and_its_year_before(seeded, write):
     for day, row in days[days["point"].notna()].iterrows():
         expected = own.get(day.date() - A_WEEK)
         assert row["week_before"] == expected or np.isnan(row["week_before"])
+
+
+def test_last_week_is_that_of_days_ahead_also_where_the_depot_was_closed(seeded, write):
+    """Orders came on the closed day all the same."""
+    closed = {"kind": "closed", "depot_id": "LON-01", "file_id": 1}
+    for day in (seeded.through - 3 * A_DAY, seeded.through + 2 * A_DAY):
+        dates = {"starts_on": day, "ends_on": day, "known_at": LONG_AGO}
+        write(sa.insert(schema.events).values(**closed, **dates))
+    freshness = queries.freshness()
+    days = queries.depot_days("LON-01", freshness).dropna(subset=["point"])
+    week = queries.fleet_week(freshness).query("depot_id == 'LON-01'")
+    assert days["week_before"].isna().sum() == 1
+    np.testing.assert_array_equal(days["week_before"], week["week_before"])
+    change = summaries.change(days, "point")
+    assert change == pytest.approx(week["change"].iloc[0])
+
+
+def test_last_year_has_nothing_on_that_is_not_on_this_year(seeded, write):
+    """The same weekday of another week, if a year before was a holiday or an event."""
+    ordinary, promoted, feast = (seeded.through + n * A_DAY for n in (1, 2, 4))
+    place = {"city": "Rotterdam", "file_id": 1, "known_at": LONG_AGO}
+    events = [
+        ("fair", ordinary - 364 * A_DAY),
+        ("sale", promoted),
+        ("sale", promoted - 364 * A_DAY),
+        ("sale", promoted - 357 * A_DAY),
+        ("fair", promoted - 364 * A_DAY),
+    ]
+    for kind, day in events:
+        dates = {"kind": kind, "starts_on": day, "ends_on": day}
+        write(sa.insert(schema.events).values(**dates, **place))
+    holiday = {"country": "NL", "subdivision": "", "name": "Feast", "day_on": feast}
+    write(sa.insert(schema.public_holidays).values(**holiday))
+    row = {"depot_id": "RTM-01", "version": 1, "known_at": LONG_AGO}
+    counted = [
+        row | {"service_on": day - back * A_DAY, "orders": back}
+        for day in (ordinary, promoted, feast)
+        for back in (371, 364, 357)
+    ]
+    write(sa.insert(schema.demand_versions).values(counted))
+    days = queries.depot_days("RTM-01", queries.freshness()).set_index("day_on")
+    before = days["year_before"].loc[[*map(pd.Timestamp, (ordinary, promoted, feast))]]
+    np.testing.assert_array_equal(before, [357, 357, np.nan])
 
 
 def test_the_model_inputs_have_the_signals_of_the_city_and_its_depots(seeded, write):

@@ -247,7 +247,7 @@ def test_last_year_is_a_column_where_there_was_one_and_says_which_day():
     days = pd.concat([days_of("model").assign(**year), days_of("model")])
     head, first, second = Cells(html_grids.depot_days(days)).text
     assert head == ["Day", "Orders", "80 % band", "Last week", "Last year", "Events"]
-    assert (first[4], second[4]) == ("77 Fri 29 Nov", "– no data")
+    assert (first[4], second[4]) == ("77 Fri 29 Nov", "–")
 
 
 def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():

@@ -60,22 +60,16 @@ def test_the_page_says_why_the_depots_do_not_add_up_to_their_total(parts, expect
     assert (expected in note, bool(note)) == (True, bool(expected))
 
 
-@pytest.mark.parametrize(
-    ("missing", "against"),
-    [(0, "70 in the previous 7 days"), (1, "60 in the previous 7 days (6 with data)")],
-)
-def test_key_figures_of_a_depot(missing, against):
-    actual = [10.0] * 7
-    actual[:missing] = [np.nan] * missing
+def test_key_figures_of_a_depot_compare_the_days_known_in_both_weeks():
     days = pd.DataFrame(
         {
             "day_on": DAYS,
-            "actual": actual + [np.nan] * 7,
             "point": [np.nan] * 7 + [11.0, 11, 11, 11, 15, 11, 11],
+            "week_before": [np.nan] * 8 + [10.0] * 6,
         }
     )
     assert summaries.depot_figures(days) == {
-        "Orders in the next 7 days": ("81", against)
+        "Orders in the next 7 days": ("81", "+17 % vs last week")
     }
 
 
