@@ -12,7 +12,6 @@ from dashboard.queries.freshness import Freshness
 from forecaster.inference.cold_start import YOUNG_DAYS
 from pipelines.planning.days_ahead import FORTNIGHT, week_before
 from pipelines.planning.tables import select
-from pipelines.schema import closures
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.fragments import (
@@ -87,8 +86,8 @@ def _occasions(day: str) -> str:
         where {day} between e.starts_on and e.ends_on and {IS_FOR_DEPOT})"""
 
 
-# The same holiday, else the same day of the same event, else the same weekday, nearest to 52
-# weeks before. Nothing may have been on then that is not on now.
+# The same holiday, else the same weekday, nearest to 52 weeks before. Nothing may have been on
+# then that is not on now, and on the day of an event it must have been on.
 YEAR_BEFORE = f"""
     select c.day_on from (
         select 1 as choice, b.day_on from public_holidays h
@@ -97,14 +96,7 @@ YEAR_BEFORE = f"""
           and h.subdivision in ('', coalesce(d.subdivision, ''))
           and b.day_on between g.day_on - 400 and g.day_on - 330
         union all
-        select 2, b.starts_on + (g.day_on - e.starts_on) from events e
-        join events b using (kind)
-        where g.day_on between e.starts_on and e.ends_on and {IS_FOR_DEPOT}
-          and e.kind <> 'closed' and {closures.concerns("b", "d")}
-          and b.starts_on between e.starts_on - 400 and e.starts_on - 330
-          and b.ends_on - b.starts_on >= g.day_on - e.starts_on
-        union all
-        select 3, g.day_on - 7 * weeks from generate_series(51, 53) as weeks
+        select 2, g.day_on - 7 * weeks from generate_series(48, 57) as weeks
     ) c
     cross join lateral (
         select {_occasions("c.day_on")} as then_on, {_occasions("g.day_on")} as now_on
@@ -150,8 +142,8 @@ def depot_days(
 
     Returns:
       day_on, actual (NaN where not observed); of days ahead week_before (as
-      `days_ahead.fleet_week` has it), year_before (of the same holiday or event a year before,
-      else of the same weekday; NaN if that day had one) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
+      `days_ahead.fleet_week` has it), year_before (of the same holiday a year before, else
+      of the same weekday, both days with the same event or with none) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
       number where there is one, the band moved with it, else the model's; NaN for days
       past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
       (names, a list), point_before (previous forecast of the day), before_on (its origin,
