@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.closures import is_closed
+from pipelines.schema.depot_freshness import WAITED_UNTIL
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, DEPOT_NAMES, FIRST_COUNT
 from pipelines.schema.ledger import RUN_STATE
 
@@ -167,7 +168,7 @@ def rejected_rows(freshness: Freshness) -> pd.DataFrame:
 
 
 # A closed day without orders is closed, whatever its count says. A day is missing if the
-# depot was open, after its first count, and has no count.
+# depot was open, after its first count, and has no count although it is due.
 CALENDAR = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope as (
     select d.*, names.name as display_name, first_count.first_on, last_count.last_on
@@ -183,6 +184,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope
            case when {is_closed("g.day_on")} and coalesce(v.orders, 0) = 0 then 'closed'
                 when v.orders is not null then 'counted'
                 when d.first_on is null or g.day_on < d.first_on then 'before'
+                when day_on >= (({WAITED_UNTIL}) at time zone d.timezone)::date then 'due'
                 else 'missing' end as state
     from scope d cross join days g
     left join counts v on v.depot_id = d.depot_id and v.service_on = g.day_on
@@ -203,7 +205,8 @@ def calendar(freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       depot_id, name, city, last_on (newest count), states (a list of 28, oldest day
-      first: 'counted', 'closed', 'before' the first count, 'missing'), missing (number of
+      first: 'counted', 'closed', 'before' the first count, 'due' once the day is over there,
+      'missing'), missing (number of
       days), n_depots (in all; 60 are returned).
     """
     return read(

@@ -25,6 +25,7 @@ MAX_SUM_LENGTH = len("99,999")
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
+    "due": ("…", "not due yet"),
     "closed": ("–", "closed"),
     "before": ("·", "before first data"),
 }

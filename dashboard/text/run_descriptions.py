@@ -19,43 +19,89 @@ STATES = {
 REPAIRED = "Repaired: another run of this night made its forecast."
 
 
-def status_line(runs: pd.DataFrame, zone: ZoneInfo) -> str:
-    """Summarises the newest nightly run in one line; '' before the first.
+def to_do(
+    runs: pd.DataFrame, gaps: int, refused: int, rejected: int, *, is_warned: bool
+) -> list[str]:
+    """What needs somebody, most urgent first; empty if nothing does.
 
-    'Forecast ready Fri 21 Nov, 04:41 · data complete · tonight's model promoted'.
+    Args:
+      runs: `queries.runs`.
+      gaps: Depots with missing days.
+      refused: Files that were refused.
+      rejected: Rows that were rejected.
+      is_warned: Whether the top of the page warns of something.
     """
-    parents = parent_runs(runs)
-    nights = parents[parents["step"] == "nightly"].to_dict("records")
-    if not nights:
+    points = ["see the warning above"] if is_warned else []
+    night = _newest_night(runs)
+    if night and (failed := _failed_steps(runs, night)):
+        points.append(
+            f"look at {failed}, which failed in the night of {_origin(night)}"
+        )
+    if gaps:
+        points.append(f"load the missing orders of {formatting.count(gaps, 'depot')}")
+    if refused:
+        points.append(f"correct {formatting.count(refused, 'refused file')}")
+    if rejected:
+        points.append(f"correct {formatting.count(rejected, 'rejected row')}")
+    return points
+
+
+def night_sentence(runs: pd.DataFrame, zone: ZoneInfo) -> str:
+    """What became of the newest nightly run; '' before the first.
+
+    'The forecast was made on Fri 21 Nov, 04:41, without the orders of 2 depots, which have come
+    since. An earlier run of that night failed at Train; this one repaired it.'
+    """
+    night = _newest_night(runs)
+    if night is None:
         return ""
-    night = nights[0]
-    own = runs[runs["parent_id"] == night["run_id"]].to_dict("records")
-    parts = [_forecast_status(night, own, zone)]
-    late = night["metrics"].get("late_depots", 0)
-    if night["state"] == "done":
-        missing = f"data of {formatting.count(late, 'depot')} missing"
-        parts.append(missing if late else "data complete")
-    promoted = [
-        row["metrics"].get("promoted") for row in own if row["step"] == "promote"
-    ]
-    if promoted and promoted[0] is not None:
-        parts.append("tonight's model promoted" if promoted[0] else "champion kept")
-    failed = [_step(row).lower() for row in own if row["state"] == "failed"]
-    if failed:
-        parts.append(f"failed: {', '.join(failed)}")
-    return " · ".join(parts)
-
-
-def _forecast_status(
-    night: Mapping[Any, Any], own: list[dict[Hashable, Any]], zone: ZoneInfo
-) -> str:
     if night["state"] == "running":
-        return f"Nightly run under way since {formatting.timestamp(night['started_at'], zone)}"
-    for row in own:
-        if row["step"] == "forecast" and row["state"] == "done":
-            ready = row["started_at"] + timedelta(seconds=row["seconds"])
-            return f"Forecast ready {formatting.timestamp(ready, zone)}"
-    return f"No new forecast from the night of {_origin(night)}"
+        since = formatting.timestamp(night["started_at"], zone)
+        return f"The nightly run is under way since {since}."
+    made_at = _forecast_made_at(runs, night)
+    if made_at is None:
+        return f"No forecast was made in the night of {_origin(night)}."
+    late = night["metrics"].get("late_depots", 0)
+    without = f", without the orders of {formatting.count(late, 'depot')}"
+    if not pd.isna(night["late_came_at"]):
+        without += ", which have come since"
+    made = f"The forecast was made on {formatting.timestamp(made_at, zone)}"
+    return f"{made}{without if late else ', with all orders'}.{_repaired(runs, night)}"
+
+
+def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
+    """The newest nightly run that had something to do."""
+    parents = parent_runs(runs)
+    is_night = (parents["step"] == "nightly") & (parents["state"] != "skipped")
+    return next(iter(parents[is_night].to_dict("records")), None)
+
+
+def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
+    """'Train, Publish'; the run itself where it failed between steps; '' where none failed."""
+    own = runs[(runs["parent_id"] == night["run_id"]) & (runs["state"] == "failed")]
+    names = [_step(row) for row in own.to_dict("records")]
+    return ", ".join(names) or ("the run" if night["state"] == "failed" else "")
+
+
+def _forecast_made_at(
+    runs: pd.DataFrame, night: Mapping[Hashable, Any]
+) -> pd.Timestamp | None:
+    own = runs[(runs["parent_id"] == night["run_id"]) & (runs["step"] == "forecast")]
+    for row in own[own["state"] == "done"].to_dict("records"):
+        return row["started_at"] + timedelta(seconds=row["seconds"])
+    return None
+
+
+def _repaired(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
+    """' An earlier run of that night failed at Train; this one repaired it.', or ''."""
+    parents = parent_runs(runs)
+    is_before = (parents["step"] == "nightly") & (parents["state"] == "failed")
+    is_same = parents["origin_on"] == night["origin_on"]
+    for row in parents[is_before & is_same].to_dict("records"):
+        if row["run_id"] != night["run_id"] and night["state"] == "done":
+            failed = _failed_steps(runs, row)
+            return f" An earlier run of that night failed at {failed}; this one repaired it."
+    return ""
 
 
 def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataFrame:

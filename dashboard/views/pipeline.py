@@ -2,20 +2,59 @@
 
 from datetime import datetime
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import widgets
+from dashboard.components import banner, widgets
 from dashboard.tables import display_tables, html_grids
 from dashboard.text import formatting, run_descriptions, summaries
 
 freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
+now = datetime.now(zone)
+calendar = gaps = pd.DataFrame()
+is_warned = bool(freshness.alarms)
+if freshness.last_on is not None:
+    calendar = queries.calendar(freshness)
+    gaps = calendar[calendar["missing"] > 0]
+    due_on = queries.settings().due_on(now, dict(freshness.zones))
+    warning = banner.banner(freshness, now.date(), due_on, zone).warning
+    is_warned = is_warned or warning is not None
+files = queries.files(freshness)
+loaded = display_tables.loaded_files(files, zone)
+refused = display_tables.refused_files(files, zone)
+rejected = queries.rejected_rows(freshness)
 
-status = run_descriptions.status_line(runs, zone)
-if status:
-    st.markdown(f"**{formatting.escape_markdown(status)}**")
+n_rejected = int(rejected["n_rows"].sum())
+points = run_descriptions.to_do(
+    runs, len(gaps), len(refused), n_rejected, is_warned=is_warned
+)
+night = run_descriptions.night_sentence(runs, zone)
+if points or night:
+    verdict = f"To do: {'; '.join(points)}." if points else "Nothing to do."
+    st.markdown(f"**{formatting.escape_markdown(verdict)}** {night}")
+
+if not refused.empty:
+    st.header("Refused files")
+    st.caption(
+        "Nothing from these files was loaded. Files in the inbox are retried every night "
+        "until they are fixed or removed. How: `deploy/docs/correct-a-file.md`."
+    )
+    widgets.small_table(refused, "Refused files")
+
+if not rejected.empty:
+    st.header("Rejected rows")
+    st.caption(
+        "By file and reason, with the first row of each. The files' other rows were loaded. "
+        "`harbor quarantine list` shows all of them. How to fix: `deploy/docs/correct-a-file.md`."
+    )
+    widgets.small_table(
+        display_tables.rejected_rows(rejected),
+        "Rejected rows",
+        hidden_on_phones=("First line",),
+    )
 
 st.header("Nightly runs")
 nights = run_descriptions.runs_table(runs, zone, nightly=True)
@@ -40,10 +79,8 @@ if labels:
 
 if freshness.last_on is not None:
     st.header("Data by depot and day")
-    calendar = queries.calendar(freshness)
     signs = html_grids.DAY_STATES.values()
     legend = ", ".join(f"{sign} {meaning}" for sign, meaning in signs)
-    gaps = calendar[calendar["missing"] > 0]
     st.caption(f"{summaries.missing_days_sentence(calendar)} {legend}.")
     if not gaps.empty:
         st.html(html_grids.calendar(gaps, freshness.newest))
@@ -53,40 +90,14 @@ if freshness.last_on is not None:
         every.html(html_grids.calendar(calendar, freshness.newest))
 
 st.header("Loaded files")
-files = queries.files(freshness)
-loaded = display_tables.loaded_files(files, zone)
-refused = display_tables.refused_files(files, zone)
 if loaded.empty:
     widgets.empty_state("None yet. Load one with `harbor ingest PATH`.")
 else:
     hidden = ("Kind", "Ignored columns")
     widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
 
-if not refused.empty:
-    st.header("Refused files")
-    st.caption(
-        "Nothing from these files was loaded. Files in the inbox are retried every night "
-        "until they are fixed or removed. How: `deploy/docs/correct-a-file.md`."
-    )
-    widgets.small_table(refused, "Refused files")
-
-rejected = queries.rejected_rows(freshness)
-if not rejected.empty:
-    st.header("Rejected rows")
-    st.caption(
-        "By file and reason, with the first row of each. The files' other rows were loaded. "
-        "`harbor quarantine list` shows all of them. How to fix: `deploy/docs/correct-a-file.md`."
-    )
-    widgets.small_table(
-        display_tables.rejected_rows(rejected),
-        "Rejected rows",
-        hidden_on_phones=("First line",),
-    )
-
 others = run_descriptions.runs_table(runs, zone, nightly=False)
 if not others.empty:
     st.header("Other runs")
     widgets.small_table(others, "Other runs")
-st.caption(
-    f"As of {formatting.timestamp(datetime.now(zone), zone)}. Reload to refresh."
-)
+st.caption(f"As of {formatting.timestamp(now, zone)}. Reload to refresh.")

@@ -130,36 +130,60 @@ def night(state="done", late=0, **steps):
     return runs(*rows)
 
 
+MADE = "The forecast was made on Fri 21 Nov, 04:41, with all orders."
+LATE = MADE.replace("with all orders", "without the orders of 2 depots")
+FAILED = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
+FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
+
+
 @pytest.mark.parametrize(
-    ("ledger", "expected"),
+    ("ledger", "needed", "sentence"),
     [
+        pytest.param(night(forecast={}), [], MADE, id="all is well"),
+        pytest.param(night(late=2, forecast={}), [], LATE, id="late"),
         pytest.param(
-            night(promote={"promoted": True}, forecast={}),
-            "Forecast ready Fri 21 Nov, 04:41 · data complete · tonight's model promoted",
-            id="promoted",
-        ),
-        pytest.param(
-            night(late=2, promote={"promoted": False}, forecast={}),
-            "Forecast ready Fri 21 Nov, 04:41 · data of 2 depots missing · champion kept",
-            id="late",
+            night(late=2, forecast={}).assign(late_came_at=BEGAN), [],
+            LATE.replace(".", ", which have come since."), id="late, and came",
         ),
         pytest.param(
             night("failed", demand="failed"),
-            "No new forecast from the night of Thu 20 Nov · failed: demand",
-            id="failed",
+            ["look at Demand, which failed in the night of Thu 20 Nov"],
+            "No forecast was made in the night of Thu 20 Nov.", id="failed",
         ),
         pytest.param(
-            night(train="failed", forecast={}),
-            "Forecast ready Fri 21 Nov, 04:41 · data complete · failed: train",
-            id="without training",
+            night("failed", train="failed", publish="failed", forecast={}),
+            ["look at Train, Publish, which failed in the night of Thu 20 Nov"],
+            MADE, id="made all the same",
         ),
         pytest.param(
-            night("running", train="running"),
-            "Nightly run under way since Fri 21 Nov, 04:30",
-            id="running",
+            night("failed"), ["look at the run, which failed in the night of Thu 20 Nov"],
+            "No forecast was made in the night of Thu 20 Nov.", id="ended between steps",
         ),
-        pytest.param(runs(LOAD), "", id="none"),
+        pytest.param(
+            night("running", train="running"), [],
+            "The nightly run is under way since Fri 21 Nov, 04:30.", id="running",
+        ),
+        pytest.param(
+            pd.concat([night(forecast={}), runs(FAILED, FAILED_STEP)]), [],
+            f"{MADE} An earlier run of that night failed at Train; this one repaired it.",
+            id="repaired",
+        ),
+        pytest.param(
+            pd.concat([runs((9, *NIGHT[1:4], "skipped", BEGAN, {}, None, 1.0)),
+                       night(forecast={})]), [], MADE, id="run again without news",
+        ),
+        pytest.param(runs(LOAD), [], "", id="none"),
     ],
-)
-def test_the_newest_night_is_told_in_a_line(ledger, expected):
-    assert run_descriptions.status_line(ledger, ZONE) == expected
+)  # fmt: skip
+def test_the_newest_night_is_told_with_what_failed_and_whether_it_is_repaired(
+    ledger, needed, sentence
+):
+    assert run_descriptions.to_do(ledger, 0, 0, 0, is_warned=False) == needed
+    assert run_descriptions.night_sentence(ledger, ZONE) == sentence
+
+
+def test_whatever_needs_somebody_is_named():
+    assert run_descriptions.to_do(night(forecast={}), 1, 2, 3, is_warned=True) == [
+        "see the warning above", "load the missing orders of 1 depot",
+        "correct 2 refused files", "correct 3 rejected rows",
+    ]  # fmt: skip

@@ -1,6 +1,7 @@
 """The pages Models and Pipeline, and their queries, over a seeded ledger."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
@@ -142,6 +143,30 @@ def test_days_before_a_depots_first_count_are_not_missing(worked, seeded, write)
     assert calendar.loc["LON-02", "states"] == ["before"] * 27 + ["counted"]
 
 
+def test_a_day_that_is_not_over_at_a_depot_is_not_missing_there(
+    worked, write, open_page
+):
+    """Between the two zones lie 26 hours, so that one is always a day behind the other."""
+    here, there = "Etc/GMT-14", "Etc/GMT+12"
+    depots, versions = schema.depots, schema.demand_versions
+    for city, zone in (("Rotterdam", here), ("London", there)):
+        write(sa.update(depots).where(depots.c.city == city).values(timezone=zone))
+    running = datetime.now(ZoneInfo(there)).date()
+    write(sa.delete(versions).where(versions.c.service_on >= running))
+    row = {
+        "depot_id": "RTM-01",
+        "version": 1,
+        "known_at": datetime(2020, 1, 1, tzinfo=UTC),
+    }
+    write(sa.insert(versions).values(**row, service_on=running, orders=400))
+    freshness = queries.freshness()
+    assert freshness.newest == running
+    states = queries.calendar(freshness).set_index("depot_id")["states"]
+    assert {states[depot][-1] for depot in ("LON-01", "LON-02", "LON-03")} == {"due"}
+    assert states["RTM-03"][-1] == "missing"
+    assert "… not due yet" in page_text(open_page("pipeline"))
+
+
 def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
     worked, seeded, write, open_page
 ):
@@ -167,6 +192,9 @@ def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
     shown = page_text(app)
+    needed = "To do: load the missing orders of 2 depots; correct 1 refused file;"
+    assert needed in shown.replace("\\", "")
+    assert "data complete" not in shown
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment",
         "have missing days", REFUSAL, "deploy/docs/correct-a-file.md",
