@@ -40,13 +40,16 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
     today = datetime.now(queries.zone()).date()
     periods["1"] = formatting.past_day(newest_on, today)
     with st.container(horizontal=True):
-        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
-        horizon = widgets.choose_from_url(
-            "Days ahead", "ahead", horizons, ALL, width=120
-        )
         period = widgets.choose_from_url(
             "Period", "period", periods, DEFAULT_PERIOD, width=180
         )
+        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
+        # Of a single day it is the forecast of its morning.
+        horizon = ALL
+        if period != "1":
+            horizon = widgets.choose_from_url(
+                "Days ahead", "ahead", horizons, ALL, width=120
+            )
     return ScoreFilter(
         live,
         city,

@@ -54,6 +54,12 @@ def small_table(
     st.html(html_tables.table(table, name, hidden_on_phones, links))
 
 
+def cut_notice(number: int, most: int) -> None:
+    """Says how many depots a table leaves out, if it does."""
+    if number > most:
+        st.caption(f"{most} of {number:,} depots, and all in Excel.")
+
+
 def note(text: str, address: str, before: str = "") -> None:
     """A small line that leads to another part of the pages; `before` stands in front of it."""
     link = f'<a href="{escape(address)}" target="_self">{escape(text)}</a>'

@@ -19,7 +19,7 @@ HEADINGS = {
     "counted": "Days",
     "coverage": "In the 80 % band",
     "delivery_probability": "Chance of full delivery",
-    "error": "Forecast − actual",
+    "error": "Off by",
     "forecast_mape": "Forecast MAPE",
     "made_by": "Changed by",
     "mape": "MAPE",
@@ -46,6 +46,11 @@ FRACTIONS = {
     "bias", "coverage", "delivery_probability", "forecast_mape", "mape", "naive_mape",
     "override_mape", "value_added", "wape",
 }  # fmt: skip
+
+MISSES_NOTE = (
+    "Off by: the model's last forecast before the day less the actual orders, above zero too "
+    "high. Chance: the actual lay within the 80 % band."
+)
 
 DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
 LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS
@@ -141,6 +146,19 @@ def depot_links(result: pd.DataFrame) -> list[str]:
     return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
 
 
+def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
+    """Totals of `queries.last_day` by city, and of all, over depots with forecast and actual."""
+    known = scored.dropna(subset=["actual", "point"])
+    sums = known.groupby("city")[["part", "actual"]].sum()
+    if len(sums) > 1:
+        sums = pd.concat([sums.sum().to_frame("All cities").T, sums])
+    miss = [formatting.miss(row.part, row.actual) for row in sums.itertuples()]
+    table = sums.rename_axis("city").reset_index().assign(miss=miss)
+    return display(
+        table, "city", "part", "actual", "miss", part="Forecast", miss="Off by"
+    )
+
+
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.largest_errors`."""
     notes = formatting.day_notes(result.assign(is_closed=False))
@@ -167,8 +185,8 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
-    is_chance = row["p10"] <= row["actual"] <= row["p90"]
-    return "Chance: within the 80 % band" if is_chance else ""
+    is_miss = round(row["point"]) != round(row["actual"])
+    return "Chance" if is_miss and row["p10"] <= row["actual"] <= row["p90"] else ""
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-DIFFERENCES = {"Forecast − actual"}
+DIFFERENCES = {"Off by"}
 """Columns whose whole numbers have a sign."""
 SIGNED_PERCENTAGES, POINTS = {"Bias"}, {"Value added"}
 LONG_TEXT, SHORT_TEXT = 24, 10

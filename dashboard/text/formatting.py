@@ -18,6 +18,7 @@ from pipelines.planning.words import (
     event_name,
     link,
     listed,
+    miss,
     occasion_name,
     signed_percent,
 )

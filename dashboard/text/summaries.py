@@ -150,18 +150,17 @@ def past_sentence(past: pd.DataFrame) -> str:
     )
 
 
-def accuracy_figures(scores: pd.DataFrame) -> Figures:
-    """The forecast's scores over all days, from `queries.accuracy`."""
+def accuracy_figures(scores: pd.DataFrame, period: str) -> Figures:
+    """The forecast's scores over all days of a period, from `queries.accuracy`."""
     overall = _overall(scores)
     model, naive = overall["forecast"], overall["seasonal naive"]
     return {
-        "Off by, on average (MAPE)": (
+        f"Off by, {period} (MAPE)": (
             formatting.percent(model["mape"]),
             f"{formatting.NAIVE} {formatting.percent(naive['mape'])}",
         ),
         "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
         "In the 80 % band": (formatting.percent(model["coverage"]), "80 % is right"),
-        "Days scored": (f"{int(model['counted']):,}", "per depot and origin"),
     }
 
 
@@ -245,7 +244,7 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
 
 
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
-    """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (−2 %)'.
+    """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (2 % too low)'.
 
     Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
     `queries.last_day`.
@@ -262,20 +261,17 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
             reason = "The forecast is not scored yet."
         return f"{name}: {total} orders{_of_depots(counted, scored)}. {reason}"
     actual, forecast = known["actual"].sum(), known["part"].sum()
-    share = formatting.signed_percent(_ratio(forecast, actual), 0)
     summary = (
         f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "
-        f"{formatting.orders(forecast)} ({share})."
+        f"{formatting.orders(forecast)} ({formatting.miss(forecast, actual)})."
     )
     worst = known.iloc[0]
-    error = formatting.signed_percent(_ratio(worst["point"], worst["actual"]), 0)
-    if error == "0 %":
+    if round(worst["point"]) == round(worst["actual"]):
         return summary
-    where = f"{worst['name']}, {formatting.orders(worst['actual'])} orders"
-    if error == formatting.UNKNOWN:
-        return f"{summary} Furthest off: {where}, forecast {formatting.orders(worst['point'])}."
-    direction = "high" if worst["point"] > worst["actual"] else "low"
-    return f"{summary} Furthest off: {where}, forecast {error.lstrip('+−')} too {direction}."
+    return (
+        f"{summary} Furthest off: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
+        f"forecast {formatting.orders(worst['point'])}."
+    )
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
@@ -284,7 +280,3 @@ def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
     if len(counted) == n_expected:
         return ""
     return f" of {len(counted):,} of {formatting.count(n_expected, 'depot')}"
-
-
-def _ratio(value: float, base: float) -> float:
-    return value / base - 1 if base > 0 else math.nan

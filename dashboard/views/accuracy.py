@@ -1,19 +1,23 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
-from datetime import datetime
-
+import pandas as pd
 import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import first_forecast, page_head, score_filter, widgets
+from dashboard.components import (
+    first_forecast,
+    one_day,
+    page_head,
+    score_filter,
+    widgets,
+)
 from dashboard.tables import display_tables
-from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
 
-MAX_DEPOTS = 50
-"""Depots in the table; the Excel file has all."""
 LIVE, HINDCAST = "Live", "Hindcast"
+LESS = ("In the 80 % band", "Days")
+"""Columns that phones leave out."""
 NO_SCORES = {
     LIVE: "No live forecast has been scored yet. Scores appear the night after the "
     "forecast day. Choose Hindcast meanwhile.",
@@ -32,6 +36,7 @@ if not has_scores:
         "`harbor backfill --from DAY --to DAY` makes and scores hindcasts of past days."
     )
 
+answer = st.container()
 newest = LIVE if live_on else HINDCAST
 kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
 live = kind == LIVE
@@ -41,54 +46,53 @@ if newest_on is None:
 widgets.score_kind_notice(live)
 
 scope = score_filter.score_filter(live, newest_on, freshness)
-is_one_day = scope.days_back == 1
+period = score_filter.PERIODS[str(scope.days_back)]
+scored, day_sentence = pd.DataFrame(), ""
+if live and not (scope.depot or scope.horizon):
+    scored, day_sentence = one_day.last_day(scope, newest_on, freshness)
+
+if scope.days_back == 1:
+    answer.markdown(formatting.escape_markdown(day_sentence))
+    sheets = one_day.show(scope, scored, freshness)
+    page_head.save_as_excel("accuracy", lambda: sheets, freshness)
+    st.stop()
+
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(
         "No scores for this choice. Choose a longer period, another depot or all days ahead."
     )
-sentences = [summaries.accuracy_sentence(scores)]
-if live and freshness.last_on and not (scope.depot or scope.horizon):
-    scored = queries.last_day(freshness)
-    here = scored[scored["city"] == scope.city] if scope.city else scored
-    today = datetime.now(queries.zone()).date()
-    if not here.empty:
-        sentences.append(summaries.last_day_sentence(here, freshness.last_on, today))
-st.markdown(formatting.escape_markdown(" ".join(sentences)))
-widgets.key_figures(summaries.accuracy_figures(scores))
+with answer:
+    sentence = f"{summaries.accuracy_sentence(scores)} {day_sentence}"
+    st.markdown(formatting.escape_markdown(sentence))
+    if day_sentence:
+        chosen = {"city": scope.city} if scope.city else {}
+        address = formatting.link("accuracy", period="1", **chosen)
+        widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
+widgets.key_figures(summaries.accuracy_figures(scores, period))
+
+st.header("By day")
+widgets.chart(
+    forecast_charts.accuracy_by_day,
+    scores[scores["grain"] == "day"],
+    "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
+)
+weeks = display_tables.accuracy_by_week(scores)
+widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
 
 misses = queries.largest_errors(scope, freshness)
-sheets: Sheets = {}
-top = st.container()
-if not is_one_day:
-    st.header("By day")
-    widgets.chart(
-        forecast_charts.accuracy_by_day,
-        scores[scores["grain"] == "day"],
-        "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
-    )
-    weeks = display_tables.accuracy_by_week(scores)
-    widgets.small_table(weeks, "By week", hidden_on_phones=("Days",))
-    bands = queries.band_coverage(scope, freshness)
-    st.header("Bands")
-    sentence = summaries.coverage_sentence(bands)
-    widgets.chart(forecast_charts.band_coverage, bands, sentence)
-with st.expander("All measures"):
-    widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
+st.header("Biggest misses")
+st.caption(display_tables.MISSES_NOTE)
+table = display_tables.largest_errors(misses)
+sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
+widgets.small_table(
+    table,
+    "Biggest misses",
+    hidden_on_phones=("Override",),
+    links={"Depot": display_tables.depot_links(misses)},
+)
 
-if not (scope.city or scope.depot):
-    st.header("By city")
-    widgets.small_table(display_tables.accuracy(scores, "city", "City"), "By city")
-if not scope.horizon:
-    st.header("By days ahead")
-    by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
-    widgets.small_table(by_horizon, "By days ahead")
-by_model = display_tables.accuracy(scores, "model", "Model")
-if len(by_model) > 1:
-    st.header("By model")
-    widgets.small_table(by_model, "By model")
-
-if not (scope.depot or is_one_day):
+if not scope.depot:
     st.header("By depot")
     depots = queries.depot_accuracy(scope, freshness)
     if depots.empty:
@@ -96,11 +100,11 @@ if not (scope.depot or is_one_day):
     else:
         order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
         depots = display_tables.rank_depots(depots, order)
-        first = depots.head(MAX_DEPOTS)
-        cut = f"{MAX_DEPOTS} of {len(depots):,} depots, and all in Excel. "
+        first = depots.head(one_day.MAX_DEPOTS)
+        widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
         st.caption(
-            f"{cut if len(depots) > MAX_DEPOTS else ''}Value added: by how many points of "
-            "MAPE the forecast is better than same day last week; below zero, it is worse."
+            "Value added: by how many points of MAPE the forecast is better than same day last "
+            "week; below zero, it is worse."
         )
         widgets.small_table(
             display_tables.depot_accuracy(first),
@@ -112,25 +116,20 @@ if not (scope.depot or is_one_day):
             "MAPE and more by depot",
             display_tables.depot_accuracy(depots),
         )
-
-with top if is_one_day else st.container():
-    title = "By depot" if is_one_day else "Biggest misses"
-    st.header(title)
-    cut = f"{MAX_DEPOTS} of {len(misses):,} depots, and all in Excel. "
-    apart = " A total is forecast as a whole: depots need not add up to it."
-    st.caption(
-        f"{cut if len(misses) > MAX_DEPOTS else ''}Ranked by orders, using the model's last "
-        f"forecast of each day. Above zero: too high.{apart if is_one_day else ''}"
-    )
-    table = display_tables.largest_errors(misses)
-    sheets[title] = "Forecast and actual orders, furthest off first", table
-    widgets.small_table(
-        table.head(MAX_DEPOTS).drop(columns=["Day"] if is_one_day else []),
-        title,
-        hidden_on_phones=() if is_one_day else ("Actual",),
-        links={"Depot": display_tables.depot_links(misses.head(MAX_DEPOTS))},
-    )
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
+
+if not (scope.city or scope.depot):
+    st.header("By city")
+    by_city = display_tables.accuracy(scores, "city", "City")
+    widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
+if not scope.horizon:
+    st.header("By days ahead")
+    by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
+    widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
+by_model = display_tables.accuracy(scores, "model", "Model")
+if len(by_model) > 1:
+    st.header("By model")
+    widgets.small_table(by_model, "By model", hidden_on_phones=LESS)
 
 if live:
     st.header("Overrides")
@@ -138,14 +137,24 @@ if live:
     if overridden.empty:
         st.caption("No overrides to score here. Planners make them on the page “Plan”.")
     else:
+        st.caption(
+            "MAPE of each day's last override, and of the forecast that the planner saw then; "
+            "Biggest misses has the model's last one."
+        )
         widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
 
-period = score_filter.PERIODS[str(scope.days_back)]
-st.caption(
-    f"Scored days: the {period}. Each depot, day and origin counts once, at every horizon, "
-    "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
-    "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
-    "actual, so above zero is too high. Closed days are not scored. If two models forecast "
-    f"from the same origin, the latest forecast counts. {formatting.NAIVE.capitalize()} (the "
-    "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
-)
+st.header("Bands")
+bands = queries.band_coverage(scope, freshness)
+sentence = summaries.coverage_sentence(bands)
+widgets.chart(forecast_charts.band_coverage, bands, sentence)
+
+with st.expander("All measures, and what they mean"):
+    widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
+    st.caption(
+        f"Scored days: the {period}. Each depot, day and origin counts once, at every horizon, "
+        "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
+        "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
+        "actual, so above zero is too high. Closed days are not scored. If two models forecast "
+        f"from the same origin, the latest forecast counts. {formatting.NAIVE.capitalize()} (the "
+        "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
+    )

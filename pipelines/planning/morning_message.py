@@ -148,7 +148,7 @@ def message_lines(
         parts = [
             f"{city}, {words.day(today)}.",
             *sentences,
-            _last_day_sentence(tables.last_day, str(city), tables.last_on, today),
+            last_day_sentence(tables.last_day, str(city), tables.last_on, today),
             words.link(f"{dashboard_url}/plan", city=str(city))
             if dashboard_url
             else "",
@@ -188,7 +188,7 @@ def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:
     }
 
 
-def _last_day_sentence(
+def last_day_sentence(
     scored: pd.DataFrame, city: str, last_on: date, today: date
 ) -> str:
     """'Yesterday 3 % too low.', over the depots whose orders are known; '' if none are."""
@@ -198,8 +198,4 @@ def _last_day_sentence(
         return ""
     is_yesterday = last_on == today - timedelta(days=1)
     name = "Yesterday" if is_yesterday else words.day(last_on)
-    share = words.signed_percent(forecast / actual - 1, 0)
-    if share == "0 %":
-        return f"{name} as forecast."
-    direction = "high" if forecast > actual else "low"
-    return f"{name} {share.lstrip('+−')} too {direction}."
+    return f"{name} {words.miss(forecast, actual)}."

@@ -40,6 +40,17 @@ def signed_percent(fraction: float, digits: int = 1) -> str:
     return ("+" if fraction > 0 else "−") + text
 
 
+def miss(forecast: float, actual: float) -> str:
+    """'3 % too low', or '0 % off': a forecast against the actual; a dash if that is 0 or NaN."""
+    if not actual > 0:
+        return UNKNOWN
+    share = signed_percent(forecast / actual - 1, 0)
+    direction = (
+        "too high" if share[0] == "+" else "too low" if share[0] == "−" else "off"
+    )
+    return f"{share.lstrip('+−')} {direction}"
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """'1 day', '2 days'; `plural` for nouns that take no plain s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

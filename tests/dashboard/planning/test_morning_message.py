@@ -84,7 +84,7 @@ def test_a_changed_day_is_told_and_a_small_one_is_not():
     ("part", "actual", "today", "sentence"),
     [
         (104.0, 100.0, TODAY, "Yesterday 4 % too high."),
-        (100.0, 100.2, TODAY, "Yesterday as forecast."),
+        (100.0, 100.2, TODAY, "Yesterday 0 % off."),
         (90.0, 100.0, date(2025, 11, 22), "Thu 20 Nov 10 % too low."),
         (90.0, float("nan"), TODAY, "delivery 50 %."),
     ],

@@ -36,7 +36,7 @@ def test_figures_are_escaped():
         pytest.param(pd.Series([1200, None], dtype="Int64"), "Days", ["1,200", "–"], id="n"),
         pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
         pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
-        pytest.param(pd.Series([-1200, 48, 0]), "Forecast − actual", ["−1,200", "+48", "0"], id="off"),
+        pytest.param(pd.Series([-1200, 48, 0]), "Off by", ["−1,200", "+48", "0"], id="off"),
         pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
         pytest.param(
             pd.Series(pd.to_datetime(["2025-11-21", None])), "From", ["Fri 21 Nov", "–"],

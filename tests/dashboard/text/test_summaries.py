@@ -93,14 +93,13 @@ def test_accuracy_is_stated_beside_the_naive_forecast():
         ("forecast", 0.081, -0.012, 0.79, 684), ("seasonal naive", 0.123, 0.0, np.nan, 684)
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=columns).assign(grain="all")
-    assert summaries.accuracy_figures(table) == {
-        "Off by, on average (MAPE)": ("8.1 %", "same day last week 12.3 %"),
+    assert summaries.accuracy_figures(table, "last 8 weeks") == {
+        "Off by, last 8 weeks (MAPE)": ("8.1 %", "same day last week 12.3 %"),
         "Bias": ("−1.2 %", "of volume, + is too high"),
         "In the 80 % band": ("79.0 %", "80 % is right"),
-        "Days scored": ("684", "per depot and origin"),
     }
-    alone = summaries.accuracy_figures(table[:1])
-    assert alone["Off by, on average (MAPE)"] == ("8.1 %", "same day last week –")
+    alone = summaries.accuracy_figures(table[:1], "last 8 weeks")
+    assert alone["Off by, last 8 weeks (MAPE)"] == ("8.1 %", "same day last week –")
 
 
 def test_a_scenario_is_summarised_as_a_difference():
@@ -139,14 +138,14 @@ def scored_day(*rows):
     [
         pytest.param(
             [("Barking", 138.0, 100.0), ("Poplar", 200.0, 210.0)],
-            "338 orders, forecast 310 (−8 %). Furthest off: Barking, 138 orders, forecast 28 % "
-            "too low.",
+            "338 orders, forecast 310 (8 % too low). Furthest off: Barking, 138 orders, "
+            "forecast 100.",
             id="the worst of two",
         ),
         pytest.param(
             [("Barking", 100.0, 80.0)],
-            "100 orders, forecast 80 (−20 %). Furthest off: Barking, 100 orders, forecast 20 % "
-            "too low.",
+            "100 orders, forecast 80 (20 % too low). Furthest off: Barking, 100 orders, "
+            "forecast 80.",
             id="the only one, by the same number",
         ),
         pytest.param(
@@ -155,7 +154,9 @@ def scored_day(*rows):
             id="without an order, so without a percentage",
         ),
         pytest.param(
-            [("Barking", 100.0, 100.0)], "100 orders, forecast 100 (0 %).", id="exact"
+            [("Barking", 100.0, 100.0)],
+            "100 orders, forecast 100 (0 % off).",
+            id="exact",
         ),
     ],
 )
@@ -177,7 +178,7 @@ def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
         rows.assign(is_expected=~closed), YESTERDAY, TODAY
     )
     assert sentence.startswith(
-        "Yesterday: 110 orders of 1 of 3 depots, forecast 100 (−9 %)."
+        "Yesterday: 110 orders of 1 of 3 depots, forecast 100 (9 % too low)."
     )
 
 

@@ -15,6 +15,7 @@ from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.queries import database
 from dashboard.text import formatting
 from pipelines import schema
+from pipelines.planning import morning_message, words
 from pipelines.runs.ledger import recorded
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
@@ -460,8 +461,6 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
     app = open_page("accuracy", period="1")
     assert_no_traceback(app)
     text = page_text(app)
-    assert "The newest scored day was off by" in text
-    assert "Scored days: the last day" in text
     bodies = [each.proto.body for each in app.get("html")]
     [table] = [body for body in bodies if 'aria-label="By depot"' in body]
     scored = queries.last_day(queries.freshness()).dropna(subset=["point"])
@@ -471,8 +470,32 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         numbers = [f"{row['point']:,.0f}", f"{row['actual']:,.0f}", error]
         cells = "".join(f'<td class="">{each}</td>' for each in numbers)
         assert f"{row['name']}</a></th>{cells}" in table
-    assert "By week" not in text
-    assert "Biggest misses" not in text
+    for other in ("By week", "Biggest misses", "By days ahead", "MAPE"):
+        assert other not in text, "it is of several origins"
+    assert "ahead" not in {box.key for box in app.selectbox}
+    assert 'href="accuracy?period=1"' in page_text(open_page("accuracy"))
+
+
+@pytest.mark.parametrize("city", ["", "London", "Rotterdam"])
+def test_headline_table_and_morning_message_have_one_number_for_yesterday(
+    seeded, open_page, city
+):
+    scored = queries.last_day(queries.freshness()).dropna(subset=["actual", "point"])
+    here = scored[scored["city"] == city] if city else scored
+    miss = words.miss(here["part"].sum(), here["actual"].sum())
+    totals = [f"{here[name].sum():,.0f}" for name in ("part", "actual")]
+    chosen = {"city": city} if city else {}
+    text = page_text(open_page("accuracy", period="1", **chosen)).replace("\\", "")
+    assert f"Yesterday: {totals[1]} orders" in text
+    assert f"forecast {totals[0]} ({miss})." in text
+    cells = (f'<td class="">{totals[0]}</td>', f'<td class="">{totals[1]}</td>')
+    row = f">{city or 'All cities'}</th>{''.join(cells)}"
+    assert row in text
+    assert text.partition(row)[2].partition("</td>")[0].endswith(f">{miss}")
+    if city:
+        today = seeded.through + timedelta(days=1)
+        told = morning_message.last_day_sentence(scored, city, seeded.through, today)
+        assert told == f"Yesterday {miss}."
 
 
 def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):

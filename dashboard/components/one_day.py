@@ -1,0 +1,58 @@
+"""One scored day of the page "Accuracy": what the forecast of that morning missed, and why."""
+
+from dataclasses import replace
+from datetime import date, datetime
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.components import widgets
+from dashboard.queries import ScoreFilter
+from dashboard.queries.freshness import Freshness
+from dashboard.tables import display_tables
+from dashboard.tables.workbook import Sheets
+from dashboard.text import summaries
+
+MAX_DEPOTS = 50
+"""Depots in a table; the Excel file has all."""
+
+
+def last_day(
+    scope: ScoreFilter, day_on: date, freshness: Freshness
+) -> tuple[pd.DataFrame, str]:
+    """A scored day in the filter's city: `queries.last_day`, and its headline.
+
+    The headline's numbers are those of the table by city, and of the morning message.
+    """
+    scored = queries.last_day(replace(freshness, last_on=day_on))
+    here = scored[scored["city"] == scope.city] if scope.city else scored
+    today = datetime.now(queries.zone()).date()
+    return here, summaries.last_day_sentence(here, day_on, today)
+
+
+def show(scope: ScoreFilter, scored: pd.DataFrame, freshness: Freshness) -> Sheets:
+    """Shows the totals by city and the depots, furthest off first; gives them as sheets.
+
+    `scored` is empty for hindcasts, which nobody was shown.
+    """
+    sheets: Sheets = {}
+    if not scored.empty and not scope.depot:
+        cities = display_tables.last_day_by_city(scored)
+        st.header("By city")
+        widgets.small_table(cities, "By city")
+        sheets["By city"] = "Forecast and actual orders of each city", cities
+        st.caption("A total is forecast as a whole: the depots need not add up to it.")
+    misses = queries.largest_errors(scope, freshness)
+    st.header("By depot")
+    widgets.cut_notice(len(misses), MAX_DEPOTS)
+    st.caption(display_tables.MISSES_NOTE)
+    table = display_tables.largest_errors(misses).drop(columns="Day")
+    widgets.small_table(
+        table.head(MAX_DEPOTS),
+        "By depot",
+        hidden_on_phones=("Override",),
+        links={"Depot": display_tables.depot_links(misses.head(MAX_DEPOTS))},
+    )
+    sheets["By depot"] = "Forecast and actual orders, furthest off first", table
+    return sheets
