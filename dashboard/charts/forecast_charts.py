@@ -11,7 +11,6 @@ from dashboard.charts.encodings import (
     LABEL_COLOUR,
     NAIVE,
     PAST,
-    PERCENT,
     SCENARIO,
     WORDS,
     colour,
@@ -231,36 +230,6 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
     told = by_day_on.join(mapes.rename(columns=MAPES)).reset_index()
     columns = ("day", *MAPES.values(), "counted_text")
     return alt.layer(lines, dots, ruler(told, x, *columns)).properties(height=HEIGHT)
-
-
-def band_coverage(bands: pd.DataFrame) -> Chart:
-    """`queries.band_coverage`: a labelled dot for depots, cities and fleet on each kind of day."""
-    table = bands.assign(
-        day=bands["kind"].str.capitalize(),
-        label=bands["level"] + " " + bands["coverage"].map("{:.0%}".format),
-        bands_text=bands["counted"].map("{:,}".format),
-    )
-    table["label"] = table["label"].str.replace("%", " %")
-    order = ["Ordinary days", "Holidays and events", "Days beside them"]
-    lowest = min(0.5, table["coverage"].min())
-    x = alt.X(
-        "coverage:Q", title=None, scale=alt.Scale(domain=[lowest, 1.1], nice=False),
-        axis=alt.Axis(labelExpr=PERCENT, values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
-    )  # fmt: skip
-    base = alt.Chart(table).encode(
-        x=x,
-        y=alt.Y("day:N", title=None, sort=order, axis=alt.Axis(labelLimit=200)),
-        yOffset=alt.YOffset("level:N", sort=["depots", "cities", "fleet"]),
-        tooltip=tooltips("day", "label", "bands_text"),
-    )  # fmt: skip
-    goal = alt.Chart(pd.DataFrame({"coverage": [COVERAGE]})).mark_rule(
-        strokeDash=[4, 3], color=WHISKER
-    )
-    return alt.layer(
-        goal.encode(x=x),
-        base.mark_circle(size=70),
-        base.mark_text(align="left", dx=8, color=LABEL_COLOUR).encode(text="label:N"),
-    ).properties(height=190)
 
 
 def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:

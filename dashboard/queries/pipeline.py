@@ -191,7 +191,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope
 )
 select depot_id, name, city, last_on, array_agg(state order by day_on) as states,
        count(*) filter (where state = 'missing') as missing,
-       count(*) over () as n_depots
+       sum(bool_or(state = 'missing')::int) over () as n_missing
 from states
 group by depot_id, name, city, last_on
 order by missing desc, last_on nulls first, city, name, depot_id
@@ -207,7 +207,7 @@ def calendar(freshness: Freshness) -> pd.DataFrame:
       depot_id, name, city, last_on (newest count), states (a list of 28, oldest day
       first: 'counted', 'closed', 'before' the first count, 'due' once the day is over there,
       'missing'), missing (number of
-      days), n_depots (in all; 60 are returned).
+      days), n_missing (depots with such days; 60 depots are returned).
     """
     return read(
         CALENDAR,

@@ -91,8 +91,7 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
     """One grain of `queries.accuracy` beside the naive MAPE; `heading` is of its name."""
-    column = "model_version" if grain == "model" else grain
-    rows = scores[scores["grain"] == grain].set_index(column)
+    rows = scores[scores["grain"] == grain].set_index(grain)
     naive = rows[rows["forecaster"] == "seasonal naive"]["mape"]
     table = rows[rows["forecaster"] == "forecast"].assign(naive_mape=naive)
     table = table.reset_index(names=heading)
@@ -118,6 +117,16 @@ def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
         overall.assign(forecaster=names.map(formatting.display_name)),
         "forecaster", "mape", "wape", "bias", "coverage", "counted",
     )  # fmt: skip
+
+
+def band_coverage(bands: pd.DataFrame) -> pd.DataFrame:
+    """`queries.band_coverage`: a row for each kind of day, a column for each level."""
+    shares = 100 * bands.pivot(index="kind", columns="level", values="coverage")
+    shares.index = shares.index.str.capitalize()
+    table = shares.rename_axis("Within the band").reset_index()
+    return table.rename(
+        columns={"depots": "Depots", "cities": "Cities", "fleet": "Fleet"}
+    )
 
 
 def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
@@ -152,7 +161,7 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
     sums = known.groupby("city")[["part", "actual"]].sum()
     if len(sums) > 1:
         sums = pd.concat([sums.sum().to_frame("All cities").T, sums])
-    miss = [formatting.miss(row.part, row.actual) for row in sums.itertuples()]
+    miss = list(map(formatting.miss, sums["part"], sums["actual"]))
     table = sums.rename_axis("city").reset_index().assign(miss=miss)
     return display(
         table, "city", "part", "actual", "miss", part="Forecast", miss="Off by"

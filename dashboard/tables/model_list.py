@@ -1,5 +1,6 @@
 """Models and their holdout scores, as a display table and texts; no I/O."""
 
+import math
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
@@ -7,35 +8,61 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from dashboard.text import formatting
+from dashboard.text import formatting, summaries
 
 ROLES = {
     "champion": "champion",
     "challenger": "not evaluated yet",
     "retired": "former champion",
-    "rejected": "not promoted",
+    "rejected": "turned down",
     "hindcast": "for hindcasts only",
 }
 
 
-def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
-    """The champion, and what became of the newest model."""
+def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
+    """The model that is live, how good it is, and what became of the newest one.
+
+    Args:
+      models: `queries.models`.
+      scores: `queries.accuracy` of live forecasts; without the model's its test is told.
+      zone: The fleet's zone.
+    """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
-    version = formatting.short_version(newest["version"])
-    latest = f"The newest model, {version}: {ROLES[newest['role']]}."
     champions = models[models["role"] == "champion"].to_dict("records")
     if not champions:
-        return f"No model makes forecasts. {latest}"
+        return f"No model makes forecasts. {_outcome(newest, zone)}"
     [champion] = champions
     since = champion["promoted_at"]
     if pd.isna(since):
         since = champion["created_at"]
-    if newest["version"] == champion["version"]:
-        latest = "It is the newest model."
-    return (
-        f"Forecasts come from the model {formatting.short_version(champion['version'])}, the "
-        f"champion since {formatting.day(since.astimezone(zone))}. {latest}"
+    version = formatting.short_version(champion["version"])
+    live = scores[scores["model_version"] == champion["version"]]
+    mape = live.set_index("forecaster")["mape"].to_dict()
+    subject, names = "Its live forecasts were", ("forecast", "seasonal naive")
+    if not mape:
+        tested = (champion["scores"] or {}).get("models") or {}
+        mape = {
+            name: (each.get("mape") or math.nan) / 100 for name, each in tested.items()
+        }
+        subject, names = "In its test it was", ("gru", "seasonal_naive")
+    error = summaries.error_sentence(
+        subject, *(mape.get(name, math.nan) for name in names)
     )
+    return (
+        f"Forecasts come from model {version}, live since "
+        f"{formatting.day(since.astimezone(zone))}. {error} {_outcome(newest, zone)}"
+    )
+
+
+def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
+    """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
+    day = formatting.day(newest["created_at"].astimezone(zone))
+    outcome = f"The newest model, trained on {day}: {ROLES[newest['role']]}"
+    if not isinstance(newest["decision_reason"], str):
+        return f"{outcome}."
+    # The numbers are in the list.
+    reason = decision(newest, zone).partition(": MAPE")[0].rstrip(".")
+    return f"{outcome}. {reason}."
 
 
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """Runs as display tables; no I/O."""
 
 from collections.abc import Callable, Hashable, Mapping
-from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -46,27 +45,29 @@ def to_do(
     return points
 
 
-def night_sentence(runs: pd.DataFrame, zone: ZoneInfo) -> str:
+def night_sentence(runs: pd.DataFrame) -> str:
     """What became of the newest nightly run; '' before the first.
 
-    'The forecast was made on Fri 21 Nov, 04:41, without the orders of 2 depots, which have come
+    'The forecast of the night of Thu 20 Nov is without the orders of 2 depots, which have come
     since. An earlier run of that night failed at Train; this one repaired it.'
     """
     night = _newest_night(runs)
     if night is None:
         return ""
+    name = f"the night of {_origin(night)}"
     if night["state"] == "running":
-        since = formatting.timestamp(night["started_at"], zone)
-        return f"The nightly run is under way since {since}."
-    made_at = _forecast_made_at(runs, night)
-    if made_at is None:
-        return f"No forecast was made in the night of {_origin(night)}."
+        return "The nightly run is under way."
+    own = runs[(runs["parent_id"] == night["run_id"]) & (runs["step"] == "forecast")]
+    if (own["state"] != "done").all():
+        return f"No forecast was made in {name}."
     late = night["metrics"].get("late_depots", 0)
-    without = f", without the orders of {formatting.count(late, 'depot')}"
+    has = f"is without the orders of {formatting.count(late, 'depot')}"
     if not pd.isna(night["late_came_at"]):
-        without += ", which have come since"
-    made = f"The forecast was made on {formatting.timestamp(made_at, zone)}"
-    return f"{made}{without if late else ', with all orders'}.{_repaired(runs, night)}"
+        has += ", which have come since"
+    return (
+        f"The forecast of {name} {has if late else 'has all orders'}."
+        f"{_repaired(runs, night)}"
+    )
 
 
 def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
@@ -83,25 +84,17 @@ def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
     return ", ".join(names) or ("the run" if night["state"] == "failed" else "")
 
 
-def _forecast_made_at(
-    runs: pd.DataFrame, night: Mapping[Hashable, Any]
-) -> pd.Timestamp | None:
-    own = runs[(runs["parent_id"] == night["run_id"]) & (runs["step"] == "forecast")]
-    for row in own[own["state"] == "done"].to_dict("records"):
-        return row["started_at"] + timedelta(seconds=row["seconds"])
-    return None
-
-
 def _repaired(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
     """' An earlier run of that night failed at Train; this one repaired it.', or ''."""
-    parents = parent_runs(runs)
-    is_before = (parents["step"] == "nightly") & (parents["state"] == "failed")
-    is_same = parents["origin_on"] == night["origin_on"]
-    for row in parents[is_before & is_same].to_dict("records"):
-        if row["run_id"] != night["run_id"] and night["state"] == "done":
-            failed = _failed_steps(runs, row)
-            return f" An earlier run of that night failed at {failed}; this one repaired it."
-    return ""
+    earlier = runs[
+        (runs["step"] == "nightly")
+        & (runs["state"] == "failed")
+        & (runs["origin_on"] == night["origin_on"])
+    ].to_dict("records")
+    if not earlier or night["state"] != "done":
+        return ""
+    failed = _failed_steps(runs, earlier[0])
+    return f" An earlier run of that night failed at {failed}; this one repaired it."
 
 
 def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataFrame:
@@ -192,6 +185,8 @@ def _result(row: Mapping[Any, Any]) -> str:
     if isinstance(row["error"], str):
         return row["error"]
     metrics = dict(row["metrics"])
+    if lines := metrics.pop("lines", []):
+        metrics["cities_told"] = len(lines)
     if row.get("late"):
         metrics.pop("late_depots", None)
     if isinstance(metrics.get("model"), str):

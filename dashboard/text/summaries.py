@@ -181,18 +181,6 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
     )
 
 
-def missing_days_sentence(calendar: pd.DataFrame) -> str:
-    """Summary of the missing days of the last four weeks, from `queries.calendar`."""
-    n_depots = int(calendar["n_depots"].iloc[0])
-    n_missing = int((calendar["missing"] > 0).sum())
-    of = formatting.count(n_depots, "depot")
-    if not n_missing:
-        return f"No missing days in the last four weeks ({of})."
-    is_cut = n_missing == len(calendar) < n_depots
-    least = "At least " if is_cut else ""
-    return f"{least}{n_missing:,} of {of} have missing days in the last four weeks."
-
-
 def accuracy_sentence(scores: pd.DataFrame) -> str:
     """How good the newest scored days were.
 
@@ -208,15 +196,24 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     weighed = (recent["mape"] * recent["counted"]).groupby(recent["forecaster"]).sum()
     mape = weighed / recent.groupby("forecaster")["counted"].sum()
     own, naive = (mape.get(name, math.nan) for name in ("forecast", "seasonal naive"))
-    if math.isnan(own):
-        return ""
     days = "The newest scored day was"
     if len(newest) > 1:
         days = f"The last {len(newest)} scored days were"
-    error = f"{days} off by {formatting.percent(own)} a depot and day"
+    return error_sentence(days, own, naive)
+
+
+def error_sentence(subject: str, mape: float, naive: float) -> str:
+    """Compares a MAPE with the seasonal naive's, both fractions; '' without one.
+
+    'Good. It was off by 8.3 % a depot and day, 2.1 points better than same day last week.'
+    `subject` is the 'It was'.
+    """
+    if math.isnan(mape):
+        return ""
+    error = f"{subject} off by {formatting.percent(mape)} a depot and day"
     if math.isnan(naive):
         return f"{error}."
-    points = round(100 * (naive - own), 1)
+    points = round(100 * (naive - mape), 1)
     if points > 0:
         return f"Good. {error}, {points} points better than {formatting.NAIVE}."
     worse = f"{-points} points worse than" if points else "as far as"

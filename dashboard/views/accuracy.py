@@ -126,10 +126,6 @@ if not scope.horizon:
     st.header("By days ahead")
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
     widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
-by_model = display_tables.accuracy(scores, "model", "Model")
-if len(by_model) > 1:
-    st.header("By model")
-    widgets.small_table(by_model, "By model", hidden_on_phones=LESS)
 
 if live:
     st.header("Overrides")
@@ -145,8 +141,8 @@ if live:
 
 st.header("Bands")
 bands = queries.band_coverage(scope, freshness)
-sentence = summaries.coverage_sentence(bands)
-widgets.chart(forecast_charts.band_coverage, bands, sentence)
+st.caption(summaries.coverage_sentence(bands))
+widgets.small_table(display_tables.band_coverage(bands), "Bands")
 
 with st.expander("All measures, and what they mean"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")

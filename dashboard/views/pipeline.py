@@ -8,17 +8,16 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import banner, widgets
 from dashboard.tables import display_tables, html_grids
-from dashboard.text import formatting, run_descriptions, summaries
+from dashboard.text import formatting, run_descriptions
 
 freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
 now = datetime.now(zone)
-calendar = gaps = pd.DataFrame()
+gaps = pd.DataFrame({"n_missing": []})
 is_warned = bool(freshness.alarms)
 if freshness.last_on is not None:
-    calendar = queries.calendar(freshness)
-    gaps = calendar[calendar["missing"] > 0]
+    gaps = queries.calendar(freshness).query("missing > 0")
     due_on = queries.settings().due_on(now, dict(freshness.zones))
     warning = banner.banner(freshness, now.date(), due_on, zone).warning
     is_warned = is_warned or warning is not None
@@ -27,14 +26,24 @@ loaded = display_tables.loaded_files(files, zone)
 refused = display_tables.refused_files(files, zone)
 rejected = queries.rejected_rows(freshness)
 
+n_missing = int(gaps["n_missing"].max()) if len(gaps) else 0
 n_rejected = int(rejected["n_rows"].sum())
 points = run_descriptions.to_do(
-    runs, len(gaps), len(refused), n_rejected, is_warned=is_warned
+    runs, n_missing, len(refused), n_rejected, is_warned=is_warned
 )
-night = run_descriptions.night_sentence(runs, zone)
+night = run_descriptions.night_sentence(runs)
 if points or night:
     verdict = f"To do: {'; '.join(points)}." if points else "Nothing to do."
     st.markdown(f"**{formatting.escape_markdown(verdict)}** {night}")
+
+if not gaps.empty:
+    st.header("Missing data")
+    legend = ", ".join(" ".join(each) for each in html_grids.DAY_STATES.values())
+    st.caption(
+        f"Depots with missing days in the last four weeks. {legend}. Load them with `harbor "
+        "ingest PATH`, or record the depot as closed."
+    )
+    st.html(html_grids.calendar(gaps, freshness.newest))
 
 if not refused.empty:
     st.header("Refused files")
@@ -77,27 +86,15 @@ if labels:
     else:
         widgets.small_table(steps, "Run steps", hidden_on_phones=("Started",))
 
-if freshness.last_on is not None:
-    st.header("Data by depot and day")
-    signs = html_grids.DAY_STATES.values()
-    legend = ", ".join(f"{sign} {meaning}" for sign, meaning in signs)
-    st.caption(f"{summaries.missing_days_sentence(calendar)} {legend}.")
-    if not gaps.empty:
-        st.html(html_grids.calendar(gaps, freshness.newest))
-    label = formatting.count(len(calendar), "depot")
-    every = st.expander(f"Show {label}", key="all depots", on_change="rerun")
-    if every.open:
-        every.html(html_grids.calendar(calendar, freshness.newest))
-
-st.header("Loaded files")
 if loaded.empty:
-    widgets.empty_state("None yet. Load one with `harbor ingest PATH`.")
+    widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
 else:
-    hidden = ("Kind", "Ignored columns")
-    widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
+    with st.expander(f"The newest {formatting.count(len(loaded), 'file')}"):
+        hidden = ("Kind", "Ignored columns")
+        widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
 
 others = run_descriptions.runs_table(runs, zone, nightly=False)
 if not others.empty:
-    st.header("Other runs")
-    widgets.small_table(others, "Other runs")
+    with st.expander("Other runs"):
+        widgets.small_table(others, "Other runs")
 st.caption(f"As of {formatting.timestamp(now, zone)}. Reload to refresh.")

@@ -20,7 +20,7 @@ PAGES = {
     "/": ("Days ahead", 1),
     "/depot?depot=LON-01": ("Greenwich", 2),
     "/plan": ("Plan", 0),
-    "/accuracy": ("Accuracy", 2),
+    "/accuracy": ("Accuracy", 1),
     "/models": ("Models", 0),
     "/pipeline": ("Pipeline", 0),
 }

@@ -320,20 +320,3 @@ def test_a_fortnight_has_every_day_labelled_and_more_have_mondays(n_days, labell
     twice = pd.concat([table, table])
     values = encodings.time_axis(twice, "day_on").to_dict()["axis"]["values"]
     assert [day["date"] for day in values] == labelled
-
-
-def test_bands_have_a_labelled_dot_for_each_level_and_kind_of_day():
-    bands = pd.DataFrame(
-        {
-            "level": ["depots", "fleet"], "kind": ["ordinary days", "days beside them"],
-            "coverage": [0.795, 0.4], "counted": [1234, 9],
-        }
-    )  # fmt: skip
-    goal, dots, labels = forecast_charts.band_coverage(bands).to_dict()["layer"]
-    assert goal["mark"]["type"] == "rule"
-    assert dots["encoding"]["x"]["scale"]["domain"][0] == 0.4
-    assert labels["encoding"]["text"]["field"] == "label"
-    spec = forecast_charts.band_coverage(bands).to_dict()["datasets"]
-    [rows] = [each for each in spec.values() if "label" in each[0]]
-    assert [row["label"] for row in rows] == ["depots 80 %", "fleet 40 %"]
-    assert [row["bands_text"] for row in rows] == ["1,234", "9"]

@@ -85,22 +85,53 @@ def test_a_rollback_is_to_the_last_champion(models):
     assert model_list.rollback(models.assign(rollback_target=None)) == ""
 
 
-def status_of(*rows):
-    columns = ["version", "role", "created_at", "promoted_at"]
-    return model_list.status_line(pd.DataFrame(rows, columns=columns), ZONE)
+NO_SCORES = pd.DataFrame(columns=["model_version", "forecaster", "mape"])
+LIVE = pd.DataFrame(
+    [("20251119-aaa", "forecast", 0.077), ("20251119-aaa", "seasonal naive", 0.109)],
+    columns=NO_SCORES.columns,
+)
+OLD, NEW = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
+CHAMPION = ("20251119-aaa", "champion", OLD, OLD, "It beats the seasonal naive: MAPE 8 %.",
+            SCORES, pd.NaT)  # fmt: skip
 
 
-def test_the_status_names_the_champion_and_the_newest_model():
-    old, new = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
-    champion = ("20251119-aaa", "champion", old, old)
-    assert status_of(champion, ("20251120-bbb", "rejected", new, None)) == (
-        "Forecasts come from the model aaa, the champion since Thu 20 Nov. The newest model, "
-        "bbb: not promoted."
+def status_of(*rows, scores=NO_SCORES):
+    columns = ["version", "role", "created_at", "promoted_at", "decision_reason", "scores",
+               "pruned_at"]  # fmt: skip
+    return model_list.status(pd.DataFrame(rows, columns=columns), scores, ZONE)
+
+
+def newest(role, reason):
+    return ("20251120-bbb", role, NEW, None, reason, {}, pd.NaT)
+
+
+def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive():
+    live = status_of(CHAMPION, scores=LIVE)
+    assert live == (
+        "Forecasts come from model aaa, live since Thu 20 Nov. Good. Its live forecasts were "
+        "off by 7.7 % a depot and day, 3.2 points better than same day last week. The newest "
+        "model, trained on Thu 20 Nov: champion. It beats same day last week."
     )
-    assert status_of(champion) == (
-        "Forecasts come from the model aaa, the champion since Thu 20 Nov. It is the newest "
-        "model."
+    assert (
+        "Good. In its test it was off by 8.1 % a depot and day, 3.9 points better"
+        in (status_of(CHAMPION))
     )
-    assert status_of(("20251120-bbb", "challenger", new, None)) == (
-        "No model makes forecasts. The newest model, bbb: not evaluated yet."
-    )
+
+
+@pytest.mark.parametrize(
+    ("role", "reason", "expected"),
+    [
+        ("rejected", "It is worse than the champion: MAPE 9.10 % against 8.00 %.",
+         "turned down. It is worse than the champion."),
+        ("rejected", "Its canary failed: all orders are 0.",
+         "turned down. Its canary failed: all orders are 0."),
+        ("challenger", None, "not evaluated yet."),
+    ],
+)  # fmt: skip
+def test_the_status_says_what_became_of_the_newest_model_and_why(
+    role, reason, expected
+):
+    told = f"The newest model, trained on Fri 21 Nov: {expected}"
+    assert status_of(CHAMPION, newest(role, reason)).endswith(told)
+    alone = status_of(newest(role, reason))
+    assert alone == f"No model makes forecasts. {told}"

@@ -110,19 +110,6 @@ def test_a_scenario_is_summarised_as_a_difference():
     )
 
 
-@pytest.mark.parametrize(
-    ("n_depots", "missing", "expected"),
-    [
-        (2, [0, 0], "No missing days in the last four weeks (2 depots)."),
-        (2, [3, 0], "1 of 2 depots have missing days in the last four weeks."),
-        (9, [3, 1], "At least 2 of 9 depots have missing days in the last four weeks."),
-    ],
-)
-def test_the_calendar_says_how_many_depots_miss_days(n_depots, missing, expected):
-    calendar = pd.DataFrame({"n_depots": n_depots, "missing": missing})
-    assert summaries.missing_days_sentence(calendar) == expected
-
-
 TODAY = date(2026, 11, 22)  # a Sunday
 YESTERDAY = TODAY - timedelta(days=1)
 

@@ -132,7 +132,7 @@ def test_the_calendar_agrees_with_the_seeded_counts(worked, seeded):
             expected = "closed" if is_shut else "missing"
             assert state == ("counted" if (depot_id, day) in counted else expected)
     assert set(calendar.index[:2]) == {"RTM-01", "LON-03"}
-    assert (calendar["n_depots"] == 6).all()
+    assert (calendar["n_missing"] == 2).all()
 
 
 def test_days_before_a_depots_first_count_are_not_missing(worked, seeded, write):
@@ -197,7 +197,7 @@ def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
     assert "data complete" not in shown
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment",
-        "have missing days", REFUSAL, "deploy/docs/correct-a-file.md",
+        "Depots with missing days", REFUSAL, "deploy/docs/correct-a-file.md",
     ):  # fmt: skip
         assert text in shown, text
 
