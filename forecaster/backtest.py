@@ -12,7 +12,7 @@ from forecaster import metrics
 from forecaster.config import min_training_days
 from forecaster.data.panel import Panel
 from forecaster.errors import CutoffError
-from forecaster.naive_forecasts import get_naive_forecast, seasonal_naive_scale
+from forecaster.naive_forecasts import NAIVE_FORECASTS, seasonal_naive_scale
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,6 @@ class HoldoutSplit:
     Attributes:
       trained_through: The last day before the holdout; the first origin.
       origins: Days from which the holdout is forecast, in order.
-      horizon: Days forecast from each origin.
-      holdout_days: Days held out.
-      stride: Days between origins.
     """
 
     trained_through: date
@@ -82,6 +79,27 @@ class Scores:
     mase: float
     coverage80: float
     days: int
+
+    @classmethod
+    def of(
+        cls,
+        actual: Float[np.ndarray, "*day"],
+        point: Float[np.ndarray, "*day"],
+        band: tuple[Float[np.ndarray, "*day"], Float[np.ndarray, "*day"]],
+        scored: Bool[np.ndarray, "*day"],
+        scale: Float[np.ndarray, "*day"],
+    ) -> "Scores":
+        """Scores depot-days; the coverage counts those with a `band`, its low and high bound."""
+        low, high = band
+        has_bounds = scored & np.isfinite(low + high)
+        return cls(
+            mape=metrics.mape(actual, point, scored),
+            wape=metrics.wape(actual, point, scored),
+            bias=metrics.bias(actual, point, scored),
+            mase=metrics.mase(actual, point, scored, scale),
+            coverage80=metrics.coverage(actual, low, high, has_bounds),
+            days=metrics.mape_days(actual, scored),
+        )
 
     def in_percent(self) -> dict[str, float | int | None]:
         """Scores by name: mape, wape and bias in percent, coverage80 a fraction; None for NaN."""
@@ -114,15 +132,8 @@ def split_holdout(
 ) -> HoldoutSplit:
     """Holds out the last days, with an origin every `stride` days whose horizon fits inside.
 
-    With a stride above 1, days after the last origin's horizon may be left unscored.
-
-    Args:
-      panel: Demand through the last day held out.
-      holdout_days: Days held out.
-      horizon: Days forecast.
-      stride: Days between origins.
-      min_train_days: Fewest days left before the holdout; those that a training needs by
-        default.
+    With a stride above 1, days after the last origin's horizon may be left unscored. Before the
+    holdout there are at least `min_train_days`, by default those that a training needs.
 
     Raises:
       CutoffError: the holdout is shorter than the horizon, or leaves too few days.
@@ -186,12 +197,8 @@ def run(
 
 
 def naive_forecaster(name: str, horizon: int) -> Forecaster:
-    """Wraps a naive forecast as a forecaster without bounds.
-
-    Raises:
-      ConfigError: there is no such naive forecast.
-    """
-    compute = get_naive_forecast(name)
+    """Wraps one of `NAIVE_FORECASTS` as a forecaster without bounds."""
+    compute = NAIVE_FORECASTS[name]
 
     def forecast(panel: Panel) -> ScoredForecast:
         point_dh = compute(panel.demand_dt, panel.n_steps, horizon).astype(float)
@@ -205,15 +212,18 @@ def naive_forecaster(name: str, horizon: int) -> Forecaster:
 def score(
     forecasts: Mapping[str, BacktestForecasts], scale_d: Float[np.ndarray, " depot"]
 ) -> dict[str, Scores]:
-    """Scores every model over the depot-days that all of them forecast.
-
-    Args:
-      forecasts: Forecasts and actuals by model.
-      scale_d: From `mase_scale`, on the training days.
-    """
+    """Scores every model over the depot-days that all of them forecast; MASE by `mase_scale`."""
     scored = common_days(forecasts)
+    scale_odh = np.broadcast_to(scale_d[None, :, None], scored.shape)
     return {
-        name: _scores(forecast, scored, scale_d) for name, forecast in forecasts.items()
+        name: Scores.of(
+            each.actual_odh,
+            each.point_odh,
+            (each.p10_odh, each.p90_odh),
+            scored,
+            scale_odh,
+        )
+        for name, each in forecasts.items()
     }
 
 
@@ -231,28 +241,6 @@ def common_days(
         for forecast in forecasts.values()
     ]
     return np.logical_and.reduce(valid)
-
-
-def _scores(
-    forecast: BacktestForecasts,
-    scored_odh: Bool[np.ndarray, "origin depot horizon"],
-    scale_d: Float[np.ndarray, " depot"],
-) -> Scores:
-    actual, point = forecast.actual_odh, forecast.point_odh
-    scale_odh = np.broadcast_to(scale_d[None, :, None], actual.shape)
-    has_bounds_odh = (
-        scored_odh & np.isfinite(forecast.p10_odh) & np.isfinite(forecast.p90_odh)
-    )
-    return Scores(
-        mape=metrics.mape(actual, point, scored_odh),
-        wape=metrics.wape(actual, point, scored_odh),
-        bias=metrics.bias(actual, point, scored_odh),
-        mase=metrics.mase(actual, point, scored_odh, scale_odh),
-        coverage80=metrics.coverage(
-            actual, forecast.p10_odh, forecast.p90_odh, has_bounds_odh
-        ),
-        days=metrics.mape_days(actual, scored_odh),
-    )
 
 
 def _rounded(value: float, digits: int) -> float | None:

@@ -1,6 +1,6 @@
 """Configurations of the task, the network and the training: frozen, validated, JSON."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 from forecaster.errors import ConfigError
@@ -23,11 +23,7 @@ ConfigT = TypeVar("ConfigT", bound="Config")
 
 
 def min_training_days(horizon: int) -> int:
-    """Fewest days of history that training needs: two horizons, at least 14 days.
-
-    Args:
-      horizon: Days forecast.
-    """
+    """Fewest days of history that training needs: two horizons, at least 14 days."""
     return max(
         MIN_TRAINING_DAYS, -(-2 * horizon // HISTORY_STEP_DAYS) * HISTORY_STEP_DAYS
     )
@@ -40,7 +36,7 @@ def bounded(low: float, high: float, default: float) -> Any:
 
 @dataclass(frozen=True)
 class Config:
-    """Base of the configurations: limits, and conversion to and from JSON."""
+    """Base of the configurations: limits, and building from JSON."""
 
     def __post_init__(self) -> None:
         """Raises a ConfigError for a field outside of its limits."""
@@ -52,10 +48,6 @@ class Config:
                     f"{setting.name} is {value}, but must lie between {low} and {high}. "
                     f"Choose another {setting.name}."
                 )
-
-    def to_json(self) -> dict[str, Any]:
-        """The settings by name."""
-        return asdict(self)
 
     @classmethod
     def from_json(cls: type[ConfigT], settings: dict[str, Any]) -> ConfigT:

@@ -6,47 +6,31 @@ Every score is NaN where it is undefined: 0 would read as a perfect forecast.
 import numpy as np
 from jaxtyping import Bool, Float
 
+Values = Float[np.ndarray, "*shape"]
+Flags = Bool[np.ndarray, "*shape"]
 
-def mape(
-    actual: Float[np.ndarray, "*shape"],
-    forecast: Float[np.ndarray, "*shape"],
-    observed: Bool[np.ndarray, "*shape"],
-) -> float:
+
+def mape(actual: Values, forecast: Values, observed: Flags) -> float:
     """Mean of |forecast - actual| / actual over observed days with any orders."""
     return mase(actual, forecast, observed, scale=actual)
 
 
-def mape_days(
-    actual: Float[np.ndarray, "*shape"], observed: Bool[np.ndarray, "*shape"]
-) -> int:
+def mape_days(actual: Values, observed: Flags) -> int:
     """Number of days in MAPE: observed, with any orders."""
     return int((observed & (np.nan_to_num(actual) > 0)).sum())
 
 
-def wape(
-    actual: Float[np.ndarray, "*shape"],
-    forecast: Float[np.ndarray, "*shape"],
-    observed: Bool[np.ndarray, "*shape"],
-) -> float:
+def wape(actual: Values, forecast: Values, observed: Flags) -> float:
     """Sum of |forecast - actual| as a share of volume, over observed days."""
     return _fraction_of_volume(np.abs(forecast - actual), actual, observed)
 
 
-def bias(
-    actual: Float[np.ndarray, "*shape"],
-    forecast: Float[np.ndarray, "*shape"],
-    observed: Bool[np.ndarray, "*shape"],
-) -> float:
+def bias(actual: Values, forecast: Values, observed: Flags) -> float:
     """Sum of forecast - actual as a share of volume; positive means too high."""
     return _fraction_of_volume(forecast - actual, actual, observed)
 
 
-def mase(
-    actual: Float[np.ndarray, "*shape"],
-    forecast: Float[np.ndarray, "*shape"],
-    observed: Bool[np.ndarray, "*shape"],
-    scale: Float[np.ndarray, "*shape"],
-) -> float:
+def mase(actual: Values, forecast: Values, observed: Flags, scale: Values) -> float:
     """Mean of |forecast - actual| / scale over observed days.
 
     Args:
@@ -63,12 +47,7 @@ def mase(
     return float(error.mean(dtype=float))
 
 
-def coverage(
-    actual: Float[np.ndarray, "*shape"],
-    low: Float[np.ndarray, "*shape"],
-    high: Float[np.ndarray, "*shape"],
-    observed: Bool[np.ndarray, "*shape"],
-) -> float:
+def coverage(actual: Values, low: Values, high: Values, observed: Flags) -> float:
     """Share of observed days whose actual lies between low and high, both included."""
     if not observed.any():
         return float("nan")
@@ -76,11 +55,7 @@ def coverage(
     return float(inside[observed].mean(dtype=float))
 
 
-def _fraction_of_volume(
-    amount: Float[np.ndarray, "*shape"],
-    actual: Float[np.ndarray, "*shape"],
-    observed: Bool[np.ndarray, "*shape"],
-) -> float:
+def _fraction_of_volume(amount: Values, actual: Values, observed: Flags) -> float:
     volume = actual[observed].sum(dtype=float)
     if not volume > 0:
         return float("nan")

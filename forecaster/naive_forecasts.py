@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from forecaster.data.lags import weekday_lag
-from forecaster.errors import ConfigError, CutoffError
+from forecaster.errors import CutoffError
 
 NaiveForecast = Callable[
     [Float[np.ndarray, "depot time"], int, int], Float[np.ndarray, "depot horizon"]
@@ -36,7 +36,8 @@ def seasonal_naive(
       CutoffError: `cutoff` lies outside the steps of `demand_dt`.
     """
     lagged_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=8)
-    return _newest_observed(lagged_dhl)
+    newest_dh = np.isfinite(lagged_dhl).argmax(axis=-1)
+    return np.take_along_axis(lagged_dhl, newest_dh[..., None], axis=-1)[..., 0]
 
 
 def median4(
@@ -44,16 +45,10 @@ def median4(
 ) -> Float[np.ndarray, "depot horizon"]:
     """Median of the last four same weekdays, of those that were observed.
 
-    Args:
-      demand_dt: Orders per day, NaN where not observed or closed.
-      cutoff: Number of leading steps visible to the forecast.
-      horizon: Steps to forecast, at least 1.
+    Takes and raises what `seasonal_naive` does.
 
     Returns:
       Orders per day; where none of the four was observed, as `seasonal_naive`.
-
-    Raises:
-      CutoffError: `cutoff` lies outside the steps of `demand_dt`.
     """
     lagged_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=4)
     observed_dhl = np.isfinite(lagged_dhl)
@@ -68,20 +63,6 @@ NAIVE_FORECASTS: dict[str, NaiveForecast] = {
     "median4": median4,
 }
 """By the names that `harbor backtest --against` accepts."""
-
-
-def get_naive_forecast(name: str) -> NaiveForecast:
-    """Returns a naive forecast by name.
-
-    Raises:
-      ConfigError: there is none.
-    """
-    if name not in NAIVE_FORECASTS:
-        raise ConfigError(
-            f"{name!r} is no naive forecast; there are {', '.join(NAIVE_FORECASTS)}. Choose one "
-            "of these."
-        )
-    return NAIVE_FORECASTS[name]
 
 
 def seasonal_naive_scale(
@@ -123,11 +104,3 @@ def _same_weekdays(
     )
     value_dhl = demand_dt[:, np.maximum(source_hl, 0)]
     return np.where(source_hl >= 0, value_dhl, np.nan)
-
-
-def _newest_observed(
-    value_dhl: Float[np.ndarray, "depot horizon lag"],
-) -> Float[np.ndarray, "depot horizon"]:
-    """Newest observed value of each target, NaN where there is none."""
-    newest_dh = np.isfinite(value_dhl).argmax(axis=-1)
-    return np.take_along_axis(value_dhl, newest_dh[..., None], axis=-1)[..., 0]

@@ -62,6 +62,12 @@ FADED_DAYS = 112
 WEEK = 7
 
 
+DepotTime = Float32[np.ndarray, "depot time"]
+DepotTail = Float32[np.ndarray, "depot tail"]
+"""The same from a first step on."""
+IsRegular = Bool[np.ndarray, "depot time"]
+
+
 def baseline_without_effects(
     trimmed: Float[ArrayT, "*day"], smoothed: Float[ArrayT, "*day"]
 ) -> Float[ArrayT, "*day"]:
@@ -128,7 +134,6 @@ class BaselineResiduals:
 
     Attributes:
       log_dt: log(1 + orders) less all effects, 0 where not observed.
-      observed_dt: Whether the day was observed.
       regular_dt: Whether the day is regular: observed, not a public holiday, and without
         a large effect of events or signals.
       level_dt: Mean log count of the last 28 days, see `scaling.trailing_level`; 0 before
@@ -138,13 +143,13 @@ class BaselineResiduals:
       spread_dt: Mean absolute residual of the last 56 days, see `scaling.trailing_spread`.
     """
 
-    log_dt: Float32[np.ndarray, "depot time"]
+    log_dt: DepotTime
     observed_dt: Bool[np.ndarray, "depot time"]
-    regular_dt: Bool[np.ndarray, "depot time"]
-    level_dt: Float32[np.ndarray, "depot time"]
-    residual_dt: Float32[np.ndarray, "depot time"]
+    regular_dt: IsRegular
+    level_dt: DepotTime
+    residual_dt: DepotTime
     has_baseline_dt: Bool[np.ndarray, "depot time"]
-    spread_dt: Float32[np.ndarray, "depot time"]
+    spread_dt: DepotTime
 
     @classmethod
     def from_panel(
@@ -188,17 +193,17 @@ class BaselineResiduals:
         return self.has_baseline_dt & self.observed_dt
 
     @cached_property
-    def clipped_residual_dt(self) -> Float32[np.ndarray, "depot time"]:
+    def clipped_residual_dt(self) -> DepotTime:
         """Residuals clipped to ±`MAX_RESIDUAL`, 0 where there is none."""
         clipped_dt = np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
         return clipped_dt * self.has_residual_dt
 
 
 def _trimmed_weekday_mean(
-    log_dt: Float32[np.ndarray, "depot time"],
-    regular_dt: Bool[np.ndarray, "depot time"],
-    level_dt: Float32[np.ndarray, "depot time"],
-) -> tuple[Float32[np.ndarray, "depot time"], Float32[np.ndarray, "depot time"]]:
+    log_dt: DepotTime,
+    regular_dt: IsRegular,
+    level_dt: DepotTime,
+) -> tuple[DepotTime, DepotTime]:
     """Number of regular days among the last four same weekdays, and their `trimmed_mean`.
 
     The four days of a step are two pairs a fortnight apart, and a pair is computed once.
@@ -234,11 +239,7 @@ def lag(
 ) -> Shaped[np.ndarray, "depot tail"]:
     """Shifts values to `days` later: each step gets the value of the step `days` before it.
 
-    Args:
-      value_dt: Values by step.
-      days: Days of the lag.
-      first_step: First step returned.
-      fill: Value where the lag reaches before step 0.
+    The values begin with `first_step`, and are `fill` where the lag reaches before step 0.
     """
     # Not by np.pad, which takes longer for its checks than for its work.
     lagged_dt = np.full_like(value_dt[:, first_step:], fill)
@@ -248,9 +249,7 @@ def lag(
     return lagged_dt
 
 
-def weekday_profile(
-    residuals: BaselineResiduals,
-) -> Float32[np.ndarray, "depot time"]:
+def weekday_profile(residuals: BaselineResiduals) -> DepotTime:
     """Exponentially weighted mean deviation of each day's weekday from the level.
 
     It includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
@@ -281,9 +280,9 @@ def weekday_profile(
 
 def smoothed_level(
     residuals: BaselineResiduals,
-    weekday_profile_dt: Float32[np.ndarray, "depot time"],
+    weekday_profile_dt: DepotTime,
     first_step: int,
-) -> Float32[np.ndarray, "depot tail"]:
+) -> DepotTail:
     """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
     Args:
@@ -302,10 +301,10 @@ def smoothed_level(
 
 
 def _hedged_level(
-    value_dt: Float32[np.ndarray, "depot time"],
-    regular_dt: Bool[np.ndarray, "depot time"],
+    value_dt: DepotTime,
+    regular_dt: IsRegular,
     first_step: int,
-) -> Float32[np.ndarray, "depot tail"]:
+) -> DepotTail:
     """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days."""
     start = max(0, first_step - HEDGE_DAYS - LEVEL_AHEAD)
     levels = _levels(value_dt, regular_dt, start)
@@ -316,13 +315,13 @@ def _hedged_level(
 
 
 def _hedged(
-    estimates: Sequence[Float32[np.ndarray, "depot time"]],
-    value_dt: Float32[np.ndarray, "depot time"],
-    regular_dt: Bool[np.ndarray, "depot time"],
+    estimates: Sequence[DepotTime],
+    value_dt: DepotTime,
+    regular_dt: IsRegular,
     ahead: int,
     strength: float,
     first_step: int,
-) -> Float32[np.ndarray, "depot tail"]:
+) -> DepotTail:
     """Mean of several estimates, weighted by their misses of a depot's last regular days.
 
     Where there was no regular day for long, they weigh the same.
@@ -356,10 +355,10 @@ def _hedged(
 
 
 def _levels(
-    value_dt: Float32[np.ndarray, "depot time"],
-    regular_dt: Bool[np.ndarray, "depot time"],
+    value_dt: DepotTime,
+    regular_dt: IsRegular,
     first_step: int,
-) -> list[Float32[np.ndarray, "depot tail"]]:
+) -> list[DepotTail]:
     """The exponentially weighted mean of regular days at each of `LEVEL_RATES`, 0 without any."""
     count_dt = regular_dt.astype(np.float32)
     levels = []
@@ -385,8 +384,8 @@ def _levels(
 
 
 def exponentially_weighted_sum(
-    value_dt: Float32[np.ndarray, "depot time"], rate: float, first_step: int
-) -> Float32[np.ndarray, "depot tail"]:
+    value_dt: DepotTime, rate: float, first_step: int
+) -> DepotTail:
     """Exponentially weighted sum up to each day from `first_step` on.
 
     The weight falls by the factor 1 - rate per day of age. Computed in blocks of days,
@@ -409,9 +408,7 @@ def exponentially_weighted_sum(
     return block_sums.reshape(n_depots, -1)[:, : n_steps - first_step]
 
 
-def _clipped(
-    deviation_dt: Float32[np.ndarray, "depot time"], residuals: BaselineResiduals
-) -> Float32[np.ndarray, "depot time"]:
+def _clipped(deviation_dt: DepotTime, residuals: BaselineResiduals) -> DepotTime:
     """Clips deviations to ±`MAX_SPREADS` of the day before's spreads."""
     limit_dt = lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
     limit_dt *= MAX_SPREADS
@@ -420,17 +417,13 @@ def _clipped(
     return np.maximum(clipped_dt, np.negative(limit_dt, out=limit_dt), out=clipped_dt)
 
 
-def _regular_days(
-    regular_dt: Bool[np.ndarray, "depot time"],
-) -> Int32[np.ndarray, "depot time"]:
+def _regular_days(regular_dt: IsRegular) -> Int32[np.ndarray, "depot time"]:
     """Number of regular days up to each day."""
     # Not in int16, which takes four times as long.
     return np.cumsum(regular_dt, axis=1, dtype=np.int32)
 
 
-def _weekly_sum(
-    value_dt: Float32[np.ndarray, "depot time"], rate: float
-) -> Float32[np.ndarray, "depot time"]:
+def _weekly_sum(value_dt: DepotTime, rate: float) -> DepotTime:
     """Exponentially weighted sum of the same weekday's values.
 
     Made of sums over 1, 2, 4, … weeks, each of two of those before it.

@@ -103,12 +103,9 @@ class Calendar:
     def frequent_kinds(
         self, n_steps: int, max_kinds: int, min_days: int
     ) -> tuple[str, ...]:
-        """Returns the most frequent kinds of day, in the calendar's order.
+        """Returns the most frequent kinds of day of the first `n_steps`, in the calendar's order.
 
-        Args:
-          n_steps: Number of steps that are past; only they count.
-          max_kinds: Largest number of kinds.
-          min_days: Smallest number of days of each.
+        They are at most `max_kinds`, each on at least `min_days`.
         """
         active_tk = np.logical_or.reduce(self.active_gtk, axis=0)
         active_tk[self.own.step_r, self.own.kind_r] = True

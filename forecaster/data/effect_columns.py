@@ -104,12 +104,7 @@ class EffectColumns:
 
 
 def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
-    """Builds the columns that have effects, of some kinds of day.
-
-    Args:
-      panel: Its calendar is read, days ahead included.
-      kinds: Kinds of day with an effect of their own, at most `MAX_EFFECT_KINDS`.
-    """
+    """Builds the columns that have effects, of at most `MAX_EFFECT_KINDS` kinds of day."""
     calendar = panel.calendar
     n_groups, n_steps, _ = calendar.active_gtk.shape
     holiday_gt = calendar.shared_days(HOLIDAY)

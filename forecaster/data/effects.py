@@ -61,12 +61,7 @@ def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
 
 
 def fit_effects(panel: Panel, horizon: int) -> Effects:
-    """Fits the effects to a panel's actuals: those of covariates to what the calendar leaves.
-
-    Args:
-      panel: Demand through the origin.
-      horizon: Days forecast.
-    """
+    """Fits the effects to a panel's actuals: those of covariates to what the calendar leaves."""
     calendar = fit_calendar_effects(panel)
     if not (names := covariate_names(panel)):
         return Effects(calendar, no_signals())

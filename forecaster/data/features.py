@@ -97,12 +97,7 @@ class Features:
 
 
 def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
-    """Chooses the most frequent kinds of day, among those on at least two past days.
-
-    Args:
-      calendar: Calendar of the training panel.
-      n_steps: Number of its steps that are past.
-    """
+    """Chooses a training panel's most frequent kinds of day, among those on two past days or more."""
     return calendar.frequent_kinds(n_steps, MAX_KINDS, min_days=2)
 
 
@@ -185,11 +180,7 @@ def build_features(
 
 
 def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
-    """Row of each depot's embedding, from 1.
-
-    Args:
-      depot_ids: Depots, in the order of their embeddings.
-    """
+    """Row of each depot's embedding, from 1, in the order of the depots."""
     return {depot: position for position, depot in enumerate(depot_ids, start=1)}
 
 

@@ -25,30 +25,15 @@ class Array(Protocol):
     """A NumPy or a JAX array; serving has no JAX whose type could be named."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Length of each axis."""
-
+    def shape(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-
-    def __getitem__(self, key: Any, /) -> Any:
-        """Some of the elements."""
-
-    def __add__(self, other: Any, /) -> Any:
-        """Elementwise sum."""
-
-    def __sub__(self, other: Any, /) -> Any:
-        """Elementwise difference."""
-
-    def __mul__(self, other: Any, /) -> Any:
-        """Elementwise product."""
-
-    def __truediv__(self, other: Any, /) -> Any:
-        """Elementwise quotient."""
-
-    def __gt__(self, other: Any, /) -> Any:
-        """Elementwise comparison."""
+    def dtype(self) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
 
 
 ArrayT = TypeVar("ArrayT", bound=Array)

@@ -45,13 +45,7 @@ class OwnColumns:
         depot_b: Int[np.ndarray, " batch"],
         first_b: Int[np.ndarray, " batch"],
     ) -> None:
-        """Writes the values into windows of days, in place.
-
-        Args:
-          value_bsf: Columns of each window.
-          depot_b: Depot of each window.
-          first_b: Step of its first day.
-        """
+        """Writes the values into windows of days, in place; they begin with the steps `first_b`."""
         start_b = np.searchsorted(self.depot_r, depot_b)
         count_b = np.searchsorted(self.depot_r, depot_b + 1) - start_b
         before_b = np.cumsum(count_b) - count_b

@@ -146,14 +146,9 @@ class CalendarSource(Protocol):
 
     def build(
         self, origin: date, start_on: date, n_steps: int
-    ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
-        """Builds closed days and the calendar from the events known at an origin."""
-
-    def same_events_known(self, earlier: date, later: date, until: date) -> bool:
-        """Whether the same events, starting by `until`, were known at both origins."""
-
-    def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "CalendarSource":
-        """Returns the source of some of the depots."""
+    ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]: ...
+    def same_events_known(self, earlier: date, later: date, until: date) -> bool: ...
+    def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "CalendarSource": ...
 
 
 def log_counts(

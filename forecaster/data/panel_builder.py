@@ -63,7 +63,6 @@ class EventCalendarSource:
     def of_depots(
         self, rows: slice | Int[np.ndarray, " some"]
     ) -> "EventCalendarSource":
-        """Returns the source of some of the depots."""
         return replace(self, depots=self.depots.iloc[rows])
 
     def changes_after(self, day: date) -> bool:
@@ -136,11 +135,7 @@ class DayCounts:
     ) -> None:
         """Writes the counts into a matrix, in place; every day must lie within it.
 
-        Counts of a depot without a row are left out.
-
-        Args:
-          demand_dt: Orders per day; cells without a count stay as they are.
-          start_on: Day of step 0.
+        Counts of a depot without a row are left out; cells without a count stay as they are.
         """
         known = self.select(self.row_n >= 0)
         step_n = (known.day_n - np.datetime64(start_on)).astype(np.int32)
@@ -199,14 +194,8 @@ def assemble_panel(
 ) -> Panel:
     """Builds a panel from a matrix of demand, which it does not change.
 
-    Args:
-      depots: As in `build_panel`, in the order of the matrix.
-      demand_dt: Orders per day; those of closed days are left out of the panel.
-      events: As in `build_panel`.
-      holidays: As in `build_panel`.
-      start_on: Day of step 0.
-      ahead: Days after the last whose calendar is needed.
-      signals: As in `build_panel`.
+    The matrix begins on `start_on`, with the depots in their order; orders of closed days are left
+    out of the panel. The other tables are as in `build_panel`.
     """
     n_steps = demand_dt.shape[1]
     through = start_on + timedelta(days=n_steps - 1)
@@ -386,14 +375,8 @@ def step_of(day: DayLike, start_on: date) -> int:
 
 def _group_keys(depots: pd.DataFrame) -> list[GroupKey]:
     """Key of each depot's calendar: country, subdivision, city."""
-    return [
-        (
-            depot["country"],
-            depot["subdivision"] if pd.notna(depot["subdivision"]) else "",
-            depot["city"],
-        )
-        for depot in depots.to_dict("records")
-    ]
+    subdivisions = depots["subdivision"].fillna("")
+    return list(zip(depots["country"], subdivisions, depots["city"], strict=True))
 
 
 def _kind_of_holiday(name: str) -> str:

@@ -43,13 +43,7 @@ class CityResidualMean:
     def add(
         self, residuals: BaselineResiduals, cities: Sequence[str], first_step: int = 0
     ) -> None:
-        """Adds the residuals of some depots.
-
-        Args:
-          residuals: Residuals of the depots.
-          cities: City of each.
-          first_step: First step of the means; the last is that of the residuals.
-        """
+        """Adds the residuals of some depots; the means begin with `first_step`."""
         tail = np.s_[:, first_step:]
         scaled_dt = residuals.clipped_residual_dt[tail] / residuals.spread_dt[tail]
         scaled_dt = np.clip(scaled_dt, -MAX_CITY_SPREADS, MAX_CITY_SPREADS)
@@ -87,10 +81,7 @@ def recent_residuals(
 ) -> Float32[np.ndarray, "depot tail recent"]:
     """Residuals of the last days, of the depot and of its city: `RECENT_COLUMNS`.
 
-    Args:
-      residuals: Residuals of the depots.
-      city_dt: From `CityResidualMean.of`; ends on the same day as the residuals.
-      first_step: First step returned.
+    `city_dt` is from `CityResidualMean.of`, and ends on the same day as the residuals.
     """
     clipped_dt, valid_dt = residuals.clipped_residual_dt, residuals.has_residual_dt
     city_first = max(0, first_step - clipped_dt.shape[1] + city_dt.shape[1])
@@ -108,12 +99,7 @@ def recent_residuals(
 def residual_autocorrelation(
     residuals: BaselineResiduals, first_step: int
 ) -> Float32[np.ndarray, "depot tail"]:
-    """Lag-one autocorrelation of the residuals on regular days of the last 182 days.
-
-    Args:
-      residuals: Residuals of the depots.
-      first_step: First step returned.
-    """
+    """Lag-one autocorrelation of the residuals on regular days of the last 182 days."""
     since = max(0, first_step - AUTOCORRELATION_DAYS - 1)
     valid_dt = (residuals.has_baseline_dt & residuals.regular_dt)[:, since:]
     residual_dt = (

@@ -35,12 +35,7 @@ class Coefficients(NamedTuple):
 
 
 def fit_ridge(rows: Rows, prior_sd_f: Float[np.ndarray, " feature"]) -> Coefficients:
-    """Fits coefficients whose prior is normal around 0.
-
-    Args:
-      rows: Rows of the regression.
-      prior_sd_f: Standard deviation of each coefficient's prior.
-    """
+    """Fits coefficients whose priors are normal around 0, with these standard deviations."""
     weighted_rf = rows.value_rf * rows.weight_r[:, None]
     precision_ff = weighted_rf.T @ rows.value_rf + np.diag(prior_sd_f**-2.0)
     covariance_ff = np.linalg.inv(precision_ff)

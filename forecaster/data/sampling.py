@@ -30,14 +30,8 @@ def epoch_rows(
 ) -> Iterator[BatchRows]:
     """Yields about one pass over every depot's history, in windows at random days.
 
-    The number of a depot's windows is proportional to its days since the first observed.
-
-    Args:
-      features: Features of the training panel.
-      task: Sets the length of a window.
-      batch_size: Windows of one step.
-      seed: Seed of the training.
-      epoch: Number of the epoch, from 0.
+    The number of a depot's windows is proportional to its days since the first observed. Epochs
+    count from 0.
     """
     rng = np.random.default_rng([seed, epoch])
     depot_r, last_r = _windows(features, task, rng)
@@ -62,12 +56,7 @@ def volume_weights(features: Features) -> Float32[np.ndarray, " depot"]:
 
 
 def even_batch_size(features: Features, task: TaskConfig, most: int) -> int:
-    """Windows of one step so that an epoch of as few steps as possible is padded little.
-
-    Args:
-      features: Features of the training panel.
-      task: Sets the length of a window.
-      most: Windows of one step at most.
+    """Windows of one step, at most `most`, so that an epoch of as few steps as possible is padded little.
 
     Returns:
       A multiple of `ROUNDED_WINDOWS`, so that a fleet that grows rarely changes the shapes

@@ -64,11 +64,7 @@ def trailing_mean(
 ) -> Float[np.ndarray, "depot tail"]:
     """Mean of the valid values of the last `days` days, NaN where there is none.
 
-    Args:
-      value_dt: Finite, also where not valid.
-      valid_dt: Whether the value counts.
-      days: Length of the window.
-      first_step: First step returned.
+    Values are finite also where they are not valid; the means begin with `first_step`.
     """
     total_dt = trailing_sum(value_dt * valid_dt, days, first_step)
     count_dt = trailing_sum(valid_dt, days, first_step)

@@ -57,12 +57,7 @@ class SignalEffects:
     scale_hdk: Float32[np.ndarray, "ahead depot covariate"]
 
     def of(self, panel: Panel, days: int) -> Float32[np.ndarray, "depot time_ahead"]:
-        """Returns the effect of every day, as known so many days before it.
-
-        Args:
-          panel: Its signals and calendar are read, as known at its origin.
-          days: From 1 to the horizon.
-        """
+        """Returns the effect of every day, as known so many days (1 to the horizon) before it."""
         scaled_kdt = self._scaled(panel, days)
         effect_dt = np.tensordot(self.coefficient_hk[days - 1], scaled_kdt, axes=1)
         return np.asarray(effect_dt, np.float32)

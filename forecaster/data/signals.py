@@ -64,9 +64,6 @@ class Signals:
 
         Of the days ahead, nothing is known after the panel's origin; so in a panel as of
         an origin, step `origin + h` of `known_ahead(h)` is what a forecast of it may see.
-
-        Args:
-          days: Days from the origin of a forecast to the day, at least 0.
         """
         values = self.values
         origin_r = values.step_r - days

@@ -37,11 +37,6 @@ def yearly_lags(
 ) -> Float32[np.ndarray, "depot tail yearly"]:
     """Deviation from level and baseline residuals a year ago; log counts, 0 without data.
 
-    Args:
-      calendar: Calendar of these days.
-      residuals: Residuals of the depots.
-      first_step: First step returned.
-
     Returns:
       `DEVIATION_COLUMNS`, then `RESIDUAL_COLUMNS`.
     """
@@ -58,11 +53,13 @@ def yearly_lags(
     residual_two_years_dt = _at(two_years_dt, residuals.clipped_residual_dt) * (
         matched_dt >= 0
     )
+    usual_dt = EXCESS_SPREADS * _at(matched_dt, residuals.spread_dt)
+    excess_dt = np.maximum(np.abs(residual_dt) - usual_dt, 0)
     past_residuals = [
         residual_dt,
         lag(residuals.clipped_residual_dt, YEARLY_LAGS[0], first_step),
         lag(residuals.clipped_residual_dt, YEARLY_LAGS[-1], first_step),
-        _excess(residual_dt, EXCESS_SPREADS * _at(matched_dt, residuals.spread_dt)),
+        np.sign(residual_dt) * excess_dt,
         _smaller_if_signs_agree(residual_dt, residual_two_years_dt),
     ]
     columns = [
@@ -71,14 +68,6 @@ def yearly_lags(
         *past_residuals,
     ]
     return np.stack(columns, axis=-1).astype(np.float32)
-
-
-def _excess(
-    value_dt: Float32[np.ndarray, "depot time"],
-    threshold_dt: Float32[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
-    """Soft threshold: each value shrunk by the threshold, 0 within it."""
-    return np.sign(value_dt) * np.maximum(np.abs(value_dt) - threshold_dt, 0)
 
 
 def _smaller_if_signs_agree(

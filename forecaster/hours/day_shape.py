@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
+from forecaster.data.dates import weekdays
 from forecaster.data.panel import Panel
 
 HOURS = 24
@@ -151,7 +152,7 @@ def day_shares(
     if not past.count_dtk[is_usual_dt].any():
         is_usual_dt = np.broadcast_to(is_recent_t, is_usual_dt.shape)
     _, city_d = np.unique(np.array(cities, str), return_inverse=True)
-    weekday_t = _weekday(past.days)
+    weekday_t = weekdays(past.days)
     share_dwk = _usual_shares(past.count_dtk, is_usual_dt, weekday_t, city_d)
     own, of_cities = _Dispersion(), _Dispersion()
     for step in np.flatnonzero(is_usual_dt.any(axis=0)):
@@ -166,7 +167,7 @@ def day_shares(
         )
         n_c1 = count_ck.sum(axis=-1, keepdims=True)
         of_cities.add(count_ck.cumsum(axis=-1), share_ck.cumsum(axis=-1), n_c1)
-    share_dhk = share_dwk[:, _weekday(ahead)]
+    share_dhk = share_dwk[:, weekdays(ahead)]
     for kind in set(np.unique(kind_dh).tolist()) - {ORDINARY}:
         change = _special_change(past, share_dwk, kind, holidays)
         if change is not None:
@@ -291,8 +292,7 @@ class _Dispersion:
     def concentration(self, inflation: float = 1.0) -> float:
         """The concentration at which the errors are as expected; large if chance explains them.
 
-        Args:
-          inflation: Factor on the squared errors.
+        The squared errors are multiplied by `inflation`.
         """
         error, by_chance, times_n = self.sums
         error *= inflation
@@ -323,8 +323,3 @@ def _normal(value: Float[np.ndarray, "*row 24"]) -> Float[np.ndarray, "*row 24"]
     """The values as shares; equal ones where all are 0."""
     total = value.sum(axis=-1, keepdims=True)
     return np.where(total > 0, value / np.where(total > 0, total, 1.0), 1 / HOURS)
-
-
-def _weekday(days: Shaped[np.ndarray, " time"]) -> Int[np.ndarray, " time"]:
-    """Weekday of each day, Monday is 0."""
-    return (days.astype("datetime64[D]").astype(int) + 3) % 7

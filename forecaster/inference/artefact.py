@@ -6,7 +6,7 @@ Loading checks the schema, the parts of the manifest, and a sha256 over it and e
 import hashlib
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -57,11 +57,8 @@ class Artefact:
     """A trained network with its contract, ready for serving on the CPU.
 
     Attributes:
-      task: Horizon and context.
-      model: Size of the network.
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
       postprocessing: Rules that turn a raw forecast into the median forecast.
-      intervals: Conformal intervals of the depots.
       totals: Quantiles of a city's and of the fleet's totals.
       paths: Errors of last year's origins, which paths replay.
       effects: Effects of holidays, events and signals on each depot.
@@ -70,8 +67,6 @@ class Artefact:
       feature_names: Columns of the inputs, as `inputs.column_names` lists them.
       trained_through: Last day of the training data.
       data_watermark: Identifies the training data.
-      seed: Seed of the training.
-      epochs: Number of epochs trained.
       versions: Versions of the libraries used for training.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
       backtest: Holdout scores of the evaluation fit (`gru`) and of the naive forecasts, by model;
@@ -127,11 +122,7 @@ def save(artefact: Artefact, directory: Path) -> Path:
 
 
 def load(path: Path, sha256: str | None = None) -> Artefact:
-    """Reads and verifies an artefact.
-
-    Args:
-      path: Path of the file, which is read once.
-      sha256: Recorded sha256 of the file; not checked if None.
+    """Reads and verifies an artefact; its recorded sha256, if there is one, too.
 
     Raises:
       ArtefactError: it is missing, another file than was recorded, truncated, foreign,
@@ -183,9 +174,9 @@ def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
 def _manifest(artefact: Artefact) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "task": artefact.task.to_json(),
-        "model": artefact.model.to_json(),
-        "postprocessing": artefact.postprocessing.to_json(),
+        "task": asdict(artefact.task),
+        "model": asdict(artefact.model),
+        "postprocessing": vars(artefact.postprocessing),
         "effect_factor": artefact.intervals.effect_factor,
         "cities": list(artefact.totals.cities),
         "total_level": artefact.totals.level,
@@ -227,7 +218,7 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             for name, value in arrays.items()
             if name.startswith("weights/")
         },
-        postprocessing=Postprocessing.from_json(manifest["postprocessing"]),
+        postprocessing=Postprocessing(**manifest["postprocessing"]),
         intervals=IntervalTable(effect_factor=manifest["effect_factor"], **intervals),
         totals=TotalsTable(
             cities=tuple(manifest["cities"]),

@@ -45,10 +45,6 @@ def impute_from_peers(
 ) -> Float32[np.ndarray, "new time"]:
     """Demand of the new depots, filled by the daily median of their city or the fleet.
 
-    Args:
-      panel: Demand up to the origin.
-      own_d: From `own_days`.
-
     Returns:
       Orders per day of the depots that are not `MATURE`, in their order.
 

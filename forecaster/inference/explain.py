@@ -58,12 +58,7 @@ class Explanation:
     point: float
 
     def reaching(self, number: float, name: str) -> "Explanation":
-        """Adds a part that leads to another number, where it differs.
-
-        Args:
-          number: The number that was stored, or that a planner set; orders.
-          name: `CORRECTED` or `PLANNER`.
-        """
+        """Adds a part that leads to another number of orders, where it differs: `CORRECTED` or `PLANNER`."""
         if abs(number - self.point) <= LEAST_ORDERS:
             return self
         part = Part(name, number - self.point, _ratio(self.point, number))
@@ -73,15 +68,9 @@ class Explanation:
 def explain(
     artefact: Artefact, panel: Panel, depot_id: str, point: PointFor = DEFAULT_POINT
 ) -> list[Explanation]:
-    """Explains the forecast of every day ahead of one depot.
+    """Explains the forecast of every day ahead of one depot; the panel is of the whole fleet.
 
     The level is that of a whole week without effects, and the weekday what its day differs by.
-
-    Args:
-      artefact: From `artefact.load`.
-      panel: As for `infer.forecast`, of the whole fleet.
-      depot_id: A depot of the panel.
-      point: What the point is made for.
 
     Raises:
       ArtefactError, NoDataError: as `infer.forecast`.

@@ -41,11 +41,7 @@ def run_checks(
 ) -> list[Check]:
     """Checks a new model's forecast before it is published.
 
-    Args:
-      candidate: The new model's forecast.
-      champion: The champion's forecast of the same panel; None where there is none.
-      panel: The panel of both forecasts.
-      parity_error: Parity error of the new model, measured at its export.
+    The champion's is of the same panel; the parity error was measured at the new model's export.
     """
     checks = [_finite(candidate), _parity(parity_error)]
     if not checks[0].passed:

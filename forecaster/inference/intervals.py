@@ -52,9 +52,7 @@ class IntervalTable:
 def calibrate(errors: BaselineErrors, narrowing: float = 1.0) -> IntervalTable:
     """Fits the intervals that hold 80 % of a year's errors, shrunk towards the prior ones.
 
-    Args:
-      errors: From `baseline_errors`.
-      narrowing: Width of the network's errors over the baseline's.
+    `narrowing` is the width of the network's errors over the baseline's.
     """
     spread_doh = errors.spread_do[..., None]
     is_ordinary_doh = np.isfinite(errors.error_doh) & ~errors.special_doh

@@ -24,16 +24,13 @@ class Layer(NamedTuple):
 
     @classmethod
     def of(cls, weights: Mapping[str, np.ndarray], name: str) -> "Layer":
-        """Builds a layer from weights under Flax's names.
-
-        Args:
-          weights: Weights by path, members first.
-          name: Name of the layer, such as `gru_1`.
-        """
+        """Builds a layer, such as `gru_1`, from weights under Flax's names, members first."""
         scale = {"r": HALF, "z": HALF, "n": ONE}
         input_mfg = _stacked_gates(weights, f"{name}/i", scale)
         recurrent_mug = _stacked_gates(weights, f"{name}/h", dict.fromkeys(scale, HALF))
-        return cls(*(_with_depots_last(each) for each in (input_mfg, recurrent_mug)))
+        # As the kernels multiply values whose last axis are the depots.
+        swapped = (np.swapaxes(each, 1, 2) for each in (input_mfg, recurrent_mug))
+        return cls(*map(np.ascontiguousarray, swapped))
 
 
 def _stacked_gates(
@@ -47,13 +44,6 @@ def _stacked_gates(
         bias_mu = weights.get(f"{path}{gate}/bias", no_bias_mu)
         gates.append(factor * np.concatenate([kernel_mfu, bias_mu[:, None]], axis=1))
     return np.concatenate(gates, axis=-1)
-
-
-def _with_depots_last(
-    kernel_mfg: Float32[np.ndarray, "member feature gates"],
-) -> Float32[np.ndarray, "member gates feature"]:
-    """The kernel as it multiplies values whose last axis are the depots."""
-    return np.ascontiguousarray(np.swapaxes(kernel_mfg, 1, 2))
 
 
 class _Buffers(NamedTuple):

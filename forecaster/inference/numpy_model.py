@@ -36,12 +36,7 @@ class Network:
     """The members of an artefact, ready to run."""
 
     def __init__(self, weights: Weights, horizon: int) -> None:
-        """Rearranges the weights.
-
-        Args:
-          weights: Weights by path, members first.
-          horizon: Days forecast.
-        """
+        """Rearranges the weights, which come by path, members first."""
         self._horizon = horizon
         self._encoder = _PastEncoder(weights)
         self._heads = [

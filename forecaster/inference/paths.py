@@ -53,11 +53,7 @@ def calibrate(
 ) -> PathTable:
     """Keeps the errors of the year's origins, in the order of their size.
 
-    Args:
-      errors: Of every city.
-      level: Of `TotalsTable`.
-      depots: Errors of some depots, for the persistence of their own noise.
-      horizon: Days ahead.
+    `errors` are of every city, `depots` of some depots, for the persistence of their own noise.
     """
     unit_coh = np.where(errors.ahead.unit > 0, errors.ahead.unit, np.nan)
     score_coh = errors.error_coh(level) / unit_coh

@@ -6,7 +6,7 @@ to a prior share by the length of history, because one month is little evidence.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -40,22 +40,8 @@ class Postprocessing:
         baseline: Float[np.ndarray, "*batch depot horizon"],
         correction: Float[np.ndarray, "*batch depot horizon"],
     ) -> Float[np.ndarray, "*batch depot horizon"]:
-        """Median forecasts in log counts.
-
-        Args:
-          baseline: Baseline forecast, log counts.
-          correction: The network's correction to it, log counts.
-        """
+        """Median forecasts, from the baseline and the network's correction to it; log counts."""
         return (baseline + self.network_share * correction).astype(np.float32)
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON of the artefact's manifest."""
-        return {"network_share": self.network_share}
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Postprocessing":
-        """Reads what `to_json` wrote."""
-        return cls(float(stored["network_share"]))
 
 
 class HoldoutForecasts(NamedTuple):
@@ -77,12 +63,7 @@ class HoldoutForecasts(NamedTuple):
 
 
 def fit_postprocessing(holdout: HoldoutForecasts, history_days: int) -> Postprocessing:
-    """Fits the share of the correction to a holdout.
-
-    Args:
-      holdout: Forecasts of a fit for the days after its training.
-      history_days: Days that the fit was trained on.
-    """
+    """Fits the share of the correction to a holdout of a fit on so many days."""
     valid_odh = holdout.valid
     if history_days < MIN_NETWORK_DAYS or not valid_odh.any():
         return Postprocessing(network_share=0.0)

@@ -142,7 +142,8 @@ def _predict_pass(
     _require_calendar(panel, artefact.horizon)
     near = panel.last(EFFECT_DAYS + _n_days(origins))
     effect_sd_dt = artefact.effects.calendar.sd_of(near)
-    own_od = np.stack([_own_days(artefact, panel, origin) for origin in origins])
+    reach = receptive_field_days(artefact)
+    own_od = np.stack([own_days(panel, panel.step(day) + 1, reach) for day in origins])
     raw = _network_forecasts(artefact, panel, origins, own_od)
     for position, (origin, own_d) in enumerate(zip(origins, own_od, strict=True)):
         first, near_first = panel.step(origin) + 1, near.step(origin) + 1
@@ -222,11 +223,7 @@ class _Predictor:
     ) -> _NetworkForecasts:
         """Forecasts every depot of a panel from its last days.
 
-        Args:
-          panel: Demand up to the last of the origins.
-          origins: In order.
-          city_mean: Mean residuals of the fleet; None where the panel is the fleet, and one
-            chunk.
+        `city_mean` is None where the panel is the fleet, and one chunk.
         """
         chunks = _chunks(panel.last(_days_read(self._artefact, origins)))
         predict = partial(self._predict_chunk, city_mean, origins)
@@ -279,13 +276,6 @@ def _chunks(panel: Panel) -> Iterator[Panel]:
     """The panel, some depots at a time."""
     for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK):
         yield panel.of_depots(slice(first, first + DEPOTS_PER_CHUNK))
-
-
-def _own_days(
-    artefact: Artefact, panel: Panel, origin: date
-) -> Int[np.ndarray, " depot"]:
-    """Days of its own that each depot's history depends on, see `cold_start.own_days`."""
-    return own_days(panel, panel.step(origin) + 1, receptive_field_days(artefact))
 
 
 def _of_new_depots(

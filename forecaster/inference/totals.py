@@ -131,12 +131,7 @@ class TotalErrors:
     def of(
         cls, chunks: Iterable[BaselineErrors], cities: Sequence[str]
     ) -> "TotalErrors":
-        """Adds up the errors of the depots of each city.
-
-        Args:
-          chunks: From `baseline_errors`; together all depots, in the order of `cities`.
-          cities: City of each depot.
-        """
+        """Adds up the errors of the depots of each city; the chunks are of all depots, in order."""
         names, city_d = np.unique(np.array(cities, str), return_inverse=True)
         sums: np.ndarray | None = None
         first = 0
@@ -185,9 +180,7 @@ class TotalErrors:
 def calibrate(errors: TotalErrors, narrowing: float = 1.0) -> TotalsTable:
     """Fits the level and the quantiles of totals to a year of the baseline's errors.
 
-    Args:
-      errors: Of every city.
-      narrowing: Width of the network's errors over the baseline's.
+    `narrowing` is the width of the network's errors over the baseline's.
     """
     fleet = errors.fleet()
     level = _level(fleet)
@@ -226,13 +219,7 @@ def calibrate(errors: TotalErrors, narrowing: float = 1.0) -> TotalsTable:
 def total_forecasts(
     table: TotalsTable, ahead: DepotsAhead, cities: Sequence[str]
 ) -> tuple[Total, ...]:
-    """Forecasts the fleet's total, then each city's in the order of names.
-
-    Args:
-      table: From `calibrate`.
-      ahead: The depots' days ahead, [depot, horizon].
-      cities: City of each depot.
-    """
+    """Forecasts the fleet's total, then each city's in the order of names, from [depot, horizon]."""
     city_d = np.array(cities)
     every_d = np.ones(len(city_d), bool)
     rows = [(FLEET, every_d), *((city, city_d == city) for city in sorted(set(cities)))]
@@ -244,13 +231,7 @@ def total_forecasts(
 def total(
     table: TotalsTable, city: str, ahead: DepotsAhead
 ) -> Float[np.ndarray, "3 ..."]:
-    """P10, P50 and P90 of the orders per day of a city, or of the fleet.
-
-    Args:
-      table: From `calibrate`.
-      city: The city; FLEET for the fleet.
-      ahead: Sums over its depots, from `DepotsAhead.sum`.
-    """
+    """P10, P50 and P90 of the orders per day of a city, or of the `FLEET`, from its `DepotsAhead.sum`."""
     median_h = table.level * ahead.median
     effect_h = NORMAL_HIGH * table.effect_factor * ahead.effect
     below_h, above_h = (

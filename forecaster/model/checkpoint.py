@@ -41,11 +41,7 @@ class Checkpoints:
             self._manager.save(progress.epoch, args=tree)
 
     def restore(self, start: Progress) -> Progress:
-        """Returns the newest complete checkpoint, or `start` where there is none.
-
-        Args:
-          start: Progress before the first epoch, of the same shapes.
-        """
+        """Returns the newest complete checkpoint, or `start`, of the same shapes, where there is none."""
         stored = multihost.broadcast_from_first(self._newest(_on_host(start)))
         return stored._replace(epoch=int(stored.epoch))
 
@@ -58,7 +54,6 @@ class Checkpoints:
         return Progress(*restored)
 
     def __enter__(self) -> "Checkpoints":
-        """Returns the open checkpoints."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -77,11 +77,7 @@ def persistent_cache(folder: Path, max_bytes: int) -> Iterator[None]:
     """Uses a folder as JAX's persistent compilation cache until the end of the block.
 
     Cached programs run unchecked: nobody else may have write access to the folder. A cache
-    that is already configured is kept.
-
-    Args:
-      folder: The folder, which is created if it is missing.
-      max_bytes: Size from which the least recently used programs are removed.
+    that is already configured is kept. Above `max_bytes` the least recently used programs go.
     """
     if getattr(jax.config, CACHE_DIR) is not None:
         yield

@@ -35,10 +35,6 @@ def zero_unidentified_rows(
     """Zeroes the kernel rows of the calendar's leading inputs that were not identified.
 
     These inputs were 0 throughout training, so their rows never moved from initialisation.
-
-    Args:
-      params: Flax's parameters, with a leading member axis.
-      n_unidentified: Number of leading calendar inputs that were held at 0.
     """
     n_season = min(n_unidentified, SEASON_COLUMNS)
     return dict(params) | {
@@ -74,16 +70,14 @@ def measure_parity(
 ) -> Artefact:
     """Measures the parity error of NumPy and Flax, and records it in the artefact.
 
-    Args:
-      artefact: Artefact exported from `params`.
-      params: Flax's parameters.
-      windows: Windows to compare on, with a batch axis.
+    The artefact was exported from `params`; the windows have a batch axis.
 
     Raises:
       ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
     """
-    flax_bh = flax_forecast(artefact, params, windows)
-    error = float(np.abs(_numpy_forecast(artefact, windows) - flax_bh).max())
+    baseline_boh, correction_boh = artefact.network.forward(windows)
+    numpy_bh = (baseline_boh + correction_boh)[:, 0]
+    error = float(np.abs(numpy_bh - flax_forecast(artefact, params, windows)).max())
     if not error <= PARITY_LIMIT:
         raise ArtefactError(
             f"NumPy and Flax differ by {error:.1e} log counts, but at most "
@@ -91,14 +85,6 @@ def measure_parity(
             "report this with the versions 'harbor doctor' shows."
         )
     return replace(artefact, parity_error=float(f"{error:.1e}"))
-
-
-def _numpy_forecast(
-    artefact: Artefact, windows: Windows
-) -> Float[np.ndarray, "batch horizon"]:
-    """NumPy's forecast from the last context day of each window."""
-    baseline_boh, correction_boh = artefact.network.forward(windows)
-    return (baseline_boh + correction_boh)[:, 0]
 
 
 def flax_forecast(

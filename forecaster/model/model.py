@@ -61,12 +61,9 @@ class DepotForecaster(nn.Module):
     def __call__(
         self, windows: Windows, origins: slice = lags.ALL, train: bool = False
     ) -> Float[Array, "origin horizon"]:
-        """Forecasts from some context days.
+        """Forecasts from some context days of one depot; its windows have no batch axis.
 
-        Args:
-          windows: One depot's days, without a batch axis.
-          origins: Context days that are origins.
-          train: Whether dropout is on; it then needs the key `dropout`.
+        Dropout is on in training; it then needs the key `dropout`.
         """
         context = inputs.n_context(windows, self.horizon)
         past_cf = jnp.asarray(inputs.past(jnp, windows, self.horizon))
@@ -116,13 +113,7 @@ class DepotEffect(nn.Module):
         days: Float[lags.Array, "*day feature"],
         train: bool,
     ) -> Float[Array, "*day hidden"]:
-        """Effect of a depot on the days.
-
-        Args:
-          depot: Row of its embedding, 0 for none.
-          days: Calendar features of the days.
-          train: Whether dropout is on.
-        """
+        """Effect of a depot, by the row of its embedding (0 for none), on days with these features."""
         row = jnp.asarray(depot, jnp.int32)
         table = nn.Embed(self.capacity, self.model.embedding_units, name="depots")
         has_embedding = row > 0
@@ -153,11 +144,8 @@ class HorizonHead(nn.Module):
     ) -> Float[Array, "origin horizon"]:
         """Corrections in log counts.
 
-        Args:
-          origin_of: State and features of each origin.
-          future_ohf: Features of the days ahead that derive from the past.
-          ahead_ohm: Calendar of the days ahead, and the depot's effect on them.
-          train: Whether dropout is on.
+        From the state and features of each origin, the features of the days ahead that derive from
+        the past, and their calendar with the depot's effect on them.
         """
         width = self.model.head_units
         # A kernel for each day ahead: the influence of yesterday fades with the horizon.

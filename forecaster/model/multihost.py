@@ -20,12 +20,8 @@ TreeT = TypeVar("TreeT")
 def join(coordinator: str, n_processes: int, process_index: int) -> None:
     """Connects this process to the others, and waits for them.
 
-    Must run before JAX starts; has no effect when called again.
-
-    Args:
-      coordinator: Address and port of process 0, such as `10.0.0.1:8476`.
-      n_processes: Number of processes.
-      process_index: Number of this process, from 0.
+    Must run before JAX starts; has no effect when called again. The coordinator is address and
+    port of process 0, such as `10.0.0.1:8476`.
 
     Raises:
       ConfigError: the index is not below the number of processes.

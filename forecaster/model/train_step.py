@@ -110,13 +110,9 @@ class MetricSums(NamedTuple):
 def create_train_state(
     step_config: StepConfig, example: Windows, seed: int, params: Params | None = None
 ) -> TrainState:
-    """Creates the state at step 0, determined by the seed.
+    """Creates the state at step 0, from weights or from fresh ones, determined by the seed.
 
-    Args:
-      step_config: StepConfig of the training.
-      example: One window, without a batch axis, for its shapes.
-      seed: Seed of the weights.
-      params: Initial weights, instead of fresh ones.
+    The example is one window, without a batch axis, for its shapes.
     """
     if params is None:
         members = [
@@ -142,13 +138,6 @@ def train_step(
     Pure; `map_train_step` maps it. The mean is taken over the observed days of *all* devices,
     so a share full of gaps weighs less.
 
-    Args:
-      step_config: StepConfig of the training.
-      state: State of all members.
-      batch: This device's share, the same for all members.
-      key: Random key of the epoch.
-      rate: Learning rate of this step.
-
     Returns:
       The next state, and the members' loss over all devices.
     """
@@ -170,33 +159,23 @@ def train_step(
 def map_train_step(
     step_config: StepConfig, devices: Sequence[jax.Device]
 ) -> Callable[..., Any]:
-    """Maps `train_step` over devices; the state passed in is donated to the next one."""
-    step = functools.partial(train_step, step_config)
-    return _over_devices(step, devices, (None, 0, None, None), donate=(0,))
-
-
-def _over_devices(
-    step: Callable[..., Any],
-    devices: Sequence[jax.Device],
-    in_axes: tuple[int | None, ...],
-    donate: tuple[int, ...] = (),
-) -> Callable[..., Any]:
-    """Maps a step over devices; the only use of `pmap`.
+    """Maps `train_step` over devices; the only use of `pmap`.
 
     Replicated arguments have the axis None and come as they are; batches have the axis 0
     and come as `shard_batch` returns them, each process's own rows. Results are the same on
-    all devices, so one copy comes back to every process.
+    all devices, so one copy comes back to every process. The state passed in is donated to the
+    next one.
     """
     # As jax.shard_map under jax.jit: a mesh of these devices with the axis DEVICES,
     # in_specs P() for None and P(DEVICES) for 0, out_specs P(), and donate_argnums for jit.
     # Batches would be global arrays [B, ...], put on their devices before the step.
     return jax.pmap(
-        step,
+        functools.partial(train_step, step_config),
         axis_name=DEVICES,
-        in_axes=in_axes,
+        in_axes=(None, 0, None, None),
         out_axes=None,
         devices=devices,
-        donate_argnums=donate,
+        donate_argnums=(0,),
     )
 
 
@@ -232,12 +211,8 @@ def batches(
 ) -> Iterator[Batch]:
     """Cuts the windows of each step, on the host and a batch at a time.
 
-    Args:
-      features: Features that the windows are cut from.
-      task: Sets the length of a window.
-      rows: Rows of the global batches.
-      own: Rows of each batch that this process computes. Those past the end of the batch
-        repeat its last row with a weight of 0.
+    Of each global batch this process computes its `own` rows; those past the end of the batch
+    repeat its last row with a weight of 0.
     """
     row_b = np.asarray(own, dtype=np.int32)
     for row in rows:
@@ -280,18 +255,12 @@ def _window_loss(
     horizon = step_config.module.horizon
     origins = trained_origins(inputs.n_context(windows, horizon), horizon)
     forecast_oh = step_config.train_forecast(params, windows, origins, key)
-    actual_oh, observed_oh = _actuals(step_config, windows, origins)
+    actual_oh, observed_oh = map(
+        jnp.asarray, inputs.actuals(jnp, windows, horizon, origins)
+    )
     return losses.huber(
         actual_oh, forecast_oh, observed_oh, step_config.config.huber_delta
     )
-
-
-def _actuals(
-    step_config: StepConfig, windows: Windows, origins: slice
-) -> tuple[Array, Array]:
-    """Log demand ahead of each origin, and a mask of the days to learn from."""
-    actual, observed = inputs.actuals(jnp, windows, step_config.module.horizon, origins)
-    return jnp.asarray(actual), jnp.asarray(observed)
 
 
 def _advance(

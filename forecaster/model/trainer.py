@@ -38,14 +38,11 @@ class Fit:
 
     Attributes:
       params: Averaged weights of all members, on the host; every leaf is [member, ...].
-      epochs: Number of epochs.
       loss: Huber loss of the last step, mean over members and observed days.
       first_step_seconds: Until the first step had run, compilation included.
       step_seconds: Mean seconds of the steps after it; NaN where a checkpoint left no step
         to take.
       seconds: Seconds of the whole fit.
-      steps: Optimiser steps taken.
-      batch_size: Windows of one step.
     """
 
     params: Params
@@ -152,7 +149,8 @@ class _Trainer:
         self.own_devices = [
             device for device in devices if device.process_index == jax.process_index()
         ]
-        multihost.assert_same_inputs(_run_fingerprint(features, task, model, config))
+        settings = repr((task, model, config)).encode()
+        multihost.assert_same_inputs(settings + features.log_demand_dt.tobytes())
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
         if self.steps == 0:
             raise TrainingError(
@@ -217,11 +215,6 @@ class _Trainer:
 
     def _shard(self, batch: Batch) -> Batch:
         return train_step.shard_batch(batch, len(self.own_devices))
-
-
-def _run_fingerprint(features: Features, *settings: object) -> bytes:
-    """Bytes of everything that decides a fit's outcome: configurations and demand."""
-    return repr(settings).encode() + features.log_demand_dt.tobytes()
 
 
 @jax.jit

@@ -10,7 +10,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from forecaster import metrics
 from forecaster.backtest import BacktestForecasts, HoldoutSplit, Scores, common_days
 from forecaster.data.calendar import CLOSED, HOLIDAY
 from forecaster.data.panel import Panel
@@ -29,14 +28,9 @@ def forecast_rows(
     beside: Mapping[str, BacktestForecasts],
     scale_d: np.ndarray,
 ) -> pd.DataFrame:
-    """Builds a row for each origin, depot, day ahead and model.
+    """Builds a row for each origin, depot, day ahead and model of `forecasts`.
 
-    Args:
-      panel: Panel with the actuals of the holdout.
-      split: The origins.
-      forecasts: Forecasts of the models that are scored.
-      beside: Forecasts whose point every row has in a column of their name.
-      scale_d: From `backtest.mase_scale`.
+    Every row has the points of `beside` in columns of their names.
 
     Returns:
       depot_id, city, origin_on, target_on, horizon (days ahead), weekday, kind, model, actual,
@@ -97,9 +91,7 @@ def _kinds_of_days(panel: Panel, split: HoldoutSplit) -> np.ndarray:
 def scores_by(rows: pd.DataFrame, segments: Sequence[str]) -> list[dict[str, object]]:
     """Scores each model in each segment, over the days that every model forecast.
 
-    Args:
-      rows: From `forecast_rows`.
-      segments: Of `SEGMENTS`; several are taken together.
+    The rows are from `forecast_rows`; several of `SEGMENTS` are taken together.
 
     Returns:
       One row for each segment and model, in order: the segment's values by name, model, and
@@ -127,12 +119,4 @@ def _scores(rows: pd.DataFrame) -> Scores:
         rows[name].to_numpy(float)
         for name in ("actual", "point", "p10", "p90", "mase_scale")
     )
-    every = np.ones(len(rows), bool)
-    return Scores(
-        mape=metrics.mape(actual, point, every),
-        wape=metrics.wape(actual, point, every),
-        bias=metrics.bias(actual, point, every),
-        mase=metrics.mase(actual, point, every, scale),
-        coverage80=metrics.coverage(actual, low, high, np.isfinite(low + high)),
-        days=metrics.mape_days(actual, every),
-    )
+    return Scores.of(actual, point, (low, high), np.ones(len(rows), bool), scale)

@@ -38,10 +38,8 @@ class Backtest:
 
     Attributes:
       panel: Panel with the actuals of the holdout.
-      split: The origins.
       forecasts: Forecasts of the models that are scored, `gru` first.
       beside: The baseline under the network, `baseline`, and the seasonal naive, `naive`.
-      seconds: Training time.
     """
 
     panel: Panel
@@ -77,17 +75,9 @@ def run_backtest(
 ) -> Backtest:
     """Trains once on the data before the holdout, and forecasts from every origin in it.
 
-    Args:
-      panel: Panel with the actuals of the holdout.
-      known: Returns the panel as known at an origin.
-      split: From `backtest.split_holdout`.
-      recipe: Task and training settings.
-      against: Names of the naive forecasts to compare with.
-      report: Given the name of a fit, returns the callback for its epochs.
-      point: What the points that are scored are made for.
+    The panel has the actuals of the holdout; `known` returns it as known at an origin.
 
     Raises:
-      ConfigError: a naive forecast is unknown.
       NoDataError: the history is too short.
     """
     from forecaster.model.two_stage_fit import train_model
@@ -121,16 +111,10 @@ def evaluation_scores(
 ) -> dict[str, Any]:
     """Scores the evaluation model on its holdout, with the naive forecasts.
 
-    Under `models`, `gru` is the evaluation model, as in the answer of `harbor backtest`.
-
-    Args:
-      panel: Panel with the holdout's actuals.
-      evaluation: The challenger's evaluation model.
-      champion: The champion's evaluation model, which is compared if it was not trained
-        on the holdout either and has the same horizon.
-      known: Returns the panel as known at an origin; by default `panel` up to there.
-      earlier_champion: A champion from before the holdout, compared likewise.
-      point: What the points that are scored are made for.
+    Under `models`, `gru` is the evaluation model, as in the answer of `harbor backtest`. The
+    champion's evaluation model, and a champion from before the holdout, are compared if they were not
+    trained on the holdout either and have the same horizon. `known` returns the panel as known at an
+    origin; by default it is `panel` up to there.
     """
     window = (panel.origin - evaluation.trained_through).days
     # The model is already fitted, so the days before the holdout may be few.

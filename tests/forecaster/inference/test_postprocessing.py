@@ -103,17 +103,6 @@ def test_the_share_is_the_least_of_a_penalised_robust_loss(rng):
 
 
 @pytest.mark.parametrize(
-    "delivery",
-    [
-        Postprocessing(),
-        Postprocessing(network_share=0.5),
-    ],
-)
-def test_it_survives_the_manifest(delivery):
-    assert Postprocessing.from_json(delivery.to_json()) == delivery
-
-
-@pytest.mark.parametrize(
     ("share", "expected"),
     [
         pytest.param(0.4, "40 % of the network's correction", id="a share"),
