@@ -1,6 +1,7 @@
 """Small builders for tests: a panel, a recipe, an artefact."""
 
 from datetime import date, timedelta
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,17 +78,17 @@ def make_holidays(*rows: tuple[date, str], country: str = "NL") -> pd.DataFrame:
 
 
 def make_panel(
-    n_depots: int = 4, n_days: int = 120, ahead: int = 14, seed: int = 0
+    n_depots: int = 4, n_days: int = 120, ahead: int = 14, seed: int = 0, **tables: Any
 ) -> Panel:
-    """A small fleet without holidays or events."""
-    return build_panel(
-        make_depots(n_depots),
-        make_demand(n_depots, n_days, seed),
-        make_events(),
-        make_holidays(),
-        START + timedelta(days=n_days - 1),
-        ahead,
-    )
+    """A small fleet without holidays or events; the tables of `build_panel` replace its own."""
+    own = {
+        "depots": make_depots(n_depots),
+        "demand": make_demand(n_depots, n_days, seed),
+        "events": make_events(),
+        "holidays": make_holidays(),
+        "through": START + timedelta(days=n_days - 1),
+    }
+    return build_panel(**own | tables, ahead=ahead)
 
 
 def make_artefact(

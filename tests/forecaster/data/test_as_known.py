@@ -9,15 +9,14 @@ from forecaster.config import TaskConfig
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
 from forecaster.data.inputs import Windows
-from forecaster.data.panel_builder import build_panel
 from forecaster.inference import calibration, infer, predict
 from tests.make import (
     START,
     make_artefact,
     make_demand,
-    make_depots,
     make_events,
     make_holidays,
+    make_panel,
 )
 
 N_DAYS, HORIZON = 120, 7
@@ -36,8 +35,10 @@ def panel_of(*games, demand=None, **events):
         (kind, day, day, None, "D0", known) for kind, (day, known) in events.items()
     ]
     holidays = make_holidays((START + timedelta(days=90), "A day off"))
-    demand = make_demand(3, N_DAYS) if demand is None else demand
-    return build_panel(make_depots(3), demand, make_events(*rows), holidays, LAST, 21)
+    tables = {"events": make_events(*rows), "holidays": holidays}
+    if demand is not None:
+        tables["demand"] = demand
+    return make_panel(3, N_DAYS, 21, **tables)
 
 
 LATE = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED))

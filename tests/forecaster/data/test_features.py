@@ -8,7 +8,6 @@ import pytest
 
 from forecaster.data.features import build_features, choose_kinds
 from forecaster.data.lags import LOOKBACK_DAYS
-from forecaster.data.panel_builder import build_panel
 from forecaster.data.residual_features import RESPONSE_COLUMNS
 from forecaster.data.yearly_features import DEVIATION_COLUMNS, RESIDUAL_COLUMNS
 from forecaster.inference import predict
@@ -16,7 +15,6 @@ from tests.make import (
     START,
     make_artefact,
     make_demand,
-    make_depots,
     make_events,
     make_holidays,
     make_panel,
@@ -42,14 +40,8 @@ CHRISTMAS = [(date(2024, 12, 25), "Christmas"), (date(2025, 12, 25), "Christmas"
 
 
 def long_panel(n_days=740, holidays=()):
-    return build_panel(
-        make_depots(2),
-        make_demand(2, n_days),
-        make_events(("game", START, START, "Delft", None, None)),
-        make_holidays(*holidays),
-        START + timedelta(days=n_days - 1),
-        ahead=7,
-    )
+    games = make_events(("game", START, START, "Delft", None, None))
+    return make_panel(2, n_days, 7, events=games, holidays=make_holidays(*holidays))
 
 
 def test_every_calendar_column_has_its_name_and_meaning():
@@ -179,15 +171,10 @@ def test_a_calendar_of_the_stated_reach_equals_a_longer_one():
     from forecaster.data.features import CALENDAR_REACH
 
     horizon, day = 7, START + timedelta(days=59 + 8)
-    rows = (
-        make_depots(2),
-        make_demand(2, 60),
-        make_events(),
-        make_holidays((day, "Eve")),
-    )
+    holidays = make_holidays((day, "Eve"))
     near, far = (
         build_features(
-            build_panel(*rows, START + timedelta(days=59), ahead), ("holiday",), horizon
+            make_panel(2, 60, ahead, holidays=holidays), ("holiday",), horizon
         )
         for ahead in (horizon + CALENDAR_REACH, 77)
     )
@@ -207,14 +194,7 @@ def test_the_event_response_ends_a_horizon_before_the_day():
     demand = make_demand(2, 120)
     doubled = demand["service_on"].isin(games) & (demand["depot_id"] == "D0")
     demand.loc[doubled, "orders"] *= 2
-    panel = build_panel(
-        make_depots(2),
-        demand,
-        make_events(*rows),
-        make_holidays(),
-        START + timedelta(days=119),
-        28,
-    )
+    panel = make_panel(2, 120, 28, demand=demand, events=make_events(*rows))
     response = build_features(panel, ("game",), 14).event_response_dtf
     # Drawn towards 0: three games of log 2 over three games and one.
     assert response[0, 130, RESPONSE] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)

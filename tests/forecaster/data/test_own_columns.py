@@ -9,8 +9,7 @@ from forecaster.config import TaskConfig
 from forecaster.data import inputs
 from forecaster.data.effects import fit_effects, forward_chained_effects
 from forecaster.data.features import build_features, choose_kinds
-from forecaster.data.panel_builder import build_panel
-from tests.make import START, make_demand, make_depots, make_events, make_holidays
+from tests.make import START, make_depots, make_events, make_holidays, make_panel
 
 N_DAYS, HORIZON = 120, 7
 TASK = TaskConfig(horizon=HORIZON, context=40)
@@ -33,14 +32,12 @@ def panel_of(announced_before, is_own):
         for first in firsts
     ]
     rows.append(("game", day[90], day[90], None, None, None))
-    return build_panel(
-        make_depots(4, city=[f"C{number}" for number in range(4)]),
-        make_demand(4, N_DAYS),
-        make_events(*rows),
-        make_holidays((day[60], "A day off"), (day[100], "Another")),
-        day[N_DAYS - 1],
-        ahead=10,
-    )
+    return make_panel(
+        4, N_DAYS, 10,
+        depots=make_depots(4, city=[f"C{number}" for number in range(4)]),
+        events=make_events(*rows),
+        holidays=make_holidays((day[60], "A day off"), (day[100], "Another")),
+    )  # fmt: skip
 
 
 @pytest.fixture(params=[None, 2], ids=["always known", "announced"])

@@ -1,35 +1,20 @@
 """Panels state gaps, closures and what was known; nothing later leaks in."""
 
 from datetime import date, timedelta
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
-from forecaster.data.panel_builder import build_panel
 from forecaster.errors import CutoffError, NoDataError
-from tests.make import (
-    START,
-    make_demand,
-    make_depots,
-    make_events,
-    make_holidays,
-    make_panel,
-)
+from tests.make import START, make_demand, make_depots, make_events, make_panel
 
 LAST = START + timedelta(days=59)
 
 
-def panel_of(depots=None, demand=None, events=None, holidays=None, through=LAST):
-    return build_panel(
-        make_depots(2) if depots is None else depots,
-        make_demand(2, 60) if demand is None else demand,
-        make_events() if events is None else events,
-        make_holidays() if holidays is None else holidays,
-        through,
-        ahead=7,
-    )
+panel_of = partial(make_panel, 2, 60, 7)
 
 
 def test_counts_lie_where_they_belong():
@@ -49,7 +34,7 @@ def test_a_missing_row_and_an_unknown_count_are_not_observed():
 
 def test_a_weekly_closing_day_is_closed_and_not_observed():
     depots = make_depots(2, closed_weekdays=[[7], []])
-    panel = panel_of(depots)
+    panel = panel_of(depots=depots)
     sundays = [panel.day(step).isoweekday() == 7 for step in range(67)]
     np.testing.assert_array_equal(panel.closed_dt[0], sundays)
     assert not panel.observed_dt[0, 6]
@@ -62,7 +47,7 @@ def test_a_depot_is_closed_outside_its_life():
         opened_on=[START + timedelta(days=10), None],
         closed_on=[None, START + timedelta(days=50)],
     )
-    panel = panel_of(depots)
+    panel = panel_of(depots=depots)
     assert np.flatnonzero(panel.closed_dt[0]).tolist() == list(range(10))
     assert np.flatnonzero(panel.closed_dt[1]).tolist() == list(range(50, 67))
 
@@ -91,7 +76,7 @@ def test_an_event_of_one_depot_gives_it_a_calendar_of_its_own():
             None,
         ),
     )
-    panel = panel_of(make_depots(4), make_demand(4, 60), events)
+    panel = make_panel(4, 60, 7, events=events)
     promotion = panel.calendar.of_kind("promotion")
     game = panel.calendar.of_kind("game")
     assert promotion[:, 0].tolist() == [False, True, False, False]
@@ -111,10 +96,7 @@ def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
             )
             for row in range(n_depots)
         ]
-        panel = panel_of(
-            make_depots(n_depots), make_demand(n_depots, 60), make_events(*event)
-        )
-        return panel.calendar
+        return make_panel(n_depots, 60, 7, events=make_events(*event)).calendar
 
     few, many, longer = calendar_of(10, 1), calendar_of(80, 1), calendar_of(80, 3)
     assert few.active_gtk.shape == many.active_gtk.shape
@@ -136,7 +118,7 @@ def test_an_own_event_has_the_value_of_the_one_announced_first():
     ]
     events = make_events(*rows).assign(value=[9.0, 5.0, 3.0, 2.0])
     depots = make_depots(4).assign(city=["Ghent", "Ghent", "Ghent", "Delft"])
-    calendar = panel_of(depots, make_demand(4, 60), events).calendar
+    calendar = make_panel(4, 60, 7, depots=depots, events=events).calendar
     assert calendar.value_of("promotion")[:, 20].tolist() == [9.0, 5.0, 5.0, 2.0]
 
 
@@ -158,9 +140,8 @@ def test_an_earlier_origin_does_not_know_what_was_announced_after_it():
     assert panel.calendar.of_kind("promotion")[0, step]
     assert panel.closed_dt[0, step]
     for days, knows in ((39, False), (40, True)):
-        earlier = build_panel(
-            make_depots(2), make_demand(2, 60), events, make_holidays(), LAST, ahead=30
-        ).as_of(START + timedelta(days=days))
+        origin = START + timedelta(days=days)
+        earlier = make_panel(2, 60, 30, events=events).as_of(origin)
         assert earlier.calendar.of_kind("promotion")[0, step] == knows
         assert earlier.closed_dt[0, step] == knows
 
@@ -175,7 +156,7 @@ def test_holidays_are_those_of_country_and_subdivision():
         columns=["country", "subdivision", "day_on", "name"],
     )
     depots = make_depots(2, subdivision=["ZH", None])
-    panel = panel_of(depots, holidays=holidays)
+    panel = panel_of(depots=depots, holidays=holidays)
     marked = panel.calendar.of_kind(HOLIDAY)
     assert np.flatnonzero(marked[0]).tolist() == [0, 2]
     assert np.flatnonzero(marked[1]).tolist() == [0]
@@ -195,7 +176,7 @@ def test_a_holiday_whose_date_is_estimated_is_the_one_of_earlier_years(estimated
     ]
     columns = ["country", "subdivision", "day_on", "name"]
     holidays = pd.DataFrame(rows, columns=columns)
-    panel = panel_of(make_depots(1), holidays=holidays)
+    panel = panel_of(depots=make_depots(1), holidays=holidays)
     [kind] = [kind for kind in panel.calendar.kinds if kind.startswith(NAMED_HOLIDAY)]
     assert kind == NAMED_HOLIDAY + estimated[1]
     assert np.flatnonzero(panel.calendar.of_kind(kind)[0]).tolist() == [0, 40]
@@ -267,7 +248,7 @@ def test_a_part_of_the_calendar_keeps_its_values():
     events = make_events(("promotion", day(5), day(5), None, "D1", None)).assign(
         value=2.0
     )
-    panel = panel_of(make_depots(4), make_demand(4, 60), events)
+    panel = make_panel(4, 60, 7, events=events)
     last, part = panel.last(57), panel.of_depots(slice(1, 2))
     assert last.calendar.value_of("promotion")[1, 2] == 2.0
     assert part.calendar.value_of("promotion")[0, 5] == 2.0

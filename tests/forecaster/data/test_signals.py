@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forecaster.data.panel_builder import build_panel
 from forecaster.data.signal_builder import known_signals
-from tests.make import (
-    START,
-    make_demand,
-    make_depots,
-    make_events,
-    make_holidays,
-    make_signals,
-)
+from tests.make import START, make_depots, make_panel, make_signals
 
 N_DAYS, AHEAD, N_DEPOTS = 30, 14, 4
 DELFT, GHENT = [0, 2], [1, 3]
@@ -30,8 +22,7 @@ LAST = day(N_DAYS - 1)
 
 
 def panel_of(signals, through=LAST):
-    parts = (make_depots(N_DEPOTS), make_demand(N_DEPOTS, N_DAYS))
-    return build_panel(*parts, make_events(), make_holidays(), through, AHEAD, signals)
+    return make_panel(N_DEPOTS, N_DAYS, AHEAD, signals=signals, through=through)
 
 
 def booked(*rows):

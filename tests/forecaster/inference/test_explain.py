@@ -10,7 +10,6 @@ from forecaster.config import POINT_SHIFTS
 from forecaster.data.calendar_effects import CalendarEffects
 from forecaster.data.effect_columns import effect_columns
 from forecaster.data.effects import Effects
-from forecaster.data.panel_builder import build_panel
 from forecaster.data.signal_effects import SIGNAL, SignalEffects
 from forecaster.inference import infer, predict
 from forecaster.inference.explain import explain
@@ -22,6 +21,7 @@ from tests.make import (
     make_depots,
     make_events,
     make_holidays,
+    make_panel,
     make_signals,
 )
 
@@ -39,13 +39,9 @@ EFFECTS = {
 PER_SPREAD = 0.1
 
 
-def panel_of(events=None, holidays=None, signals=None, closed=()):
-    events = make_events() if events is None else events
-    holidays = make_holidays() if holidays is None else holidays
+def panel_of(closed=(), **tables):
     depots = make_depots(closed_weekdays=[list(closed) for _ in range(4)])
-    return build_panel(
-        depots, make_demand(n_days=DAYS), events, holidays, LAST, 14, signals
-    )
+    return make_panel(n_days=DAYS, **{"depots": depots} | tables)
 
 
 def fleet(*holidays):
@@ -63,7 +59,8 @@ def fleet(*holidays):
     ]
     sold_out = ("booked", "D1", None, FAIR_ON, 12.0, None)
     booked = [row for row in booked if row[1:4] != sold_out[1:4]]
-    return panel_of(events, make_holidays(*holidays), make_signals(*booked, sold_out))
+    signals = make_signals(*booked, sold_out)
+    return panel_of(events=events, holidays=make_holidays(*holidays), signals=signals)
 
 
 @pytest.fixture
@@ -180,14 +177,7 @@ def test_a_closed_day_has_one_part_of_nothing():
 def test_a_depot_without_history_is_explained_by_its_peers():
     demand = make_demand(n_days=DAYS)
     depots = make_depots(opened_on=[None] * 3 + [LAST + timedelta(days=1)])
-    panel = build_panel(
-        depots,
-        demand[demand["depot_id"] != "D3"],
-        make_events(),
-        make_holidays(),
-        LAST,
-        14,
-    )
+    panel = panel_of(depots=depots, demand=demand[demand["depot_id"] != "D3"])
     model = make_artefact(panel)
     each = explain(model, panel, "D3")[2]
     assert each.basis == "cold_start"

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from forecaster.data.panel import Panel
-from forecaster.data.panel_builder import build_panel
 from forecaster.errors import NoDataError
 from forecaster.inference import infer
 from tests.make import (
@@ -16,8 +15,8 @@ from tests.make import (
     make_artefact,
     make_demand,
     make_depots,
-    make_events,
     make_holidays,
+    make_panel,
 )
 
 N_DAYS = 200
@@ -28,9 +27,8 @@ HOLIDAYS = make_holidays(
 
 def fleet(change=lambda demand: demand) -> Panel:
     demand = change(make_demand(5, N_DAYS))
-    last = START + timedelta(days=N_DAYS - 1)
     depots = make_depots(5, closed_weekdays=[[7], [], [], [], []])
-    return build_panel(depots, demand, make_events(), HOLIDAYS, last, ahead=21)
+    return make_panel(5, N_DAYS, 21, demand=demand, depots=depots, holidays=HOLIDAYS)
 
 
 def days_before_last(panel, *days):
@@ -86,10 +84,8 @@ def test_a_depot_opens_every_other_day_at_the_cost_of_one_pass_and_the_new_depot
     demand = make_demand(n_depots, N_DAYS)
     step = (pd.to_datetime(demand["service_on"]) - pd.Timestamp(START)).dt.days
     opens = demand["depot_id"].str[1:].astype(int).map(first_step).fillna(0)
-    last = START + timedelta(days=N_DAYS - 1)
-    panel = build_panel(
-        make_depots(n_depots), demand[step >= opens], make_events(), HOLIDAYS, last, 21
-    )
+    demand = demand[step >= opens]
+    panel = make_panel(n_depots, N_DAYS, 21, demand=demand, holidays=HOLIDAYS)
     artefact, computed = make_artefact(panel), []
     forward = artefact.network.forward
 

@@ -11,7 +11,6 @@ from forecaster.data import inputs
 from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
-from forecaster.data.panel_builder import build_panel
 from forecaster.data.residual_features import CityResidualMean
 from forecaster.inference import predict
 from tests.make import (
@@ -21,6 +20,7 @@ from tests.make import (
     make_depots,
     make_events,
     make_holidays,
+    make_panel,
 )
 
 HOLIDAYS = [
@@ -46,14 +46,13 @@ def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
         for city in ("Delft", "Ghent", None)
         for first in (START + timedelta(days=step) for step in steps)
     ]
-    return build_panel(
-        make_depots(6, closed_weekdays=[[7], [], [], [], [], [6, 7]]),
-        demand[~(gone | late | never | (silent & ~back))],
-        make_events(*games),
-        make_holidays(*HOLIDAYS),
-        START + timedelta(days=n_days - 1),
-        ahead,
-    )
+    return make_panel(
+        6, n_days, ahead,
+        depots=make_depots(6, closed_weekdays=[[7], [], [], [], [], [6, 7]]),
+        demand=demand[~(gone | late | never | (silent & ~back))],
+        events=make_events(*games),
+        holidays=make_holidays(*HOLIDAYS),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
