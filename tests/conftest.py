@@ -92,10 +92,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{marker}: {description}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Deselects opt-in tests whose marker is not selected with -m."""
+    """Marks what asks for the database, and deselects opt-in tests that no -m selects."""
+    for item in items:
+        if "database_url" in getattr(item, "fixturenames", ()):
+            item.add_marker("db")
     unselected = [name for name in OPT_IN_MARKERS if name not in config.option.markexpr]
     deselected = [
         item

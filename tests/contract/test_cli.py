@@ -82,7 +82,6 @@ def test_a_database_that_is_not_there_is_one_sentence(url, message):
     assert "s3cret" not in done.stderr
 
 
-@pytest.mark.db
 def test_a_foreseen_failure_is_one_sentence_and_an_exit_code(database_url, engine):
     done = harbor("runs", "show", "123456", HARBOR_DATABASE_URL=database_url)
     sentence = "harbor: There is no run 123456. See 'harbor runs list'.\n"

@@ -7,9 +7,6 @@ from forecaster.errors import DatabaseError
 from pipelines.database import migrate, schema_version
 from pipelines.schema import metadata
 
-pytestmark = pytest.mark.db
-
-
 NAME, MIGRATED = "test_migrations", "test_migrated"
 
 

@@ -54,7 +54,6 @@ def with_holiday_effect(made, panel):
     return replace(made, effects=replace(made.effects, calendar=calendar))
 
 
-@pytest.mark.db
 def test_it_is_the_forecast_of_the_command(clean_engine, database_url, tmp_path):
     """With a public holiday, an event that closes, a gap, and a weekday without work."""
     with clean_engine.begin() as connection:

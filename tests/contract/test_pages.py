@@ -120,7 +120,6 @@ def printed(engine, database_url, tmp_path_factory):
     empty_tables(engine)
 
 
-@pytest.mark.db
 @pytest.mark.parametrize("name", STORY)
 def test_a_page_says_what_its_commands_print(printed, name):
     if WRITES:

@@ -25,8 +25,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
-
 PAGE = ROOT / "deploy" / "docs" / "other-systems.md"
 USER = "test_metabase"
 NUMBER, TEXT, DAY = "double precision", "text", "date"

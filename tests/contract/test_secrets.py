@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 
-import pytest
 import sqlalchemy as sa
 
 from pipelines.settings import Settings
@@ -66,7 +65,6 @@ def test_no_error_shows_it(tmp_path):
     assert PLANTED not in output
 
 
-@pytest.mark.db
 def test_no_answer_log_ledger_file_or_server_shows_it(
     clean_engine, database_url, tmp_path
 ):

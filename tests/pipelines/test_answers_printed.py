@@ -2,11 +2,7 @@
 
 import json
 
-import pytest
-
 from tests.pipelines.ingest.ingesting import load_one, write
-
-pytestmark = pytest.mark.db
 
 COMMANDS = (
     "doctor", "schedule show", "runs list", "models list",

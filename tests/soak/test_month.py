@@ -30,7 +30,7 @@ from tests.soak import inbox_files
 from tests.soak.inbox_files import NIGHTS, Inbox, origin_of
 from tests.soak.night import IN_TRAINING, now_after, run_here, start
 
-pytestmark = [pytest.mark.db, pytest.mark.soak]
+pytestmark = pytest.mark.soak
 
 KILLED_NIGHT, BAD_MODEL_NIGHT = 18, 22
 REPEATED_NIGHTS = {3, 20}

@@ -11,8 +11,6 @@ from pipelines.backfill import hindcast
 from pipelines.schema import forecasts, scores
 from tests.pipelines.backfill.conftest import count, days_before
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture
 def harbor(fleet, harbor):

@@ -26,8 +26,6 @@ from tests.pipelines.backfill.conftest import (
 )
 from tests.pipelines.make import START, add_event, correct_count
 
-pytestmark = pytest.mark.db
-
 
 def decided(engine, settings, first=6, last=4, **options):
     return decide(engine, settings, request(first, last, **options)).origins

@@ -57,7 +57,6 @@ def announce(engine, day, known_from):
         add_event(connection, "closed", day, known_from=known_from)
 
 
-@pytest.mark.db
 def test_tampering_with_what_came_later_changes_no_hindcast(fleet, settings, add_model):
     version = add_model(days_before(40))
     apply(fleet, settings, ORIGIN, ORIGIN)
@@ -92,7 +91,6 @@ def test_tampering_with_what_came_later_changes_no_hindcast(fleet, settings, add
     assert seen.max() > 100 * before[version].max()
 
 
-@pytest.mark.db
 def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
     fleet, settings, add_model
 ):

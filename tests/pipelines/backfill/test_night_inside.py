@@ -22,8 +22,6 @@ from tests.pipelines.make import (
     midnight_after,
 )
 
-pytestmark = pytest.mark.db
-
 MORNING = midnight_after(LAST)
 
 

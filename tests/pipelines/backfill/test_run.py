@@ -22,8 +22,6 @@ from tests.pipelines.backfill.conftest import (
     stored,
 )
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture
 def model(add_model, monkeypatch):

@@ -21,9 +21,6 @@ from pipelines.settings.ingest import DONE
 from tests.pipelines.backup.conftest import NOW
 from tests.pipelines.in_process import harbor
 
-pytestmark = pytest.mark.db
-
-
 DESTROY = ("drop schema public cascade", "create schema public")
 STEPS = "select step, state from runs order by run_id desc limit 1"
 

@@ -13,8 +13,6 @@ from tests.answers import ANSWERS
 from tests.pipelines.ingest.ingesting import load_one, write
 from tests.pipelines.ingest.test_withdrawal import NOW
 
-pytestmark = pytest.mark.db
-
 DEPOTS = """\
 depot_id,name,city,timezone,country,subdivision,vans,opened_on,closed_on,closed_weekdays
 A,Alpha,Delft,Europe/Amsterdam,NL,,4,2020-01-01,2024-01-05,"sat,sun"

@@ -74,7 +74,6 @@ def test_events_that_name_no_depot_of_the_fleet_are_told():
     assert doctor_findings.event_findings([]) == []
 
 
-@pytest.mark.db
 def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection):
     for depot_id in "ABC":
         add_depot(connection, depot_id)

@@ -42,7 +42,6 @@ def lines(out):
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-@pytest.mark.db
 def test_every_line_of_a_run_names_it(clean_engine, output, library):
     with recorded(clean_engine, "nightly") as whole:
         structlog.get_logger().warning("ours", share=0.5)
@@ -74,7 +73,6 @@ def words(monkeypatch):
     structlog.reset_defaults()
 
 
-@pytest.mark.db
 def test_a_line_says_when_what_and_of_which_run(clean_engine, words):
     with (
         suppress(NoDataError),

@@ -49,7 +49,6 @@ def fleet(clean_engine, database_url, tmp_path, monkeypatch):
     add_champion(clean_engine, LAST, tmp_path / "artefacts")
 
 
-@pytest.mark.db
 def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
     rows = list(csv.DictReader(io.StringIO(harbor("forecast", "--csv"))))
     answer = json.loads(harbor("forecast", "--json"))
@@ -57,12 +56,10 @@ def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
     assert rows == [{name: str(value) for name, value in row.items()} for row in answer]
 
 
-@pytest.mark.db
 def test_csv_and_json_at_once_is_wrong_usage(fleet):
     assert in_process.harbor("forecast", "--csv", "--json").returncode == 2
 
 
-@pytest.mark.db
 def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     first, *others = json.loads(harbor("forecast", "--json"))
     assert first["planned"] == first["point"] <= first["p50"]
@@ -77,7 +74,6 @@ def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     assert f"9,990 (model {first['point']:,.0f})" in harbor("forecast")
 
 
-@pytest.mark.db
 def test_a_forecast_whose_session_ended_while_it_was_computed_is_not_stored(
     fleet, clean_engine, monkeypatch
 ):

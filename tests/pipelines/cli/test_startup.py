@@ -61,7 +61,6 @@ def test_a_help_text_imports_no_library_of_the_work_itself(imported, command):
     assert int(count) < MAX_MODULES
 
 
-@pytest.mark.db
 def test_listing_models_imports_no_migrations_and_no_arrays(clean_engine, database_url):
     with clean_engine.begin() as connection:
         record_model(connection, "v1", "champion", scores={"network_share": 0.3})
@@ -112,7 +111,6 @@ def test_help_names_the_choices_that_the_work_has():
     assert tuple(accuracy.SEGMENTS) == SCORE_SEGMENTS
 
 
-@pytest.mark.db
 def test_the_schema_of_this_release_is_the_head_that_alembic_finds(engine):
     config = Config()
     config.set_main_option("script_location", str(CHECKOUT / "migrations"))

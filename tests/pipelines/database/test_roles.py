@@ -17,8 +17,6 @@ from pipelines.schema import metadata
 from pipelines.settings import Settings
 from tests.pipelines.database.test_engine import cluster_of
 
-pytestmark = pytest.mark.db
-
 EVERY = [table.name for table in metadata.sorted_tables]
 OVERRIDE_FUNCTION = "add_overrides(jsonb, text, text)"
 FILLED = sorted(set(EVERY) - {"overrides", "city_settings", "van_decisions"})

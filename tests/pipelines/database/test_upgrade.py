@@ -7,8 +7,6 @@ from tests.contract.test_cli import commands
 from tests.pipelines.in_process import harbor
 from tests.ports import free_port
 
-pytestmark = pytest.mark.db
-
 # What a command needs besides its options, to come as far as the database.
 ARGUMENTS = {
     "harbor ingest": ["/nowhere.csv"],

@@ -15,8 +15,6 @@ from pipelines.store import order_counts
 from pipelines.store.demand import on_closed_days, recount
 from tests.pipelines.make import add_counts, add_depot, add_event, add_orders
 
-pytestmark = pytest.mark.db
-
 TODAY = date(2024, 12, 31)
 NOW = datetime(2024, 12, 31, 5, tzinfo=UTC)
 MORNINGS = ("2024-12-29T10:00", "2024-12-30T10:00")

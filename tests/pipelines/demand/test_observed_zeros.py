@@ -10,8 +10,6 @@ from pipelines.store import order_counts
 from pipelines.store.demand import recount
 from tests.pipelines.make import add_depot
 
-pytestmark = pytest.mark.db
-
 MONDAY = date(2024, 3, 4)
 DAYS = 21
 TODAY = MONDAY + timedelta(days=DAYS)

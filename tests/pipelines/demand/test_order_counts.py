@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
@@ -13,8 +12,6 @@ from pipelines.settings import Settings
 from pipelines.store import files, order_counts
 from pipelines.store.order_counts import _date_ranges
 from tests.pipelines.ingest.ingesting import SETTINGS, load, query, write
-
-pytestmark = pytest.mark.db
 
 ORDERS = "order_id,depot_id,ordered_at\n"
 DEPOTS = "depot_id,name,city,timezone,country,subdivision\n"

@@ -20,8 +20,6 @@ from pipelines.store import panel as store
 from tests.pipelines.demand.test_panels import DAYS, LAST, ZONE, morning_after
 from tests.pipelines.make import START, add_depot, add_event, add_fleet, correct_count
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture
 def fleet(clean_engine):

@@ -24,8 +24,6 @@ from tests.pipelines.make import (
     count_fleet,
 )
 
-pytestmark = pytest.mark.db
-
 ZONE = ZoneInfo("UTC")
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)

@@ -14,8 +14,6 @@ from tests.pipelines.ingest.ingesting import load_one, write
 from tests.pipelines.ingest.test_partial_counts import EAST, age_files, demand, load_now
 from tests.pipelines.make import add_depot
 
-pytestmark = pytest.mark.db
-
 ZONE = ZoneInfo("Europe/Amsterdam")
 LAST = date(2024, 3, 20)
 """The day of which only the first hours have come."""

@@ -25,8 +25,6 @@ from tests.pipelines.make import (
     add_fleet,
 )
 
-pytestmark = pytest.mark.db
-
 YOUNG_FROM = LAST - timedelta(days=9)
 
 

@@ -116,7 +116,6 @@ def test_one_depot_is_a_fleet_too(tmp_path):
     assert set(read_orders(tmp_path / "fleet")["depot_id"]) == {"RTM-01"}
 
 
-@pytest.mark.db
 def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_path):
     """Over both changes of the clocks, with repeats and corrections, and twice."""
     write_files(invent(1, 4, 190, date(2026, 4, 5)), tmp_path / "fleet")

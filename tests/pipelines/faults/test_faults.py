@@ -18,8 +18,6 @@ from tests.pipelines.faults import faults
 from tests.pipelines.faults.faults import FAULTS, STATUS, tables
 from tests.pipelines.faults.victim import NOWHERE, POINTS, TRAINS
 
-pytestmark = pytest.mark.db
-
 START = date(2024, 1, 1)
 DAYS = 90
 LAST = START + timedelta(days=DAYS - 1)

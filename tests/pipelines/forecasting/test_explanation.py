@@ -20,8 +20,6 @@ from tests.pipelines.make import (
     forecast_from,
 )
 
-pytestmark = pytest.mark.db
-
 ZONE = ZoneInfo("UTC")
 
 

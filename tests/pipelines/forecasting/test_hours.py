@@ -28,8 +28,6 @@ from tests.pipelines.make import (
     forecast_from,
 )
 
-pytestmark = pytest.mark.db
-
 TODAY = LAST + timedelta(days=1)
 AMSTERDAM = ZoneInfo("Europe/Amsterdam")
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 3, 30, tzinfo=UTC)

@@ -33,8 +33,6 @@ from tests.pipelines.make import (
     record_model,
 )
 
-pytestmark = pytest.mark.db
-
 CITY = {"A": "Delft", "B": "Delft", "C": "Ghent"}
 
 

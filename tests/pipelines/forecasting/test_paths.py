@@ -4,14 +4,11 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from pipelines.database.engine import snapshot
 from pipelines.forecasting.paths import write_paths
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.pipelines.make import LAST, NOW, add_champion, count_fleet, forecast_from
-
-pytestmark = pytest.mark.db
 
 
 def test_the_paths_of_a_forecast_have_its_quantiles_and_the_bands_of_its_totals(

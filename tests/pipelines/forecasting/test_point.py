@@ -25,8 +25,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
-
 ORIGIN = LAST - timedelta(days=7)
 
 

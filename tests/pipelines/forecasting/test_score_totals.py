@@ -29,7 +29,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 NOW = midnight_after(LAST)

@@ -43,8 +43,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
-
 ORIGIN = LAST - timedelta(days=7)
 UTC_ZONE = ZoneInfo("UTC")
 AHEAD = [ORIGIN + timedelta(days=step) for step in range(1, 8)]

@@ -38,8 +38,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
-
 DEPOTS = ("A0", "A1")
 GOOD = {"models": {"gru": {"mape": 6.0}, "seasonal_naive": {"mape": 9.0}}}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.pipelines.ingest.ingesting import query, rows, write
 
-pytestmark = [pytest.mark.db, pytest.mark.usefixtures("clean_engine")]
+pytestmark = pytest.mark.usefixtures("clean_engine")
 
 DAILY = "depot_id,date,orders\n"
 

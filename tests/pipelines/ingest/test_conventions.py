@@ -108,14 +108,12 @@ def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
         assert mark == "." or all(cell.lstrip("-").isdigit() for cell in cells)
 
 
-@pytest.mark.db
 def test_a_count_is_read_by_the_mark_that_its_file_proves(clean_engine, tmp_path):
     text = DAILY + "A;2024-01-01;1.000\nB;2024-01-01;1.234.567\n"
     load_one(clean_engine, write(tmp_path / "a.csv", text))
     assert [row[2] for row in rows(clean_engine, "daily_counts")] == [1000, 1_234_567]
 
 
-@pytest.mark.db
 def test_numbers_of_parquet_say_themselves_what_they_are(clean_engine, tmp_path):
     counts = pa.array([Decimal("1.000"), Decimal("2.000")], pa.decimal128(10, 3))
     columns = {"depot_id": ["A", "B"], "date": ["2024-01-01"] * 2}

@@ -2,15 +2,12 @@
 
 from contextlib import contextmanager
 
-import pytest
 import sqlalchemy as sa
 
 from pipelines.ingest.load import service
 from pipelines.ingest.sources.files import Source
 from tests.conftest import empty_tables
 from tests.pipelines.ingest.ingesting import counts, data, load, query, rows, write
-
-pytestmark = pytest.mark.db
 
 ORDERS = "order_id,depot_id,ordered_at\n"
 

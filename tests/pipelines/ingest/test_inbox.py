@@ -23,13 +23,11 @@ def home(engine, database_url, tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-@pytest.mark.db
 def test_any_command_that_opens_the_database_makes_it(home):
     with open_context():
         assert (home / "inbox").is_dir()
 
 
-@pytest.mark.db
 def test_so_does_making_the_tables(home):
     db.upgrade()
     assert (home / "inbox").is_dir()
@@ -74,7 +72,6 @@ def lying(settings):
     return sorted(str(path.relative_to(settings.inbox)) for path in found)
 
 
-@pytest.mark.db
 def test_a_loaded_file_moves_to_done_and_a_refused_one_stays(clean_engine, inbox):
     partner = inbox.inbox / "north"
     partner.mkdir()
@@ -88,7 +85,6 @@ def test_a_loaded_file_moves_to_done_and_a_refused_one_stays(clean_engine, inbox
     assert load(clean_engine, inbox) == {"broken.csv": "refused"}
 
 
-@pytest.mark.db
 def test_a_file_of_the_same_name_moves_beside_the_one_before(clean_engine, inbox):
     for orders in (1, 2):
         write(inbox.inbox / "orders.csv", DAILY + f"A,2024-01-0{orders},{orders}\n")
@@ -101,7 +97,6 @@ def test_a_file_of_the_same_name_moves_beside_the_one_before(clean_engine, inbox
     assert re.fullmatch(r"done/\d{8}T\d+-orders\.csv", stamped)
 
 
-@pytest.mark.db
 def test_a_file_that_was_written_anew_since_stays(clean_engine, inbox):
     path = write(inbox.inbox / "a.csv", DAILY + "A,2024-01-01,1\n")
     (source,) = find_sources([str(path)])
@@ -110,7 +105,6 @@ def test_a_file_that_was_written_anew_since_stays(clean_engine, inbox):
     assert lying(inbox) == ["a.csv"]
 
 
-@pytest.mark.db
 def test_a_file_elsewhere_stays_and_one_of_done_may_be_named(clean_engine, inbox):
     path = write(inbox.home / "own.csv", DAILY + "A,2024-01-01,1\n")
     assert load(clean_engine, inbox, path) == {"own.csv": "loaded"}
@@ -160,7 +154,6 @@ def age(path, seconds):
     os.utime(path, (then, then))
 
 
-@pytest.mark.db
 def test_a_file_that_grows_is_left_and_taken_once_it_has_settled(
     clean_engine, patient, naps
 ):
@@ -180,7 +173,6 @@ def test_a_file_that_grows_is_left_and_taken_once_it_has_settled(
     assert len(rows(clean_engine, "daily_counts")) == 3
 
 
-@pytest.mark.db
 def test_files_that_have_settled_or_were_named_elsewhere_are_not_waited_for(
     clean_engine, patient, naps, tmp_path
 ):
@@ -191,7 +183,6 @@ def test_files_that_have_settled_or_were_named_elsewhere_are_not_waited_for(
     assert naps == []
 
 
-@pytest.mark.db
 def test_a_file_that_is_gone_after_the_wait_is_left(clean_engine, patient, naps):
     """An upload under another name, for instance, that is renamed at its end."""
     path = write(patient.inbox / "a.csv", DAILY)

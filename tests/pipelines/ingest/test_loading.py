@@ -29,8 +29,6 @@ from tests.pipelines.ingest.ingesting import (
     write_parquet,
 )
 
-pytestmark = pytest.mark.db
-
 ORDERS = "order_id,depot_id,ordered_at\n"
 DAILY = "depot_id,date,orders\n"
 DEPOTS = "depot_id,name,city,timezone,country,subdivision"

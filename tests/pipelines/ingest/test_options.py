@@ -35,7 +35,6 @@ def files(engine):
     return {path.rsplit("/", 1)[-1]: source for path, source in found}
 
 
-@pytest.mark.db
 @pytest.mark.parametrize("day", ["05/11/2025", "13/11/2025"])
 def test_a_file_is_read_as_the_source_whose_pattern_it_fits(
     clean_engine, tmp_path, day
@@ -49,14 +48,12 @@ def test_a_file_is_read_as_the_source_whose_pattern_it_fits(
     assert files(clean_engine) == {"north-1.csv": "north"}
 
 
-@pytest.mark.db
 def test_a_file_that_fits_no_pattern_is_of_the_default_source(clean_engine, tmp_path):
     path = write(tmp_path / "south.csv", "depot_id,date,orders\nA,2024-01-01,1\n")
     load(clean_engine, path, sources={"north": NORTH})
     assert files(clean_engine) == {"south.csv": "default"}
 
 
-@pytest.mark.db
 def test_a_source_may_be_named_and_options_go_before_what_it_says(
     clean_engine, tmp_path
 ):
@@ -67,7 +64,6 @@ def test_a_source_may_be_named_and_options_go_before_what_it_says(
     assert files(clean_engine) == {"other.csv": "north"}
 
 
-@pytest.mark.db
 def test_a_pattern_may_name_a_folder(clean_engine, tmp_path):
     (tmp_path / "north").mkdir()
     path = write(tmp_path / "north" / "1.csv", HEADER + "A;05/11/2025;7\n")
@@ -76,7 +72,6 @@ def test_a_pattern_may_name_a_folder(clean_engine, tmp_path):
     assert (file.path, file.state) == (str(path), "loaded")
 
 
-@pytest.mark.db
 def test_a_file_of_two_sources_is_refused(clean_engine, tmp_path):
     path = write(tmp_path / "north-1.csv", HEADER + "A;05/11/2025;7\n")
     both = {"north": NORTH, "all": SourceSettings(pattern="*.csv")}
@@ -93,7 +88,6 @@ def test_an_unknown_source_is_told_with_those_there_are(engine):
         load(engine, sources={"north": NORTH}, source="sud")
 
 
-@pytest.mark.db
 @pytest.mark.parametrize(
     ("table", "problem"),
     [

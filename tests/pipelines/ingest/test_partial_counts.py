@@ -9,8 +9,6 @@ from pipelines.demand import counting
 from pipelines.ingest import FileOptions, ingest
 from tests.pipelines.ingest.ingesting import SETTINGS, load_one, query, write
 
-pytestmark = pytest.mark.db
-
 DAILY = "depot_id,date,orders\n"
 DEPOTS = "depot_id,name,city,timezone,country,subdivision\n"
 EAST, WEST = "Pacific/Kiritimati", "Etc/GMT+12"

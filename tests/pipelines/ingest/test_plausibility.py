@@ -8,8 +8,6 @@ from pipelines.ingest import FileOptions, ingest, replay
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
 
-pytestmark = pytest.mark.db
-
 SOURCES = {
     "north": SourceSettings(pattern="north*.csv"),
     "south": SourceSettings(pattern="south*.csv"),

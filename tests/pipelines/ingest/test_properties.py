@@ -5,7 +5,6 @@
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +18,6 @@ from tests.pipelines.ingest.ingesting import (
     write,
     write_parquet,
 )
-
-pytestmark = pytest.mark.db
 
 SMALL = settings(
     max_examples=15,

@@ -20,8 +20,6 @@ from tests.pipelines.ingest.ingesting import (
     write_parquet,
 )
 
-pytestmark = pytest.mark.db
-
 DAILY = "depot_id,date,orders\n"
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.pipelines.ingest.ingesting import counts, load, query
 
-pytestmark = [pytest.mark.db, pytest.mark.sample_data]
+pytestmark = pytest.mark.sample_data
 
 
 def one(engine, statement):

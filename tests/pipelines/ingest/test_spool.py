@@ -21,8 +21,6 @@ from tests.pipelines.faults.faults import small_disk
 from tests.pipelines.ingest.ingesting import TODAY, load, quarantined, rows, write
 from tests.pipelines.ingest.workbooks import workbook
 
-pytestmark = pytest.mark.db
-
 DAILY = "depot_id,date,orders\n"
 ONE = DAILY + "A,2024-01-01,7\n"
 

@@ -24,8 +24,6 @@ from tests.pipelines.ingest.ingesting import (
     write,
 )
 
-pytestmark = pytest.mark.db
-
 ORDERS = "order_id,depot_id,ordered_at\n"
 DAILY = "depot_id,date,orders\n"
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)

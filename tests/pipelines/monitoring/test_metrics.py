@@ -60,7 +60,6 @@ def plain(numbers, name):
     return numbers[(f"harbor_{name}",)]
 
 
-@pytest.mark.db
 def test_every_number_is_served_and_is_what_the_tables_say(
     clean_engine, watcher, monitor_state
 ):
@@ -94,7 +93,6 @@ def test_every_number_is_served_and_is_what_the_tables_say(
     assert numbers[("process_resident_memory_bytes",)] > 1e6
 
 
-@pytest.mark.db
 def test_live_accuracy_is_that_of_the_command(clean_engine, watcher, monitor_state):
     """Which `tests/pipelines/forecasting` holds against plain loops."""
     seed_watched(clean_engine)
@@ -115,7 +113,6 @@ def test_live_accuracy_is_that_of_the_command(clean_engine, watcher, monitor_sta
     assert plain(numbers, "live_coverage_ratio") == pytest.approx(fleet["coverage80"])
 
 
-@pytest.mark.db
 def test_what_is_not_known_is_left_out_and_never_0(
     clean_engine, watcher, monitor_state
 ):
@@ -134,7 +131,6 @@ def test_what_is_not_known_is_left_out_and_never_0(
     assert not {f"harbor_{name}" for name in absent} & names
 
 
-@pytest.mark.db
 def test_the_watch_cannot_write_what_it_reads(clean_engine, reader_engine):
     with reader_engine.connect() as connection:
         assert connection.scalar(sa.text("select current_user")) == "harbor_dashboard"
@@ -142,7 +138,6 @@ def test_the_watch_cannot_write_what_it_reads(clean_engine, reader_engine):
             connection.execute(sa.text("delete from runs"))
 
 
-@pytest.mark.db
 def test_what_is_slow_is_read_now_and_then(clean_engine, watcher, monitor_state):
     seed_watched(clean_engine)
     values = []
@@ -168,7 +163,6 @@ def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):
     assert plain(numbers, "home_disk_free_bytes") > 0
 
 
-@pytest.mark.db
 def test_another_schema_is_a_deployment_in_progress(
     clean_engine, reader_engine, settings, monitor_state
 ):

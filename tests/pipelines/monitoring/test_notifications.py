@@ -125,7 +125,6 @@ def add_night(engine, state, origin=DAY, error=None):
         connection.execute(sa.insert(schema.runs), values)
 
 
-@pytest.mark.db
 def test_each_failure_and_each_recovery_is_sent_once(clean_engine, web, notify):
     notifier = Notifier(channels_of(notify))
 
@@ -149,7 +148,6 @@ def test_each_failure_and_each_recovery_is_sent_once(clean_engine, web, notify):
     ]  # fmt: skip
 
 
-@pytest.mark.db
 def test_what_no_channel_accepts_is_sent_again(clean_engine, web, notify):
     notifier = Notifier(channels_of(notify))
     web.statuses.append(500)
@@ -162,7 +160,6 @@ def test_what_no_channel_accepts_is_sent_again(clean_engine, web, notify):
     assert (len(web.posted), notifier.failed) == (2, 1)
 
 
-@pytest.mark.db
 def test_what_one_channel_accepts_is_not_sent_again(clean_engine, web, notify):
     url = notify.notify_urls.get_secret_value()
     two = Settings(notify_urls=f"{url} {url.replace('hooks', 'other')}")
@@ -213,7 +210,6 @@ def add_message(engine, lines, written_at=NOW - HOUR, origin=DAY):
         connection.execute(sa.insert(schema.runs), values)
 
 
-@pytest.mark.db
 def test_the_morning_message_is_sent_once_beside_what_the_nights_tell(
     clean_engine, web, notify
 ):

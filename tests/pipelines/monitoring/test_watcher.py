@@ -9,8 +9,6 @@ import urllib.request
 from datetime import timedelta
 from threading import Event
 
-import pytest
-
 from pipelines.database.roles import create_readonly_engine
 from pipelines.monitoring.server import serving
 from pipelines.monitoring.watcher import Watcher, take_snapshot
@@ -31,7 +29,6 @@ class FakeNotifier:
         self.checks.append(now)
 
 
-@pytest.mark.db
 def test_a_watcher_probes_and_has_notifications_sent(
     clean_engine, reader_engine, settings, monitor_state
 ):
@@ -61,7 +58,6 @@ def test_a_watcher_probes_and_has_notifications_sent(
     assert len(notifier.checks) == 3
 
 
-@pytest.mark.db
 def test_a_scheduler_that_leads_is_seen(clean_engine, reader_engine, settings):
     def metric(name):
         samples = take_snapshot(reader_engine, settings, NOW).samples
@@ -72,7 +68,6 @@ def test_a_scheduler_that_leads_is_seen(clean_engine, reader_engine, settings):
     assert metric("scheduler_is_leader") == 0
 
 
-@pytest.mark.db
 def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url):
     environment = {
         **os.environ,

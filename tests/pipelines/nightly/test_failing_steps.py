@@ -21,8 +21,6 @@ from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import LAST, NOW, add_champion, correct_count, count_fleet
 
-pytestmark = pytest.mark.db
-
 NEEDED = {"forecast"}
 OTHERS = [name for name in STEPS if name not in NEEDED]
 

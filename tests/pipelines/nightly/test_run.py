@@ -34,8 +34,6 @@ from tests.pipelines.make import (
     record_model,
 )
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture
 def fleet(clean_engine):

@@ -36,8 +36,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
-
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
 AFTER_THE_NIGHT = midnight_after(LAST)

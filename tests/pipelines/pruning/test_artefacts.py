@@ -17,8 +17,6 @@ from pipelines.store import artefacts, models
 from tests.pipelines import in_process
 from tests.pipelines.make import add_depot, publish, record_model
 
-pytestmark = pytest.mark.db
-
 DAY = date(2026, 3, 1)
 NOTHING = PrunedArtefacts([], 0, 0)
 KEPT_DAYS = 30

@@ -19,8 +19,6 @@ from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import run_lines, runs
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture
 def settings(tmp_path):

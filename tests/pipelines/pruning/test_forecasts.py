@@ -23,8 +23,6 @@ from tests.pipelines.make import (
     score_known_days,
 )
 
-pytestmark = pytest.mark.db
-
 TABLES = (forecasts, forecast_totals, scores)
 DAYS = 440
 LAST = START + timedelta(days=DAYS - 1)  # 2025-03-15

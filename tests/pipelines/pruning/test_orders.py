@@ -15,8 +15,6 @@ from pipelines.store import order_counts
 from tests.pipelines.ingest.ingesting import load, load_one, rows, write
 from tests.pipelines.make import add_depot, add_orders
 
-pytestmark = pytest.mark.db
-
 SETTINGS = Settings(keep_orders_days=40)
 NOW = datetime(2024, 6, 30, 6, tzinfo=UTC)
 BEFORE = date(2024, 5, 21)

@@ -12,8 +12,6 @@ from pipelines.pruning import Pruned, PrunedArtefacts
 from pipelines.settings import Settings
 from tests.pipelines.make import add_depot, add_orders, record_model
 
-pytestmark = pytest.mark.db
-
 NOW = datetime.now(UTC)
 KEEP = {"HARBOR_KEEP_ORDERS_DAYS": "40", "HARBOR_KEEP_FORECASTS_DAYS": "365"}
 

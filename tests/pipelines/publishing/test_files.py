@@ -18,8 +18,6 @@ from pipelines.settings import Settings
 from tests.pipelines.make import score_known_days
 from tests.pipelines.publishing.conftest import EARLIER, LAST
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture(scope="module")
 def s3():

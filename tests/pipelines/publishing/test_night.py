@@ -17,8 +17,6 @@ from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import midnight_after
 from tests.pipelines.publishing.conftest import LAST
 
-pytestmark = pytest.mark.db
-
 PAGE = ROOT / "deploy" / "docs" / "other-systems.md"
 
 

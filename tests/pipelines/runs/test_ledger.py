@@ -16,8 +16,6 @@ from pipelines.schema import run_lines, runs
 from pipelines.schema.ledger import RUN_LOCK, RUN_STATE
 from pipelines.settings import Settings
 
-pytestmark = pytest.mark.db
-
 ROOT = Path(__file__).parents[3]
 RUNS_FOR_EVER = """
 import sys, time

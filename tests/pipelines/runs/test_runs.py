@@ -41,7 +41,6 @@ def lines(engine, run_id):
     ]
 
 
-@pytest.mark.db
 def test_what_a_run_and_its_steps_log_stands_beside_them(
     clean_engine, logs, log_output
 ):
@@ -65,7 +64,6 @@ def test_what_a_run_and_its_steps_log_stands_beside_them(
     assert "slow" in log_output.getvalue()
 
 
-@pytest.mark.db
 def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
     with recorded(clean_engine, "ingest", DAY) as run:
         logs.warning("file", state="refused")
@@ -79,7 +77,6 @@ def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
     ]
 
 
-@pytest.mark.db
 def test_a_line_that_cannot_be_stored_is_shown_and_stops_nobody(
     clean_engine, logs, log_output
 ):
@@ -89,7 +86,6 @@ def test_a_line_that_cannot_be_stored_is_shown_and_stops_nobody(
     assert {line[0] for line in lines(clean_engine, run.run_id)} == {run.run_id}
 
 
-@pytest.mark.db
 def test_following_tells_each_line_and_state_once_until_the_end(clean_engine, logs):
     started = recorded(clean_engine, "nightly", DAY)
     whole = started.__enter__()
@@ -120,7 +116,6 @@ def test_following_tells_each_line_and_state_once_until_the_end(clean_engine, lo
     assert events[0] == "started"
 
 
-@pytest.mark.db
 def test_what_is_followed_runs_now_or_ran_last(clean_engine):
     with pytest.raises(NoDataError, match="Nothing has run yet"):
         tail.newest_run(clean_engine)
@@ -133,7 +128,6 @@ def test_what_is_followed_runs_now_or_ran_last(clean_engine):
     assert tail.newest_run(clean_engine) == last.run_id
 
 
-@pytest.mark.db
 @pytest.mark.parametrize(
     ("with_steps", "wanted", "expected"),
     [
@@ -158,7 +152,6 @@ def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
         assert len(runs.recent_runs(connection, 1, with_steps, wanted)) == 1
 
 
-@pytest.mark.db
 def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, harbor):
     with recorded(clean_engine, "train", DAY) as run:
         run.metrics |= {"device_memory_peak_bytes": None, "compilations": 7}
@@ -168,7 +161,6 @@ def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, harbor):
     assert "device memory" not in printed
 
 
-@pytest.mark.db
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     clean_engine, harbor
 ):
@@ -183,7 +175,6 @@ def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     assert "step seconds 0.25" in harbor("runs", "list", "--steps").stdout
 
 
-@pytest.mark.db
 def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, harbor):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)

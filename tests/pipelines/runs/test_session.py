@@ -18,8 +18,6 @@ from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
 from tests.pipelines.make import START, add_depot, forecast_table, record_model
 
-pytestmark = pytest.mark.db
-
 ORIGIN = START + timedelta(days=30)
 NOW = datetime(2024, 2, 1, 4, 30, tzinfo=UTC)
 

@@ -173,7 +173,6 @@ def fleet_of(clean_engine):
     return partial(Fleet, clean_engine)
 
 
-@pytest.mark.db
 @pytest.mark.parametrize(
     ("recorded_nights", "now", "expected"),
     [
@@ -198,7 +197,6 @@ def test_the_newest_night_that_was_missed_is_made_up_for_once(
     assert fleet.ran[len(recorded_nights) :] == list(map(day, expected))
 
 
-@pytest.mark.db
 def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(fleet_of):
     fleet = fleet_of()
     fleet.jobs.start_night()
@@ -209,7 +207,6 @@ def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(fleet_of):
     assert len(fleet.ran) == 2
 
 
-@pytest.mark.db
 def test_a_night_done_by_a_clock_a_day_ahead_is_due_again_in_its_own_time(fleet_of):
     fleet = fleet_of()
     fleet.jobs.start_night()
@@ -229,7 +226,6 @@ def test_a_night_done_by_a_clock_a_day_ahead_is_due_again_in_its_own_time(fleet_
     assert len(fleet.ran) == 5
 
 
-@pytest.mark.db
 def test_a_clock_that_was_ahead_costs_no_night_that_no_scheduler_saw(fleet_of):
     fleet = fleet_of()
     fleet.record(day(8))
@@ -294,7 +290,6 @@ def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(fleet_of)
     assert fleet.ran[3:] == [day(10)]
 
 
-@pytest.mark.db
 def test_a_night_that_could_not_publish_is_tried_again(fleet_of):
     fleet = fleet_of()
     fleet.jobs.start_night()
@@ -306,7 +301,6 @@ def test_a_night_that_could_not_publish_is_tried_again(fleet_of):
     assert fleet.ran == [day(9)] * 2
 
 
-@pytest.mark.db
 def test_a_night_at_work_is_left_alone(fleet_of):
     fleet = fleet_of()
     with try_lock(fleet.engine, NIGHTLY_LOCK):
@@ -316,7 +310,6 @@ def test_a_night_at_work_is_left_alone(fleet_of):
     assert fleet.ran == [day(9)]
 
 
-@pytest.mark.db
 @pytest.mark.parametrize(
     ("start", "zone", "passed_over"),
     [
@@ -349,7 +342,6 @@ def test_no_day_is_lost_or_run_after_it_was_seen_when_the_clocks_change(
     assert gone in ({1, 2} if zone == "America/Sao_Paulo" else {1})
 
 
-@pytest.mark.db
 def test_an_hour_that_comes_twice_has_one_new_night(fleet_of):
     fleet = fleet_of(nightly_at="02:30")
     for hour in ("00:30", "01:30"):
@@ -358,7 +350,6 @@ def test_an_hour_that_comes_twice_has_one_new_night(fleet_of):
     assert set(fleet.ran) == {date(2026, 10, 24)}
 
 
-@pytest.mark.db
 @pytest.mark.parametrize(
     "written_s",
     [pytest.param(5, id="written there"), pytest.param(-3600, id="moved there")],
@@ -395,7 +386,6 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
         assert fleet.ran == [origin] * 3
 
 
-@pytest.mark.db
 def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
     clean_engine, monkeypatch
 ):
@@ -427,7 +417,6 @@ def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
     assert not schedule.has_leader(clean_engine)
 
 
-@pytest.mark.db
 def test_after_a_clock_that_ran_ahead_a_leader_fires_at_the_right_time_again(
     clean_engine, monkeypatch
 ):
@@ -465,7 +454,6 @@ def test_after_a_clock_that_ran_ahead_a_leader_fires_at_the_right_time_again(
         leader.join(PATIENCE_S)
 
 
-@pytest.mark.db
 def test_show_says_what_runs_when_and_what_ran_last(
     clean_engine, database_url, monkeypatch
 ):
@@ -484,7 +472,6 @@ def test_show_says_what_runs_when_and_what_ran_last(
     assert "No scheduler is running" in printed.stderr
 
 
-@pytest.mark.db
 def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
     clean_engine, monkeypatch
 ):
@@ -506,7 +493,6 @@ def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
         assert "is not done" in finding().message
 
 
-@pytest.mark.db
 def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
     clean_engine, tmp_path, monkeypatch
 ):

@@ -26,8 +26,6 @@ from tests.pipelines.ingest.ingesting import (
 )
 from tests.pipelines.make import START, add_fleet
 
-pytestmark = pytest.mark.db
-
 HEADER = "kind,starts_on,ends_on"
 ZONE = ZoneInfo("Europe/Amsterdam")
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)

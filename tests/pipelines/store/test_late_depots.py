@@ -10,8 +10,6 @@ from pipelines.schema import demand_versions, runs
 from pipelines.store import late_depots
 from tests.pipelines.make import add_depot, add_event
 
-pytestmark = pytest.mark.db
-
 SUNDAY = date(2024, 3, 31)
 A_DAY = timedelta(days=1)
 

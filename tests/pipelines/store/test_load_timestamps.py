@@ -15,8 +15,6 @@ from pipelines.store import events, ingest, load_timestamps, quarantine, runs
 from tests.pipelines.ingest.ingesting import SETTINGS, load, load_one, query, write
 from tests.pipelines.make import record_model
 
-pytestmark = pytest.mark.db
-
 DAY = date(2026, 5, 30)
 NOW = datetime(2026, 6, 1, 9, tzinfo=UTC)
 NONE = {"accepted": 0, "unchanged": 0, "rejected": 0}

@@ -24,8 +24,6 @@ from tests.pipelines.ingest.ingesting import (
 )
 from tests.pipelines.make import START, count_fleet
 
-pytestmark = pytest.mark.db
-
 HEADER = "signal,depot_id,date,value"
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)

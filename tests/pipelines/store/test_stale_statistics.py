@@ -9,8 +9,6 @@ from pipelines.planning import days_ahead
 from pipelines.schema import reader_views
 from pipelines.schema.planned_orders import PLANNED_PARTS
 
-pytestmark = pytest.mark.db
-
 DEPOTS, ORIGINS = 400, 12
 FLEET = f"""
 insert into depots (depot_id, name, city, timezone, country, closed_weekdays,

@@ -13,8 +13,6 @@ from pipelines.demand import counting
 from tests.make import make_artefact
 from tests.pipelines.make import START, add_event, add_fleet, midnight_after
 
-pytestmark = pytest.mark.db
-
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
 EVENT_ON = LAST - timedelta(days=3)

@@ -18,8 +18,6 @@ from pipelines.training import canary, promotion
 from tests.make import make_artefact
 from tests.pipelines.make import LAST, NOW, count_fleet, judge, record_model, save_model
 
-pytestmark = pytest.mark.db
-
 REST = {"wape": 5.0, "bias": 0.1, "mase": 0.6, "coverage80": 0.8, "days": 100}
 SCORES = {
     "models": {"gru": {"mape": 6.0, **REST}, "seasonal_naive": {"mape": 9.0, **REST}}

@@ -2,15 +2,12 @@
 
 from datetime import date, timedelta
 
-import pytest
 import sqlalchemy as sa
 
 from pipelines.schema import models as models_table
 from pipelines.schema import runs
 from pipelines.store import models
 from tests.pipelines.make import record_model
-
-pytestmark = pytest.mark.db
 
 DAY = date(2026, 3, 1)
 

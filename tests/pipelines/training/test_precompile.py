@@ -16,7 +16,6 @@ from pipelines.training import train as training
 from tests.pipelines.make import count_fleet
 from tests.pipelines.nightly.test_steps import LAST
 
-pytestmark = pytest.mark.db
 ROOT = Path(__file__).parents[3]
 
 

@@ -14,8 +14,6 @@ from pipelines.training import train
 from tests.make import make_artefact
 from tests.pipelines.make import LAST, count_fleet, newest_panels, save_model
 
-pytestmark = pytest.mark.db
-
 
 @pytest.fixture
 def fleet(clean_engine):
