@@ -10,16 +10,15 @@ import numpy as np
 from jaxtyping import Float
 
 from forecaster.data.lags import weekday_lag
+from forecaster.data.shapes import DepotTime
 from forecaster.errors import CutoffError
 
-NaiveForecast = Callable[
-    [Float[np.ndarray, "depot time"], int, int], Float[np.ndarray, "depot horizon"]
-]
+NaiveForecast = Callable[[DepotTime, int, int], Float[np.ndarray, "depot horizon"]]
 SEASON = 7
 
 
 def seasonal_naive(
-    demand_dt: Float[np.ndarray, "depot time"], cutoff: int, horizon: int
+    demand_dt: DepotTime, cutoff: int, horizon: int
 ) -> Float[np.ndarray, "depot horizon"]:
     """Repeats the last observed same weekday, up to eight weeks back.
 
@@ -41,7 +40,7 @@ def seasonal_naive(
 
 
 def median4(
-    demand_dt: Float[np.ndarray, "depot time"], cutoff: int, horizon: int
+    demand_dt: DepotTime, cutoff: int, horizon: int
 ) -> Float[np.ndarray, "depot horizon"]:
     """Median of the last four same weekdays, of those that were observed.
 
@@ -65,9 +64,7 @@ NAIVE_FORECASTS: dict[str, NaiveForecast] = {
 """By the names that `harbor backtest --against` accepts."""
 
 
-def seasonal_naive_scale(
-    demand_dt: Float[np.ndarray, "depot time"],
-) -> Float[np.ndarray, " depot"]:
+def seasonal_naive_scale(demand_dt: DepotTime) -> Float[np.ndarray, " depot"]:
     """Mean absolute change from one week to the next: the scale of MASE.
 
     Args:
@@ -86,7 +83,7 @@ def seasonal_naive_scale(
 
 
 def _same_weekdays(
-    demand_dt: Float[np.ndarray, "depot time"], cutoff: int, horizon: int, repeats: int
+    demand_dt: DepotTime, cutoff: int, horizon: int, repeats: int
 ) -> Float[np.ndarray, "depot horizon lag"]:
     """Last same weekdays of each target, newest first; NaN before the first step."""
     n_steps = demand_dt.shape[1]

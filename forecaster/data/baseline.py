@@ -16,7 +16,7 @@ from functools import cached_property, reduce
 from types import ModuleType
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int32, Shaped
+from jaxtyping import Float, Float32, Int32, Shaped
 
 from forecaster.data.calendar import HOLIDAY
 from forecaster.data.lags import REPEATS, ArrayT, weekday_lag
@@ -27,6 +27,7 @@ from forecaster.data.scaling import (
     trailing_spread,
     trailing_sum,
 )
+from forecaster.data.shapes import DepotTail32, DepotTime32, DepotTimeFlags
 
 TRIMMED_SHARE = 0.3
 """Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
@@ -60,12 +61,6 @@ INFINITE_LOG_COUNT = np.float32(1e6)
 FADED_DAYS = 112
 """Days after which a day's weight at the fastest of `LEVEL_RATES` falls below `MIN_WEIGHT`."""
 WEEK = 7
-
-
-DepotTime = Float32[np.ndarray, "depot time"]
-DepotTail = Float32[np.ndarray, "depot tail"]
-"""The same from a first step on."""
-IsRegular = Bool[np.ndarray, "depot time"]
 
 
 def baseline_without_effects(
@@ -143,13 +138,13 @@ class BaselineResiduals:
       spread_dt: Mean absolute residual of the last 56 days, see `scaling.trailing_spread`.
     """
 
-    log_dt: DepotTime
-    observed_dt: Bool[np.ndarray, "depot time"]
-    regular_dt: IsRegular
-    level_dt: DepotTime
-    residual_dt: DepotTime
-    has_baseline_dt: Bool[np.ndarray, "depot time"]
-    spread_dt: DepotTime
+    log_dt: DepotTime32
+    observed_dt: DepotTimeFlags
+    regular_dt: DepotTimeFlags
+    level_dt: DepotTime32
+    residual_dt: DepotTime32
+    has_baseline_dt: DepotTimeFlags
+    spread_dt: DepotTime32
 
     @classmethod
     def from_panel(
@@ -188,22 +183,20 @@ class BaselineResiduals:
         )
 
     @cached_property
-    def has_residual_dt(self) -> Bool[np.ndarray, "depot time"]:
+    def has_residual_dt(self) -> DepotTimeFlags:
         """Whether the day was observed and had a baseline forecast."""
         return self.has_baseline_dt & self.observed_dt
 
     @cached_property
-    def clipped_residual_dt(self) -> DepotTime:
+    def clipped_residual_dt(self) -> DepotTime32:
         """Residuals clipped to ±`MAX_RESIDUAL`, 0 where there is none."""
         clipped_dt = np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
         return clipped_dt * self.has_residual_dt
 
 
 def _trimmed_weekday_mean(
-    log_dt: DepotTime,
-    regular_dt: IsRegular,
-    level_dt: DepotTime,
-) -> tuple[DepotTime, DepotTime]:
+    log_dt: DepotTime32, regular_dt: DepotTimeFlags, level_dt: DepotTime32
+) -> tuple[DepotTime32, DepotTime32]:
     """Number of regular days among the last four same weekdays, and their `trimmed_mean`.
 
     The four days of a step are two pairs a fortnight apart, and a pair is computed once.
@@ -249,7 +242,7 @@ def lag(
     return lagged_dt
 
 
-def weekday_profile(residuals: BaselineResiduals) -> DepotTime:
+def weekday_profile(residuals: BaselineResiduals) -> DepotTime32:
     """Exponentially weighted mean deviation of each day's weekday from the level.
 
     It includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
@@ -279,10 +272,8 @@ def weekday_profile(residuals: BaselineResiduals) -> DepotTime:
 
 
 def smoothed_level(
-    residuals: BaselineResiduals,
-    weekday_profile_dt: DepotTime,
-    first_step: int,
-) -> DepotTail:
+    residuals: BaselineResiduals, weekday_profile_dt: DepotTime32, first_step: int
+) -> DepotTail32:
     """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
     Args:
@@ -301,10 +292,8 @@ def smoothed_level(
 
 
 def _hedged_level(
-    value_dt: DepotTime,
-    regular_dt: IsRegular,
-    first_step: int,
-) -> DepotTail:
+    value_dt: DepotTime32, regular_dt: DepotTimeFlags, first_step: int
+) -> DepotTail32:
     """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days."""
     start = max(0, first_step - HEDGE_DAYS - LEVEL_AHEAD)
     levels = _levels(value_dt, regular_dt, start)
@@ -315,13 +304,13 @@ def _hedged_level(
 
 
 def _hedged(
-    estimates: Sequence[DepotTime],
-    value_dt: DepotTime,
-    regular_dt: IsRegular,
+    estimates: Sequence[DepotTime32],
+    value_dt: DepotTime32,
+    regular_dt: DepotTimeFlags,
     ahead: int,
     strength: float,
     first_step: int,
-) -> DepotTail:
+) -> DepotTail32:
     """Mean of several estimates, weighted by their misses of a depot's last regular days.
 
     Where there was no regular day for long, they weigh the same.
@@ -355,10 +344,8 @@ def _hedged(
 
 
 def _levels(
-    value_dt: DepotTime,
-    regular_dt: IsRegular,
-    first_step: int,
-) -> list[DepotTail]:
+    value_dt: DepotTime32, regular_dt: DepotTimeFlags, first_step: int
+) -> list[DepotTail32]:
     """The exponentially weighted mean of regular days at each of `LEVEL_RATES`, 0 without any."""
     count_dt = regular_dt.astype(np.float32)
     levels = []
@@ -384,8 +371,8 @@ def _levels(
 
 
 def exponentially_weighted_sum(
-    value_dt: DepotTime, rate: float, first_step: int
-) -> DepotTail:
+    value_dt: DepotTime32, rate: float, first_step: int
+) -> DepotTail32:
     """Exponentially weighted sum up to each day from `first_step` on.
 
     The weight falls by the factor 1 - rate per day of age. Computed in blocks of days,
@@ -408,7 +395,7 @@ def exponentially_weighted_sum(
     return block_sums.reshape(n_depots, -1)[:, : n_steps - first_step]
 
 
-def _clipped(deviation_dt: DepotTime, residuals: BaselineResiduals) -> DepotTime:
+def _clipped(deviation_dt: DepotTime32, residuals: BaselineResiduals) -> DepotTime32:
     """Clips deviations to ±`MAX_SPREADS` of the day before's spreads."""
     limit_dt = lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
     limit_dt *= MAX_SPREADS
@@ -417,13 +404,13 @@ def _clipped(deviation_dt: DepotTime, residuals: BaselineResiduals) -> DepotTime
     return np.maximum(clipped_dt, np.negative(limit_dt, out=limit_dt), out=clipped_dt)
 
 
-def _regular_days(regular_dt: IsRegular) -> Int32[np.ndarray, "depot time"]:
+def _regular_days(regular_dt: DepotTimeFlags) -> Int32[np.ndarray, "depot time"]:
     """Number of regular days up to each day."""
     # Not in int16, which takes four times as long.
     return np.cumsum(regular_dt, axis=1, dtype=np.int32)
 
 
-def _weekly_sum(value_dt: DepotTime, rate: float) -> DepotTime:
+def _weekly_sum(value_dt: DepotTime32, rate: float) -> DepotTime32:
     """Exponentially weighted sum of the same weekday's values.
 
     Made of sums over 1, 2, 4, … weeks, each of two of those before it.

@@ -25,6 +25,7 @@ from forecaster.data.own_columns import OwnColumns
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.ridge import Coefficients, Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
+from forecaster.data.shapes import DepotTime, DepotTime32, DepotTimeFlags
 
 ONLY_CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.5
 """Standard deviation of the deviation of a fleet's only city, and of a depot, as shares of the
@@ -150,9 +151,9 @@ def forward_chained_calendar_effects(
 class CalendarResiduals(NamedTuple):
     """Log counts less the normal level of their weekday and the calendar's effects."""
 
-    residual_dt: Float[np.ndarray, "depot time"]
+    residual_dt: DepotTime
     # Whether it is known.
-    valid_dt: Bool[np.ndarray, "depot time"]
+    valid_dt: DepotTimeFlags
     # Of the residuals of known days not excluded, inflated as in `_CalendarRegression.noise_d`.
     noise_d: Float[np.ndarray, " depot"]
 
@@ -187,9 +188,9 @@ class _CalendarRegression:
 
     panel: Panel
     columns: EffectColumns
-    residual_dt: Float[np.ndarray, "depot time"]
-    known_dt: Bool[np.ndarray, "depot time"]
-    excluded_dt: Bool[np.ndarray, "depot time"]
+    residual_dt: DepotTime
+    known_dt: DepotTimeFlags
+    excluded_dt: DepotTimeFlags
     noise_d: Float[np.ndarray, " depot"]
 
     @classmethod
@@ -459,8 +460,8 @@ class _Cells:
 
 
 def _deviations_from_neighbours(
-    panel: Panel, excluded_dt: Bool[np.ndarray, "depot time"]
-) -> tuple[Float[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
+    panel: Panel, excluded_dt: DepotTimeFlags
+) -> tuple[DepotTime, DepotTimeFlags]:
     """Log counts less the median of the same weekdays before and after, and where known.
 
     It sees what came after a day: effects are fitted to it, and no feature may read it.
@@ -494,7 +495,7 @@ def _less_neighbours(
     columns: EffectColumns,
     group_d: Int[np.ndarray, " depot"],
     excluded_gt: Bool[np.ndarray, "calendar time"],
-    normal_dt: Bool[np.ndarray, "depot time"],
+    normal_dt: DepotTimeFlags,
 ) -> EffectColumns:
     """Columns of frequent events less their own medians around, as the counts are.
 
@@ -551,7 +552,7 @@ def _applied(
     value_gtf: Float32[np.ndarray, "calendar time feature"],
     effect_df: Float[np.ndarray, "depot feature"],
     group_d: Int[np.ndarray, " depot"],
-) -> Float32[np.ndarray, "depot time"]:
+) -> DepotTime32:
     """Effects of every depot's days; one product for each calendar."""
     effect_dt = np.zeros((len(group_d), value_gtf.shape[1]), np.float32)
     for group in np.unique(group_d):

@@ -10,7 +10,7 @@ from datetime import date
 from types import MappingProxyType
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int
+from jaxtyping import Float32, Int
 
 from forecaster.data.baseline import (
     BaselineResiduals,
@@ -29,6 +29,7 @@ from forecaster.data.residual_features import (
     recent_residuals,
     residual_autocorrelation,
 )
+from forecaster.data.shapes import DepotTail32, DepotTime32, DepotTimeFlags
 from forecaster.data.yearly_features import yearly_lags
 
 MAX_KINDS = 32
@@ -74,17 +75,17 @@ class Features:
     `event_response_dtf` later still.
     """
 
-    log_demand_dt: Float32[np.ndarray, "depot time"]
+    log_demand_dt: DepotTime32
     effect_dtf: Float32[np.ndarray, "depot time ahead"]
-    observed_dt: Float32[np.ndarray, "depot time"]
-    regular_dt: Float32[np.ndarray, "depot time"]
-    level_dt: Float32[np.ndarray, "depot time"]
-    spread_dt: Float32[np.ndarray, "depot time"]
+    observed_dt: DepotTime32
+    regular_dt: DepotTime32
+    level_dt: DepotTime32
+    spread_dt: DepotTime32
     recent_residuals_dtf: Float32[np.ndarray, "depot time recent"]
-    residual_autocorrelation_dt: Float32[np.ndarray, "depot time"]
-    age_dt: Float32[np.ndarray, "depot time"]
-    smooth_dt: Float32[np.ndarray, "depot time"]
-    weekday_profile_dt: Float32[np.ndarray, "depot time"]
+    residual_autocorrelation_dt: DepotTime32
+    age_dt: DepotTime32
+    smooth_dt: DepotTime32
+    weekday_profile_dt: DepotTime32
     yearly_dtf: Float32[np.ndarray, "depot target yearly"]
     event_response_dtf: Float32[np.ndarray, "depot target response"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
@@ -184,9 +185,7 @@ def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
     return {depot: position for position, depot in enumerate(depot_ids, start=1)}
 
 
-def _age(
-    observed_dt: Bool[np.ndarray, "depot time"], first_step: int
-) -> Float32[np.ndarray, "depot tail"]:
+def _age(observed_dt: DepotTimeFlags, first_step: int) -> DepotTail32:
     """log(1 + days since the first observed one, inclusive); 0 before it."""
     step_t = np.arange(first_step, observed_dt.shape[1])
     first_observed_d1 = observed_dt.argmax(axis=1)[:, None]

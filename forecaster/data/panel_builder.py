@@ -22,6 +22,7 @@ from forecaster.data.calendar import (
     OwnDays,
 )
 from forecaster.data.panel import Panel
+from forecaster.data.shapes import DepotTime32, DepotTimeFlags
 from forecaster.data.signal_builder import known_signals
 from forecaster.errors import NoDataError
 
@@ -48,7 +49,7 @@ class EventCalendarSource:
 
     def build(
         self, origin: date, start_on: date, n_steps: int
-    ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
+    ) -> tuple[DepotTimeFlags, Calendar]:
         """Builds closed days and the calendar from the events known at an origin."""
         events = self.events[self._announced_at(origin)]
         closed_dt = _closed(self.depots, events, start_on, n_steps)
@@ -121,18 +122,14 @@ class DayCounts:
             self.row_n[chosen_n], self.day_n[chosen_n], self.orders_n[chosen_n]
         )
 
-    def matrix(
-        self, n_depots: int, start_on: date, through: date
-    ) -> Float32[np.ndarray, "depot time"]:
+    def matrix(self, n_depots: int, start_on: date, through: date) -> DepotTime32:
         """Returns the matrix of the counts; NaN where there is none."""
         n_steps = (through - start_on).days + 1
         demand_dt = np.full((n_depots, n_steps), NOT_OBSERVED)
         self.write(demand_dt, start_on)
         return demand_dt
 
-    def write(
-        self, demand_dt: Float32[np.ndarray, "depot time"], start_on: date
-    ) -> None:
+    def write(self, demand_dt: DepotTime32, start_on: date) -> None:
         """Writes the counts into a matrix, in place; every day must lie within it.
 
         Counts of a depot without a row are left out; cells without a count stay as they are.
@@ -185,7 +182,7 @@ def build_panel(
 
 def assemble_panel(
     depots: pd.DataFrame,
-    demand_dt: Float32[np.ndarray, "depot time"],
+    demand_dt: DepotTime32,
     events: pd.DataFrame,
     holidays: pd.DataFrame,
     start_on: date,
@@ -224,7 +221,7 @@ def no_demand(through: date) -> NoDataError:
 
 def _closed(
     depots: pd.DataFrame, events: pd.DataFrame, start_on: date, n_steps: int
-) -> Bool[np.ndarray, "depot time"]:
+) -> DepotTimeFlags:
     """Weekly closing days, closure events, and days before opening or after closing."""
     closed_dt = np.zeros((len(depots), n_steps), bool)
     weekday_t = (start_on.isoweekday() - 1 + np.arange(n_steps)) % 7 + 1

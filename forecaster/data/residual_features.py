@@ -12,6 +12,7 @@ from jaxtyping import Float32, Shaped
 from forecaster.data.baseline import MAX_RESIDUAL, BaselineResiduals
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
 from forecaster.data.scaling import trailing_mean, trailing_sum
+from forecaster.data.shapes import DepotTail32, DepotTime32
 
 RECENT_COLUMNS = (
     "residual",
@@ -63,7 +64,7 @@ class CityResidualMean:
         )
         return CityResidualMean(sum_t, count_t)
 
-    def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
+    def of(self, cities: Sequence[str]) -> DepotTime32:
         """Returns the mean of each depot's city; 0 where it has no residual."""
         requested = set(cities)
         mean_of = {
@@ -98,7 +99,7 @@ def recent_residuals(
 
 def residual_autocorrelation(
     residuals: BaselineResiduals, first_step: int
-) -> Float32[np.ndarray, "depot tail"]:
+) -> DepotTail32:
     """Lag-one autocorrelation of the residuals on regular days of the last 182 days."""
     since = max(0, first_step - AUTOCORRELATION_DAYS - 1)
     valid_dt = (residuals.has_baseline_dt & residuals.regular_dt)[:, since:]
@@ -160,7 +161,7 @@ def event_response(
 
 def _past_sum(
     value_dt: Shaped[np.ndarray, "depot time"], horizon: int, first_step: int
-) -> Float32[np.ndarray, "depot tail"]:
+) -> DepotTail32:
     """Sum over `EVENT_RESPONSE_DAYS` up to `horizon` days before each day."""
     past_dt = value_dt[:, : value_dt.shape[1] - horizon]
     summed_dt = trailing_sum(past_dt, EVENT_RESPONSE_DAYS, max(0, first_step - horizon))

@@ -6,7 +6,9 @@ The network forecasts deviations from its depot's level.
 from functools import reduce
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Shaped
+from jaxtyping import Float, Float32, Shaped
+
+from forecaster.data.shapes import DepotTime, DepotTime32, DepotTimeFlags
 
 LEVEL_DAYS = 28
 """Days of the level's mean: whole weeks, so that the weekday cancels out."""
@@ -18,10 +20,7 @@ MIN_SPREAD = 0.02
 """Smallest spread, log counts."""
 
 
-def trailing_level(
-    log_demand_dt: Float[np.ndarray, "depot time"],
-    regular_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
+def trailing_level(log_demand_dt: DepotTime, regular_dt: DepotTimeFlags) -> DepotTime32:
     """Level: mean log count of the regular days among the 28 up to and including each day.
 
     Args:
@@ -36,10 +35,7 @@ def trailing_level(
     return carry_forward(mean_dt).astype(np.float32, copy=False)
 
 
-def trailing_spread(
-    residual_dt: Float[np.ndarray, "depot time"],
-    valid_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
+def trailing_spread(residual_dt: DepotTime, valid_dt: DepotTimeFlags) -> DepotTime32:
     """Spread: mean absolute residual of the 56 days up to and including each day.
 
     Args:
@@ -57,10 +53,7 @@ def trailing_spread(
 
 
 def trailing_mean(
-    value_dt: Float[np.ndarray, "depot time"],
-    valid_dt: Bool[np.ndarray, "depot time"],
-    days: int,
-    first_step: int = 0,
+    value_dt: DepotTime, valid_dt: DepotTimeFlags, days: int, first_step: int = 0
 ) -> Float[np.ndarray, "depot tail"]:
     """Mean of the valid values of the last `days` days, NaN where there is none.
 
@@ -72,9 +65,7 @@ def trailing_mean(
         return np.divide(total_dt, count_dt, out=total_dt)
 
 
-def carry_forward(
-    value_dt: Float[np.ndarray, "depot time"],
-) -> Float[np.ndarray, "depot time"]:
+def carry_forward(value_dt: DepotTime) -> DepotTime:
     """Fills each NaN with the last value before it; NaN before the first."""
     missing_dt = np.isnan(value_dt)
     has_gap_d = (missing_dt[:, 1:] > missing_dt[:, :-1]).any(axis=1)
@@ -116,7 +107,7 @@ def trailing_sum(
 
 def median_of_known(
     value_ndt: Float32[np.ndarray, "row depot time"],
-) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
+) -> tuple[DepotTime32, DepotTimeFlags]:
     """Median of what is not NaN, 0 where all are, and whether there is one.
 
     NumPy's nanmedian takes ten times as long over an axis this short.

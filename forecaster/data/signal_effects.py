@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Float, Float32
 
 from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.panel import Panel
 from forecaster.data.ridge import Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
+from forecaster.data.shapes import DepotTime, DepotTime32, DepotTimeFlags
 
 SIGNAL, EVENT_VALUE = "signal: ", "value: "
 PRIOR_SD = 0.3
@@ -103,8 +104,8 @@ def no_signals() -> SignalEffects:
 def fit_signal_effects(
     panel: Panel,
     names: tuple[str, ...],
-    residual_dt: Float[np.ndarray, "depot time"],
-    valid_dt: Bool[np.ndarray, "depot time"],
+    residual_dt: DepotTime,
+    valid_dt: DepotTimeFlags,
     noise_d: Float[np.ndarray, " depot"],
     horizon: int,
 ) -> SignalEffects:
@@ -182,9 +183,7 @@ def _deviations(
     return value_kdt - median_kdt
 
 
-def _weekday_median(
-    value_dt: Float32[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
+def _weekday_median(value_dt: DepotTime32) -> DepotTime32:
     """Median of the last four same weekdays; NaN where all of them are unknown."""
     before = np.full((N_PAST_WEEKDAYS, *value_dt.shape), np.nan, np.float32)
     for week in range(1, N_PAST_WEEKDAYS + 1):
@@ -204,8 +203,8 @@ def _scaled(
 
 def _fit(
     deviation_kdt: Float[np.ndarray, "covariate depot time"],
-    residual_dt: Float[np.ndarray, "depot time"],
-    valid_dt: Bool[np.ndarray, "depot time"],
+    residual_dt: DepotTime,
+    valid_dt: DepotTimeFlags,
     noise_d: Float[np.ndarray, " depot"],
 ) -> _Fitted:
     scale_dk, scale_k = _scales(deviation_kdt)
@@ -239,11 +238,11 @@ def _scales(
     return np.where(has_own_kd, own_kd, any_k[:, None]).T, any_k
 
 
-def _root_mean_square(value_dt: Float[np.ndarray, "depot time"]) -> float:
+def _root_mean_square(value_dt: DepotTime) -> float:
     known_r = value_dt[np.isfinite(value_dt) & (value_dt != 0)]
     return float(np.sqrt((known_r**2).mean())) if len(known_r) else 1.0
 
 
-def _mean(value_dt: Float32[np.ndarray, "depot time"]) -> float:
+def _mean(value_dt: DepotTime32) -> float:
     known_r = value_dt[np.isfinite(value_dt)]
     return float(known_r.mean()) if len(known_r) else 0.0

@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float32, Int, Shaped
 
 from forecaster.data.baseline import BaselineResiduals, lag
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
+from forecaster.data.shapes import DepotTime32
 
 A_YEAR_OF_WEEKS = 364
 """Days back to the same weekday a year ago."""
@@ -70,10 +71,7 @@ def yearly_lags(
     return np.stack(columns, axis=-1).astype(np.float32)
 
 
-def _smaller_if_signs_agree(
-    one_dt: Float32[np.ndarray, "depot time"],
-    other_dt: Float32[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
+def _smaller_if_signs_agree(one_dt: DepotTime32, other_dt: DepotTime32) -> DepotTime32:
     """The value nearer to 0 where both have the same sign, else 0."""
     least_dt = np.sign(one_dt) * np.minimum(np.abs(one_dt), np.abs(other_dt))
     return np.where(one_dt * other_dt > 0, least_dt, np.float32(0.0))
