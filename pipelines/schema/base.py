@@ -15,3 +15,16 @@ metadata = sa.MetaData(
 Timestamp = sa.DateTime(timezone=True)
 NOW = sa.text("now()")
 CLOCK = sa.text("clock_timestamp()")
+
+
+def model_version(*, primary_key: bool = True) -> sa.Column[str]:
+    """A column of models; part of the key, or not null."""
+    model = sa.ForeignKey("models.version")
+    return sa.Column(
+        "model_version", sa.Text, model, primary_key=primary_key, nullable=False
+    )
+
+
+def doubles(*names: str) -> list[sa.Column[float]]:
+    """Columns of numbers, not null."""
+    return [sa.Column(name, sa.Double, nullable=False) for name in names]

@@ -10,11 +10,9 @@ CLOSURES = """
 
 
 def concerns(event: str, depot: str) -> str:
-    """SQL that is true where an event's scope includes a depot.
+    """SQL that is true where the scope of a row `event` includes a row `depot` of `depots`.
 
-    Args:
-      event: Alias of a row with `city` and `depot_id`; both null: everywhere.
-      depot: Alias of a row of `depots`.
+    The event has `city` and `depot_id`; both null: everywhere.
     """
     return (
         f"({event}.depot_id = {depot}.depot_id or {event}.city = {depot}.city "
@@ -23,12 +21,7 @@ def concerns(event: str, depot: str) -> str:
 
 
 def is_closed_by_rule(day: str, depot: str = "d") -> str:
-    """SQL that is true, never null, where a depot's own row says that it is closed.
-
-    Args:
-      day: A date, as SQL.
-      depot: Alias of a row of `depots`.
-    """
+    """SQL that is true, never null, where a depot's own row says that it is closed."""
     return (
         f"(extract(isodow from {day}) = any({depot}.closed_weekdays) "
         f"or coalesce({day} < {depot}.opened_on, false) "
@@ -37,13 +30,9 @@ def is_closed_by_rule(day: str, depot: str = "d") -> str:
 
 
 def is_closed(day: str, depot: str = "d") -> str:
-    """SQL that is true, never null, where a depot is known to be closed on a day.
+    """SQL that is true, never null, where a depot is known to be closed on a day, given as SQL.
 
     The statement has `with closures as (CLOSURES)`, narrowed or not.
-
-    Args:
-      day: A date, as SQL.
-      depot: Alias of a row of `depots`.
     """
     return (
         f"({is_closed_by_rule(day, depot)} or exists ("

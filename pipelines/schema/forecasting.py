@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Timestamp, metadata
+from pipelines.schema.base import NOW, Timestamp, doubles, metadata, model_version
 
 models = sa.Table(
     "models",
@@ -43,15 +43,11 @@ forecasts = sa.Table(
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
     sa.Column("origin_on", sa.Date, primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
-    sa.Column(
-        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
-    ),
+    model_version(),
     # Orders per day.
-    sa.Column("p10", sa.Double, nullable=False),
-    sa.Column("p50", sa.Double, nullable=False),
-    sa.Column("p90", sa.Double, nullable=False),
+    *doubles("p10", "p50", "p90"),
     # The number that is shown and scored: HARBOR_POINT.
-    sa.Column("point", sa.Double, nullable=False),
+    *doubles("point"),
     # model: from the depot's own history; cold_start: from depots of its city;
     # closed: known to be shut.
     sa.Column("basis", sa.Text, nullable=False),
@@ -76,9 +72,7 @@ publications = sa.Table(
         "publication_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
     ),
     sa.Column("origin_on", sa.Date, nullable=False),
-    sa.Column(
-        "model_version", sa.Text, sa.ForeignKey("models.version"), nullable=False
-    ),
+    model_version(primary_key=False),
     # Whether it counts in live accuracy: the forecast is live, and was still so when it was
     # published. See `pipelines.forecasting.forecast.is_live`.
     sa.Column("is_live", sa.Boolean, nullable=False),
@@ -101,13 +95,9 @@ forecast_totals = sa.Table(
     sa.Column("city", sa.Text, primary_key=True),
     sa.Column("origin_on", sa.Date, primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
-    sa.Column(
-        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
-    ),
+    model_version(),
     # Orders per day.
-    sa.Column("p10", sa.Double, nullable=False),
-    sa.Column("p50", sa.Double, nullable=False),
-    sa.Column("p90", sa.Double, nullable=False),
+    *doubles("p10", "p50", "p90"),
     # Of how many depots: those that are open on that day.
     sa.Column("depots", sa.Integer, nullable=False),
     sa.CheckConstraint("target_on > origin_on", name="future"),
@@ -125,6 +115,5 @@ hour_shares = sa.Table(
     # Of each hour on the depot's clock, from midnight; they add up to 1.
     sa.Column("share", pg.ARRAY(sa.REAL), nullable=False),
     # How far single days stray from their shape, of depots and of cities.
-    sa.Column("concentration", sa.Double, nullable=False),
-    sa.Column("city_concentration", sa.Double, nullable=False),
+    *doubles("concentration", "city_concentration"),
 )

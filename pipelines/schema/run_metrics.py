@@ -24,12 +24,7 @@ MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
 
 
 def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
-    """Describes metrics, as in '2 files, canary passed'; unknown names are left out.
-
-    Args:
-      metrics: Of a run.
-      with_details: Whether to include details and measurements.
-    """
+    """Describes metrics, as in '2 files, canary passed'; unknown names are left out."""
     # The reason comes last: it is a sentence, and says why a canary failed.
     redundant = {"canary_failed"} if "reason" in metrics else set()
     if "late_cities" in metrics:

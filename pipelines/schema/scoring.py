@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import NOW, Timestamp, metadata
+from pipelines.schema.base import NOW, Timestamp, doubles, metadata, model_version
 
 # A forecast whose actual is known, beside the naive forecasts from the same origin.
 scores = sa.Table(
@@ -11,14 +11,8 @@ scores = sa.Table(
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
     sa.Column("origin_on", sa.Date, primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
-    sa.Column(
-        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
-    ),
-    sa.Column("actual", sa.Double, nullable=False),
-    sa.Column("p10", sa.Double, nullable=False),
-    sa.Column("p50", sa.Double, nullable=False),
-    sa.Column("p90", sa.Double, nullable=False),
-    sa.Column("point", sa.Double, nullable=False),
+    model_version(),
+    *doubles("actual", "p10", "p50", "p90", "point"),
     # Both null where no earlier same weekday had an actual.
     sa.Column("seasonal_naive", sa.Double),
     sa.Column("median4", sa.Double),
@@ -58,9 +52,7 @@ score_totals = sa.Table(
     sa.Column("origin_on", sa.Date, nullable=False),
     sa.Column("city", sa.Text, nullable=False),
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id")),
-    sa.Column(
-        "model_version", sa.Text, sa.ForeignKey("models.version"), nullable=False
-    ),
+    model_version(primary_key=False),
     # Whether the naive forecasts cover these days as well.
     sa.Column("has_baselines", sa.Boolean, nullable=False),
     # Whether the actuals are above 0, so that a percentage error is defined.
@@ -71,17 +63,10 @@ score_totals = sa.Table(
     sa.Column("n", sa.BigInteger, nullable=False),
     sa.Column("n_in_interval", sa.BigInteger, nullable=False),
     # Orders. An error is forecast - actual, `ape` is |error| / actual.
-    sa.Column("actual_sum", sa.Double, nullable=False),
-    sa.Column("error_sum", sa.Double, nullable=False),
-    sa.Column("abs_error_sum", sa.Double, nullable=False),
-    sa.Column("ape_sum", sa.Double, nullable=False),
+    *doubles("actual_sum", "error_sum", "abs_error_sum", "ape_sum"),
     # The same of the seasonal naive, and of the median of four; 0 without them.
-    sa.Column("naive_error_sum", sa.Double, nullable=False),
-    sa.Column("naive_abs_error_sum", sa.Double, nullable=False),
-    sa.Column("naive_ape_sum", sa.Double, nullable=False),
-    sa.Column("median_error_sum", sa.Double, nullable=False),
-    sa.Column("median_abs_error_sum", sa.Double, nullable=False),
-    sa.Column("median_ape_sum", sa.Double, nullable=False),
+    *doubles("naive_error_sum", "naive_abs_error_sum", "naive_ape_sum"),
+    *doubles("median_error_sum", "median_abs_error_sum", "median_ape_sum"),
     sa.CheckConstraint("(target_on is null) <> (depot_id is null)", name="grain"),
 )
 # Finds the few rows by city among thousands by depot.
