@@ -9,8 +9,7 @@ import typer
 
 from forecaster.errors import BadInputError
 from pipelines.cli.console import echo, show_json, show_table
-from pipelines.cli.context import AsJson, as_date, open_context
-from pipelines.cli.segments import segment_tables
+from pipelines.cli.context import AsJson, as_date, open_context, segment_tables
 from pipelines.cli.train import (
     SCORE_COLUMNS,
     Epochs,

@@ -125,16 +125,10 @@ def show_list(
     n_all: int = 0,
     noun: str = "rows",
 ) -> None:
-    """Prints records as JSON, with all their fields, or as a table.
+    """Prints records, which are dataclasses, as JSON with all their fields, or as a table.
 
-    Args:
-      title: Above the table.
-      records: Dataclasses.
-      row: Returns the cells of a record by column.
-      as_json: Whether to print JSON.
-      empty: Sentence where there are no records.
-      n_all: How many there are without the limit; 0 if none was set.
-      noun: Name of the records, in the sentence on those beyond the limit.
+    `row` returns the cells of a record by column; `empty` is said where there are none. `n_all` is
+    how many there are without the limit, 0 if none was set.
     """
     if as_json:
         show_json([asdict(record) for record in records])

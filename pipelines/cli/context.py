@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -26,6 +26,12 @@ FirstDay = Annotated[
 ]
 LastDay = Annotated[
     str | None, typer.Option("--to", metavar="DAY", help="Only up to this day.")
+]
+Origin = Annotated[
+    str | None,
+    typer.Option(
+        help="Forecast origin: last day of actuals used. [default: the last day of data]"
+    ),
 ]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
@@ -147,3 +153,24 @@ def day_range(first: str | None, last: str | None) -> tuple[date | None, date | 
             f"--from is {first_on}, which is after --to, {last_on}. Swap them."
         )
     return first_on, last_on
+
+
+def segment_tables(
+    options: Sequence[str], allowed: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """Parses the options --by: the segments of each table, those of one option together.
+
+    Raises:
+      BadParameter: one is unknown, or named twice.
+    """
+    tables = []
+    for option in options:
+        segments = tuple(name.strip() for name in option.split(",") if name.strip())
+        unknown = [name for name in segments if name not in allowed]
+        if unknown or not segments or len({*segments}) < len(segments):
+            raise typer.BadParameter(
+                f"--by is {option!r}, but must be one of {', '.join(allowed)}, or several of "
+                "them separated by commas, each once."
+            )
+        tables.append(segments)
+    return tables

@@ -9,7 +9,7 @@ import typer
 
 from forecaster.errors import NothingToDoError
 from pipelines.cli.console import echo, show_csv, show_json, show_table
-from pipelines.cli.context import AsJson, open_context, past_day
+from pipelines.cli.context import AsJson, Origin, open_context, past_day
 from pipelines.cli.findings import not_started_depots
 from pipelines.cli.hours import as_rows, show_hours, show_today
 
@@ -25,12 +25,7 @@ NO_HOURS = (
 
 
 def forecast(
-    origin: Annotated[
-        str | None,
-        typer.Option(
-            help="Forecast origin: last day of actuals used. [default: the last day of data]"
-        ),
-    ] = None,
+    origin: Origin = None,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print one CSV row per depot and day.")
     ] = False,

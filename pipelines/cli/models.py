@@ -9,8 +9,14 @@ import typer
 
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_result, show_table
-from pipelines.cli.context import AsJson, FirstDay, LastDay, day_range, open_context
-from pipelines.cli.segments import segment_tables
+from pipelines.cli.context import (
+    AsJson,
+    FirstDay,
+    LastDay,
+    day_range,
+    open_context,
+    segment_tables,
+)
 from pipelines.cli.train import coverage_percent, show_scores
 
 if TYPE_CHECKING:

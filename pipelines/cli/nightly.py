@@ -1,12 +1,9 @@
 """`harbor nightly`: runs the nightly run once."""
 
 import logging
-from typing import Annotated
-
-import typer
 
 from pipelines.cli.console import echo, show_json
-from pipelines.cli.context import AsJson, open_context, past_day
+from pipelines.cli.context import AsJson, Origin, open_context, past_day
 from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
 
@@ -16,12 +13,7 @@ DATABASE_TIMEOUT_S = 90
 
 
 def nightly(
-    origin: Annotated[
-        str | None,
-        typer.Option(
-            help="Forecast origin: last day of actuals used. [default: the last day of data]"
-        ),
-    ] = None,
+    origin: Origin = None,
     as_json: AsJson = False,
 ) -> None:
     """Loads the inbox, counts demand, scores, prunes, trains, promotes and forecasts.

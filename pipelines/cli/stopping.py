@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 
 from forecaster.errors import HarborError
@@ -36,24 +37,20 @@ def report_interruption(message: str) -> Iterator[None]:
         raise StoppedError(f"Stopped. {message}", code) from None
 
 
+@dataclass
 class StopRequests:
-    """Whether Ctrl-C or SIGTERM has requested to stop, and the exit code that goes with it."""
+    """The number of the signal, Ctrl-C or SIGTERM, that has requested to stop; 0 without one."""
 
-    def __init__(self) -> None:
-        self._number = 0
+    number: int = 0
 
     @property
     def exit_code(self) -> int:
         """128 and the number of the signal."""
-        return 128 + self._number
+        return 128 + self.number
 
     def is_requested(self) -> bool:
         """Whether a signal has come."""
-        return self._number != 0
-
-    def request(self, number: int) -> None:
-        """Records that a signal has come."""
-        self._number = number
+        return self.number != 0
 
 
 @contextmanager
@@ -72,7 +69,7 @@ def stop_requests(message: str) -> Iterator[StopRequests]:
             signal.signal(number, handler)
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
-        requests.request(number)
+        requests.number = number
         restore()
         echo(message)
 
