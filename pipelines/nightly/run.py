@@ -51,12 +51,8 @@ def run_nightly(
     """Runs every step, each recorded beneath the nightly run, whatever became of the others.
 
     After an interruption it is run again in the same way: finished work is not repeated. A
-    night that only failed to publish is done, says so, and may be run again.
-
-    Args:
-      context: What the steps share.
-      chosen_steps: In order, with at least `demand`; those of the settings by
-        default.
+    night that only failed to publish is done, says so, and may be run again. The chosen steps, with
+    at least `demand`, are those of the settings by default.
 
     Raises:
       NothingToDoError: the origin's nightly run is done and no data has arrived since,
@@ -166,7 +162,7 @@ def _set_origin(
     if context.origin is None:
         context.origin = counting.default_origin(context.engine)
     with parent.engine.begin() as connection:
-        runs.set_origin(connection, parent.run_id, context.origin)
+        runs.update_run(connection, parent.run_id, origin_on=context.origin)
         done_run_id = runs.night_without_new_data(connection, context.origin)
     has_news = any(
         metrics.get(step, {}).get(name)

@@ -118,7 +118,8 @@ def train(context: NightlyContext, run: Run) -> None:
     settings_id = train_module.settings_id(recipe, context.settings)
     run.metrics["settings_id"] = settings_id
     with run.engine.begin() as connection:
-        runs.set_metrics(connection, run.run_id, run.metrics)
+        # So that it outlives the process.
+        runs.update_run(connection, run.run_id, metrics=run.metrics)
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
         has_champion = models.champion(connection) is not None
@@ -207,7 +208,6 @@ class Step:
     forecast_without: str | None
 
     def __call__(self, context: NightlyContext, run: Run) -> None:
-        """Does the work."""
         self.work(context, run)
 
 

@@ -26,7 +26,7 @@ from pipelines.database.engine import snapshot
 from pipelines.forecasting import hours
 from pipelines.publishing.destination import Destination
 from pipelines.schema import reader_views
-from pipelines.store.published_states import forecast_states, score_states
+from pipelines.store.published_states import FORECAST_STATES, SCORE_STATES, states
 from pipelines.store.reader_views import (
     FORECAST_SCHEMA,
     SCORE_SCHEMA,
@@ -66,13 +66,13 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
     stored = destination.read(MANIFEST)
     manifest: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
     with snapshot(engine) as connection:
-        shown = forecast_states(connection)
-        scored = score_states(connection)
-        for dataset, states in (
+        shown = states(connection, FORECAST_STATES)
+        scored = states(connection, SCORE_STATES)
+        for dataset, now in (
             ("forecasts", shown), ("totals", shown), ("scores", scored),
         ):  # fmt: skip
             published = manifest.setdefault(dataset, {})
-            for origin, (version, state) in states.items():
+            for origin, (version, state) in now.items():
                 if published.get(str(origin)) != state:
                     table = _read(connection, dataset, origin, version)
                     partition = f"{dataset}/origin_on={origin}"

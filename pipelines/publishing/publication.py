@@ -33,12 +33,7 @@ def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> No
     """Brings the files up to date, then calls the webhooks if a new forecast is shown.
 
     Safe to repeat: files that are right stay as they are; a webhook is called once more.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: Where to publish.
-      run: Run whose metrics say what was done.
-      made_by: The run that made the forecast, or the nightly run above it.
+    `made_by` is the run that made the forecast, or the nightly run above it.
 
     Raises:
       ConfigError: a setting is invalid.

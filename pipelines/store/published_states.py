@@ -24,16 +24,7 @@ group by origin_on order by origin_on
 """
 
 
-def forecast_states(connection: sa.Connection) -> dict[date, tuple[str, str]]:
-    """The last published forecast of each origin: its model, and its state."""
-    return _states(connection, FORECAST_STATES)
-
-
-def score_states(connection: sa.Connection) -> dict[date, tuple[str, str]]:
-    """The state of each origin's scores, after an empty model."""
-    return _states(connection, SCORE_STATES)
-
-
-def _states(connection: sa.Connection, statement: str) -> dict[date, tuple[str, str]]:
+def states(connection: sa.Connection, statement: str) -> dict[date, tuple[str, str]]:
+    """The model, empty for scores, and the state of each origin, by one of these statements."""
     rows = connection.execute(sa.text(statement))
     return {row.origin_on: (row.model_version, row.state) for row in rows}

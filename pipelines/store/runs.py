@@ -109,20 +109,9 @@ def begin_run(
     return run_id
 
 
-def set_origin(connection: sa.Connection, run_id: int, origin: date) -> None:
-    """Sets the origin of a run that did not know it at its start."""
-    connection.execute(
-        sa.update(runs).where(runs.c.run_id == run_id).values(origin_on=origin)
-    )
-
-
-def set_metrics(
-    connection: sa.Connection, run_id: int, metrics: dict[str, Any]
-) -> None:
-    """Stores what a run in progress has recorded so far, which outlives its process."""
-    connection.execute(
-        sa.update(runs).where(runs.c.run_id == run_id).values(metrics=metrics)
-    )
+def update_run(connection: sa.Connection, run_id: int, **columns: Any) -> None:
+    """Stores columns of a run in progress, such as an origin that it did not know at its start."""
+    connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(columns))
 
 
 def end_run(
