@@ -44,9 +44,7 @@ class Decision:
     """What a backfill does at one origin.
 
     Args:
-      origin_on: The origin.
       is_due: Whether it is forecast; otherwise it is left as it is.
-      reason_code: Why.
       reason: The same as a sentence.
       model_version: Its model; None where there is none, or none yet.
       rows: Rows to be written: depots times days ahead.
@@ -90,11 +88,7 @@ def decide(
 ) -> Decisions:
     """Decides what is done at each origin of a request, from one snapshot.
 
-    Args:
-      engine: Database the pipelines own.
-      settings: Horizon and time zone.
-      request: Origins, depots and options.
-      written: Origins that this backfill has forecast; `again` makes them once.
+    `again` makes no origin a second time that this backfill has `written`.
 
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.

@@ -71,15 +71,9 @@ def hindcast(
 ) -> None:
     """Forecasts a group, and writes each origin that is due in a transaction of its own.
 
-    Args:
-      run: The step, which records what it wrote.
-      settings: Where the artefacts are, and what the point is made for.
-      panels: As known at any origin of the group.
-      group: Of `groups_of`.
-      depot_ids: Depots to write; None for all, and the totals.
-      key: The columns that all origins share; origin and version are replaced.
-      on_written: Called after each transaction with the rows written; None where a live
-        forecast had come meanwhile.
+    The panels are as known at any origin of the group. Without `depot_ids`, every depot is written,
+    and the totals. Of the `key`, origin and version are replaced. `on_written` is called after each
+    transaction with the rows written; None where a live forecast had come meanwhile.
 
     Raises:
       ArtefactError: the model's file is missing or differs from the recorded one.

@@ -17,12 +17,7 @@ class BackfillRequest:
     """A request for hindcasts: first and last origin, depots and options.
 
     Args:
-      first: First origin.
-      last: Last origin.
       depots: Ids; without depots and cities, every depot is forecast.
-      cities: Names.
-      train: Whether to train a model for origins that none may forecast.
-      again: Whether to replace hindcasts made with the same model and data.
 
     Raises:
       BadInputError: `last` is before `first` or more than `MAX_ORIGINS` days after it.
@@ -36,7 +31,6 @@ class BackfillRequest:
     again: bool = False
 
     def __post_init__(self) -> None:
-        """Validates the fields."""
         if self.last < self.first:
             raise BadInputError(
                 f"--to is {self.last}, but must not lie before --from ({self.first}). "

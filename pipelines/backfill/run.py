@@ -54,10 +54,7 @@ class BackfillResult:
     Args:
       origins: What was done at each origin, earliest first, with the rows written.
       trained: Version of the model that was trained; None if none was.
-      n_forecast: Origins that were forecast.
       n_waiting: Origins that are due and were not reached.
-      rows: Forecasts written.
-      scored: Depot-days scored.
     """
 
     origins: tuple[Decision, ...]

@@ -18,8 +18,6 @@ class Manifest:
 
     Args:
       made_at: Time of the backup, with a time zone.
-      program: Version of this program.
-      revision: Schema revision of the database.
       tables: Number of rows of each table.
       files: sha256 of every other file, by its path in the folder.
       missing: Artefacts that the database names and that are unusable, with the reason.

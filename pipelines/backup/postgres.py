@@ -40,13 +40,8 @@ def load(
 ) -> None:
     """Restores a dump in one transaction, between two SQL scripts.
 
-    Args:
-      url: URL of the database.
-      schema: Schema of the dumped tables.
-      dump: File written by `dump`.
-      before: SQL that makes room for the tables.
-      after: SQL that fails if anything is missing.
-      scratch: Folder with room for the dump as text, several times its size.
+    The first makes room for the tables, the second fails if anything is missing. `scratch` is a
+    folder with room for the dump as text, several times its size.
 
     Raises:
       DatabaseError: a program or statement failed; the database is unchanged.

@@ -47,14 +47,10 @@ def write_files(
     """Writes depots, events, and the orders of each city and month.
 
     Older months are CSV, later ones Parquet. One month of each kind is corrected by a
-    second file, which sorts after the one that it corrects. Nothing to send is no file.
-
-    Args:
-      fleet: To write.
-      folder: Appears when all of its files are written.
-      progress: Called after each file of orders.
-      n_nights: Newest days that the files of months leave out. The folder `nights` has
-        one for each, named after it, with the files that came in the night after.
+    second file, which sorts after the one that it corrects. Nothing to send is no file. The
+    folder appears when all of its files are written. The files of months leave the newest
+    `n_nights` days out: the folder `nights` has one for each, named after it, with the files
+    that came in the night after.
     """
     staging = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(staging, ignore_errors=True)

@@ -53,8 +53,6 @@ class Fleet:
     """A fleet that does not exist.
 
     Attributes:
-      seed: Gives the same fleet again.
-      days: Days of its data.
       depots: As `invent_depots` gives them.
       events: The columns of events.csv.
       reported_dt: Whether a depot was open and its city's feed was not silent.

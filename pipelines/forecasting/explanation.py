@@ -35,11 +35,6 @@ def explain_shown(
     What the forecast did not know yet, because it was corrected later, is a part of its own, and
     so is what a planner changed.
 
-    Args:
-      engine: Database the pipelines own.
-      settings: Where artefacts lie, and what the point is made for.
-      depot_id: The depot.
-
     Raises:
       NoModelError: no forecast is shown.
       BadInputError: there is no such depot.

@@ -52,16 +52,8 @@ def forecast_from(
     hindcast, which is stored and not shown; there the newest model trained on nothing later
     takes the champion's place.
 
-    Args:
-      engine: Database the pipelines own.
-      artefacts: Folder of exported models.
-      origin: Last day of the demand used.
-      now: Time of the run; decides whether the forecast is live.
-      zone: The fleet's time zone, in which the origin's day ends.
-      run: The run that records the metrics, for a live forecast the late feeds, and the
-        reason if an earlier forecast is shown again.
-      read_panels: Returns the panels, which other steps may share.
-      point: What the point is made for.
+    The run records the metrics, for a live forecast the late feeds, and the reason if an
+    earlier forecast is shown again.
 
     Raises:
       NoModelError: no model is eligible for that origin.
@@ -109,11 +101,7 @@ def show_stored(
 ) -> date | None:
     """Publishes a new champion's forecast from the origin that is shown, if it is stored.
 
-    Args:
-      connection: In the transaction that makes it champion.
-      version: Version of the new champion.
-      now: Time of the promotion; decides whether the forecast is live.
-      zone: The fleet's time zone.
+    Called in the transaction that makes it champion.
 
     Returns:
       The origin; None if no forecast of this model is shown.
@@ -244,12 +232,8 @@ def is_live(
 ) -> bool:
     """Whether a forecast made now from an origin counts as live.
 
-    Args:
-      origin: Last day of the demand used.
-      last_day_on: The newest day of known demand; a forecast from an earlier origin is a
-        hindcast, however soon it is made.
-      now: Current time, with a time zone.
-      zone: The fleet's time zone.
+    One from before `last_day_on`, the newest day of known demand, is a hindcast, however soon it is
+    made.
     """
     if last_day_on is not None and origin < last_day_on:
         return False

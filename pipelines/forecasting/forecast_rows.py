@@ -33,14 +33,9 @@ def write_forecast(
     panel: Panel,
     only: Sequence[str] | None = None,
 ) -> int | None:
-    """Replaces the stored forecasts and totals of one origin.
+    """Replaces the stored forecasts and totals of one origin, inside a transaction.
 
-    Args:
-      connection: Inside a transaction.
-      key: The shared columns.
-      forecast: From that origin.
-      panel: What was forecast.
-      only: Depots to replace; then totals are left as they are. All by default.
+    Of `only` some depots, the totals are left as they are.
 
     Returns:
       Number of rows written; None where a stored live forecast is kept.

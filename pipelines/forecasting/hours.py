@@ -86,10 +86,7 @@ def forecast_hours(
 ) -> pa.Table:
     """Orders of each hour of a stored forecast, from any origin; see `hourly_forecast`.
 
-    Args:
-      connection: For the hours of past days.
-      panel: Of the forecast's origin.
-      rows: From `read_forecasts`.
+    The panel is of its origin, the rows are from `read_forecasts`.
     """
     days = sorted({row["target_on"] for row in rows})
     shares = shares_ahead(connection, panel, days)
@@ -111,11 +108,8 @@ def hourly_forecast(
 ) -> pa.Table:
     """Orders of each hour of the days ahead, by depot and hour.
 
-    Args:
-      connection: For the depots' cities and zones.
-      rows: depot_id, target_on, p10, p90, point and planned of each day.
-      shares: By depot and day; days without them are left out.
-      concentration: From `day_shape`.
+    The rows have depot_id, target_on, p10, p90, point and planned of each day; days without shares
+    are left out.
 
     Returns:
       `HOUR_SCHEMA`. Means, `point` and `planned`, add up to the day's; quantiles are whole orders.

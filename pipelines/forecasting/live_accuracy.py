@@ -26,7 +26,6 @@ class LiveAccuracy:
       mape: MAPE of the forecasts; None where nothing was scored.
       naive_mape: MAPE of the seasonal naive over the same depot-days.
       coverage: Share of actuals inside the 80 % interval; None where too few were scored.
-      alarms: One message each.
     """
 
     worse_days: int
@@ -50,12 +49,7 @@ class LiveAccuracy:
 
 
 def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
-    """Measures the accuracy of live forecasts on the newest scored days.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: Alarm thresholds.
-    """
+    """Measures the accuracy of live forecasts on the newest scored days."""
     with engine.connect() as connection:
         days = accuracy.by_segments(connection, ("day",), Period(LOOK_BACK_DAYS))
     return assess(days, settings)
@@ -66,10 +60,7 @@ def scores_by(
 ) -> list[dict[str, Any]]:
     """Live scores of a period by some of `accuracy.SEGMENTS` together, with both naive forecasts.
 
-    Args:
-      engine: Database the pipelines own.
-      segments: Some of them; none for the whole fleet.
-      period: Days that are scored.
+    Without a segment, those of the whole fleet.
 
     Returns:
       One row per segment, in order: segment (a value; a list of them for several segments),
@@ -98,12 +89,7 @@ def _percent(part: float, total: float) -> float | None:
 
 
 def assess(days: list[SegmentScores], settings: Settings) -> LiveAccuracy:
-    """Computes accuracy and alarms from daily scores; no I/O.
-
-    Args:
-      days: Scores per day, oldest first.
-      settings: Alarm thresholds.
-    """
+    """Computes accuracy and alarms from daily scores, oldest first; no I/O."""
     worse = _days_worse(days)
     mape, naive = _mean(days, "ape_sum"), _mean(days, "naive_ape_sum")
     coverage = _coverage(days)

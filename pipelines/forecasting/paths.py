@@ -37,13 +37,7 @@ def write_paths(
 ) -> Path:
     """Draws paths of a stored forecast and writes them, whole or not at all.
 
-    Args:
-      engine: Database with the forecast.
-      artefacts: Folder of exported models.
-      folder: Folder of the file, `ORIGIN-VERSION.parquet`, which is replaced.
-      origin: Origin of the forecast.
-      version: Its model.
-      n_paths: Number of paths.
+    The file, `ORIGIN-VERSION.parquet`, is replaced.
 
     Returns:
       The file: path (from 1), depot_id, origin_on, target_on, orders; the model's forecast,

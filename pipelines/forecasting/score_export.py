@@ -34,11 +34,8 @@ def export_scores(
 ) -> ExportedScores | None:
     """Writes the scores of some target days, which replaces the file once it is whole.
 
-    Args:
-      engine: Database the pipelines own.
-      path: File to write, as CSV if its suffix says so, else as Parquet.
-      first_on: First target day; None for the oldest.
-      last_on: Last target day; None for the newest.
+    It is CSV if its suffix says so, else Parquet. Without a first or last day, all before or after
+    count.
 
     Returns:
       None where there are no scores; then nothing is written.

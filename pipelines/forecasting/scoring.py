@@ -16,14 +16,8 @@ from pipelines.store import forecasts, scores_due
 def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
     """Scores every forecast without a score, or whose actual was corrected.
 
-    Only what changed since the last time is looked at, as `scores_due` has it.
-
-    Args:
-      engine: Database the pipelines own.
-      read_panels: Returns the panels for the naive forecasts, if any is due.
-
-    Returns:
-      Number of depot-days scored.
+    Only what changed since the last time is looked at, as `scores_due` has it; panels are read if
+    any is due. Returns the number of depot-days scored.
     """
     with snapshot(engine) as connection:
         due = scores_due.read(connection)

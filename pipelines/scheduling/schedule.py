@@ -251,7 +251,6 @@ class SubprocessRunner:
     """Runs one command at a time, and ends it at its deadline."""
 
     def __init__(self, deadline: timedelta) -> None:
-        """Creates a runner with a time limit for each command."""
         self._deadline = deadline
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = Event()

@@ -78,12 +78,9 @@ group by m.model
 
 @dataclass(frozen=True)
 class Period:
-    """Target days: those with live scores from the first to the last, or the newest of them.
+    """Target days: those with live scores from the first to the last, or so many of the newest.
 
-    Args:
-      days: Number of the newest; None for all.
-      first_on: First day; None for the oldest.
-      last_on: Last day; None for the newest.
+    None is no limit.
     """
 
     days: int | None = None

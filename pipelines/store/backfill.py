@@ -98,7 +98,6 @@ class StoredForecast:
     """The stored forecasts of one origin and model, of the whole fleet or of chosen depots.
 
     Args:
-      rows: Their number.
       is_live: Whether any is live.
       is_complete: Whether no depot lacks one that had demand by the origin.
       data_as_of: They see what had arrived by then; None where no run is recorded.
@@ -140,12 +139,8 @@ def arrivals(
 ) -> list[Arrival]:
     """What arrived after `since` and is known to an origin up to `last`.
 
-    Args:
-      connection: To the database.
-      since: Time with a zone.
-      last: The last origin.
-      days_ahead: Days of calendar that an origin reads.
-      zone: The fleet's time zone, which decides when a correction is known.
+    An origin reads `days_ahead` days of the calendar. When a correction is known is decided by the
+    fleet's time zone.
     """
     parameters = {"since": since, "last": last, "days_ahead": days_ahead}
     rows = connection.execute(sa.text(ARRIVALS), parameters)

@@ -34,20 +34,10 @@ def replace_forecasts(
 ) -> bool:
     """Replaces one origin's forecasts, unless a stored live forecast is kept.
 
-    A live forecast is replaced only by a live one that was not begun earlier: a hindcast
-    would remove it from the live scores, and an earlier run had less data.
-
-    Args:
-      connection: Inside a transaction; until it ends nobody else writes this origin.
-      origin: Origin of every row.
-      model_version: Model of every row.
-      table: In the order of `FORECAST_COLUMNS`.
-      live: Whether the rows are live forecasts.
-      run_id: Of the run that made them; the clock of an earlier run may have been ahead.
-      depot_ids: Depots whose forecasts are replaced; all by default.
-
-    Returns:
-      Whether they were written; False where a live forecast is kept.
+    A live forecast is replaced only by a live one whose run (`run_id`) was not begun earlier: a
+    hindcast would remove it from the live scores, and an earlier run had less data. The clock of an
+    earlier run may have been ahead. The columns are `FORECAST_COLUMNS`. Until the transaction ends,
+    nobody else writes this origin. Returns whether the forecasts, of some depots or of all, were written.
     """
     lock = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
     connection.execute(sa.select(lock))
@@ -76,13 +66,9 @@ def replace_totals(
     model_version: str,
     rows: Iterable[tuple[Any, ...]],
 ) -> None:
-    """Replaces one origin's totals of the fleet and its cities.
+    """Replaces one origin's totals of the fleet and its cities; rows have the table's columns.
 
-    Args:
-      connection: Inside the transaction in which `replace_forecasts` wrote.
-      origin: Origin of every row.
-      model_version: Model of every row.
-      rows: In the order of the table's columns.
+    Called in the transaction in which `replace_forecasts` wrote.
     """
     table = forecast_totals
     same = (table.c.origin_on == origin) & (table.c.model_version == model_version)
@@ -136,20 +122,11 @@ def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, in
 def score_origin(
     connection: sa.Connection, origin: date, days_ahead: int, naive: pa.Table
 ) -> int:
-    """Scores the forecasts of an origin whose score is missing or differs.
+    """Scores the forecasts of an origin whose score is missing or differs, and returns how many.
 
     Scores that are right stay as they are; those of days that are no longer known, or were
-    closed, go.
-
-    Args:
-      connection: Inside a transaction.
-      origin: Origin of the forecasts.
-      days_ahead: Forecasts of no later day are touched, as their naive forecasts are not given.
-      naive: `NAIVE_COLUMNS` (null where there is none) from the same origin, of
-        every depot and day ahead.
-
-    Returns:
-      Number of depot-days scored.
+    closed, go. `naive` has `NAIVE_COLUMNS` (null where there is none) from the same origin, of every
+    depot and of `days_ahead` days; forecasts of later days are not touched.
     """
     score_totals.lock(connection)
     connection.execute(sa.text(NAIVE_TABLE))

@@ -57,15 +57,7 @@ def replace_shares(
     days: Sequence[date],
     shares: DayShares | None,
 ) -> None:
-    """Replaces the shares of the days ahead; None leaves none.
-
-    Args:
-      connection: In a transaction.
-      origin: Origin of the forecast.
-      depot_ids: Depots, in the order of the rows.
-      days: Days ahead.
-      shares: From `day_shares`.
-    """
+    """Replaces the shares of the days ahead, in a transaction; None leaves none."""
     connection.execute(sa.delete(hour_shares))
     if shares is None:
         return

@@ -294,11 +294,7 @@ class StagingTable:
 
         Of rows with the same key the last one wins. Columns that the file does not have are left as
         they are. What is replaced is kept for a withdrawal, and days whose orders change
-        are marked to be counted.
-
-        Args:
-          replace_later_files: Whether rows of later files are replaced too.
-          are_new: Whether it is known that no row of these keys is there.
+        are marked to be counted. `are_new` says that no row of these keys is there.
         """
         of_file = {"file_id": self.file_id, "id_namespace": self.id_namespace}
         extra = {name: of_file[name] for name in of_file if name in self.target.c}

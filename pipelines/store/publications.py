@@ -51,16 +51,8 @@ def publish(
 ) -> bool:
     """Publishes a forecast, unless a run that began later has published one.
 
-    Args:
-      connection: In the transaction that writes the forecast.
-      origin: Its origin.
-      model_version: Its model.
-      live: Whether it is live, and so counts in live accuracy.
-      now: Time of the publication.
-      run_id: The run that made it.
-
-    Returns:
-      Whether it is shown now.
+    Called in the transaction that writes the forecast. A live one counts in live accuracy. Returns
+    whether it is shown now.
     """
     lock(connection)
     newest = connection.scalar(sa.select(sa.func.max(publications.c.run_id)))
@@ -84,11 +76,8 @@ def publish_stored(
 ) -> bool:
     """Publishes a forecast that is stored; returns False if it is not stored, or in part.
 
-    Args:
-      connection: Inside a transaction that holds the `lock`.
-      publication: Origin and model of the forecast.
-      live: Whether a forecast from this origin would be live now.
-      now: Time of the publication.
+    Called in a transaction that holds the `lock`. `live` says whether a forecast from this origin
+    would be live now.
     """
     parameters = {
         "origin": publication.origin_on, "version": publication.model_version,

@@ -94,11 +94,8 @@ def append(
 ) -> int:
     """Appends a version of every value that a file changes, and returns how many.
 
-    Args:
-      staging: The file's rows.
-      now: When the values become known.
-      arrived_on: The first origin that knows what becomes known now.
-      replace_later_files: Whether values of later files are superseded too.
+    The values become known now, first to the origin `arrived_on`. Those of later files are
+    superseded too if `replace_later_files`.
     """
     connection = staging.connection
     parameters = {

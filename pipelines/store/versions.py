@@ -22,18 +22,10 @@ def append_changes(
     columns: Sequence[str],
     now: datetime,
 ) -> int:
-    """Appends the rows of the temporary table `changes`, which is dropped.
+    """Appends the rows of the temporary table `changes`, which is dropped; returns how many.
 
-    Args:
-      connection: In a transaction that locks the kind.
-      table: A table of versions.
-      key: Columns that identify what has versions.
-      columns: Columns of `changes` that are stored, the key among them. It has `before`, too:
-        the version that a row follows, 0 for the first.
-      now: When the versions become known, and those before them are superseded.
-
-    Returns:
-      The number of versions.
+    In a transaction that locks the kind. `changes` has the columns that are stored, the key among
+    them, and `before`: the version that a row follows and supersedes, 0 for the first.
     """
     names = {
         "table": table,

@@ -20,7 +20,6 @@ class NewChampion:
     """A model that was made champion.
 
     Attributes:
-      version: Its version.
       shown_from: Origin of its forecast that is shown; None if it has yet to make one.
     """
 
@@ -46,16 +45,8 @@ def promote(
     """Makes a model the champion, if its artefact is intact.
 
     A model that was never champion first makes a trial forecast, its canary, whose result
-    is stored. If its forecast from the origin that is shown is stored, that is shown from
-    now on.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: The folder of exported models, and the fleet's time zone.
-      version: Version of the model.
-      reason: Stored with the model.
-      now: Current time, with a time zone.
-      unchecked: Promotes it without a canary.
+    is stored, unless it is promoted unchecked. If its forecast from the origin that is shown is
+    stored, that is shown from now on. The reason is stored with the model.
 
     Raises:
       NoModelError: there is no such model.

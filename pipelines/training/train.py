@@ -61,15 +61,6 @@ def train(
 ) -> TrainedModel:
     """Trains on data through a day, and records the model with its scores.
 
-    Args:
-      engine: Database the pipelines own.
-      settings: Folders and time zone.
-      through: Last day of the training data.
-      recipe: Task and training settings.
-      report: Given the name of a fit, returns the callback for its epochs.
-      run: The run that records the metrics.
-      read_panels: Returns the panels, which other steps may share.
-
     Raises:
       NoDataError: the history is too short.
     """
@@ -140,8 +131,6 @@ def train_as_worker(
     report: FitReporter,
 ) -> None:
     """Trains together with process 0, which alone stores and records the model.
-
-    Takes the arguments of `train`, with the rank of this process in the settings.
 
     Raises:
       TrainingError: process 0 has other data or another recipe.

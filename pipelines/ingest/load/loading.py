@@ -56,7 +56,6 @@ class FileGroup:
 
     Args:
       connection: It holds the lock of the kind.
-      schema: Of the kind.
       staging: The rows of one file at a time.
       frozen_before: The first day that is not frozen; None where none is.
       counts: Of the files whose rows are in, by file_id.

@@ -40,7 +40,6 @@ class ReplayResult:
     reasons: tuple[str, ...] = ()
 
     def __add__(self, other: "ReplayResult") -> "ReplayResult":
-        """Adds field by field."""
         return ReplayResult(
             self.accepted + other.accepted,
             self.unchanged + other.unchanged,
@@ -72,14 +71,9 @@ def replay(
 ) -> ReplayResult:
     """Validates rows in quarantine again, and loads those that pass; does not count demand.
 
-    They are loaded as if with their file: a later file's row of the same key stays.
-
-    Args:
-      engine: Database the pipelines own.
-      options: How the files are read; overrides the options of their sources.
-      settings: Zone and country of depots that nobody has described yet, and the sources.
-      now: Decides which days lie too far ahead.
-      path: Only rows of files whose path contains this text.
+    They are loaded as if with their file: a later file's row of the same key stays. The options
+    override those of the files' sources. With a `path`, only rows of files whose path contains
+    it are replayed.
     """
     today = now.astimezone(settings.zone).date()
     with engine.connect() as connection:
@@ -168,18 +162,15 @@ class _RowsAgain:
     size: int = 0
 
     def batches(self) -> "Iterator[_RowsAgain]":
-        """Yields itself."""
         yield self
 
     def cells(self) -> Cells:
-        """Returns the columns of the rows."""
         return {
             column: trim(pa.array([row[name] for row in self.rows], pa.string()))
             for column, name in self.mapping.names.items()
         }
 
     def parse_rows(self) -> RowwiseBatch:
-        """Returns the rows one by one."""
         return RowwiseBatch(
             self.cells(), range(len(self.rows)), lambda index: dict(self.rows[index])
         )

@@ -24,7 +24,6 @@ class Counts:
     rejected: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        """Adds field by field."""
         return Counts(
             self.accepted + other.accepted,
             self.unchanged + other.unchanged,
@@ -37,13 +36,10 @@ class FileReport:
     """Outcome of one file.
 
     Args:
-      path: Path or URL as given.
       kind: Kind of the file; None if it could not be detected.
       state: `unchanged` where the same bytes, read alike, are in `files` already;
         `waiting` where the file is still being written.
       counts: Counts of its rows that are not blank.
-      notes: Sentences on what was ignored, assumed or created.
-      error: The reason if it was refused.
       partial: Number of its daily counts whose days are not over.
     """
 
@@ -134,9 +130,7 @@ def file_notes(
 def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
     """Yields sentences on what a depots file, or another name, would mend.
 
-    Args:
-      n_undescribed: Depots that no depots file describes.
-      unplaced: Depots and cities that events name and no depot has.
+    `unplaced` are depots and cities that events name and no depot has.
     """
     if n_undescribed:
         one = n_undescribed == 1
@@ -154,11 +148,7 @@ def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
 
 
 def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yields, per country, the subdivisions that have the country's holidays.
-
-    Args:
-      regions: Country and subdivision, '' for none.
-    """
+    """Yields, per country, the subdivisions that have the country's holidays; '' is none."""
     subdivisions = defaultdict(list)
     for country, subdivision in regions:
         if subdivision and not has_calendar(country, subdivision):

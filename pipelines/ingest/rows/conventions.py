@@ -58,12 +58,7 @@ def detect_conventions(
 ) -> Conventions:
     """Scans a file for the conventions that its options do not give.
 
-    Args:
-      batches: Returns its cells; called once for dates and once for numbers.
-      mapping: Kind and columns of the file.
-      options: Options of the file.
-      name: File name, for messages.
-      separator: Separator of its cells, if it is text.
+    `batches` returns its cells, and is called once for dates and once for numbers.
 
     Raises:
       RefusedFileError: the values of the file prove no convention, or contradict.

@@ -25,7 +25,6 @@ class Column:
     """One column of a schema.
 
     Args:
-      name: Column name in the file.
       parse: Parses trimmed texts, null if empty, into values and reasons for rejection.
       table_columns: Columns of the table that it fills, in the order of the values.
       is_required: Whether a file without it is refused.
@@ -56,7 +55,6 @@ class RowRule:
       column: Column that the rejection names.
       requires: Columns of the table that the rule reads; it is skipped without them.
       is_broken: Returns a mask of the rows that break the rule; null means that a row keeps it.
-      reason: Reason for the rejection.
     """
 
     column: str
@@ -71,10 +69,8 @@ class FileSchema:
 
     Args:
       name: Name of the kind, as in `--kind`.
-      table: Name of the table.
       key: Columns of the table by which a later row replaces an earlier one.
       columns: Columns in the order of validation.
-      rules: Rules between columns.
       constants: Values of table columns that are the same for every row.
       one_of: Columns of which the file, and each of its rows, has at least one.
     """

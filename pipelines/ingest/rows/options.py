@@ -56,7 +56,6 @@ class FileOptions:
     force: bool = False
 
     def __post_init__(self) -> None:
-        """Validates the options."""
         if self.kind is not None and self.kind not in SCHEMAS:
             raise BadInputError(
                 f"kind is {self.kind!r}, but must be one of {', '.join(SCHEMAS)}."

@@ -158,7 +158,6 @@ class ParquetBatch:
     size: int
 
     def cells(self) -> Cells:
-        """Returns its columns."""
         return self.columns
 
     def parse_rows(self) -> RowwiseBatch:

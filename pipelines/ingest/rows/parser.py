@@ -38,11 +38,7 @@ class Parser:
     """Parses files one after the other, in a child process that the first one starts."""
 
     def __init__(self, memory_mib: int) -> None:
-        """Starts nothing yet.
-
-        Args:
-          memory_mib: Memory limit of the child; 0 parses in this process, without a limit.
-        """
+        """Starts nothing yet; without a memory limit (0), files are parsed in this process."""
         self._memory_mib = memory_mib
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
@@ -52,11 +48,9 @@ class Parser:
         self._file: ParsedFile | None = None
 
     def __enter__(self) -> Self:
-        """Returns the parser; opening the first file starts the child."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends the child."""
         self._end()
 
     def open(self, source: Source, options: FileOptions, today: date) -> FileMapping:

@@ -27,7 +27,6 @@ class Block:
     """Complete rows of a text file, in UTF-8 with LF line ends.
 
     Args:
-      data: The rows.
       first_line: Line in the file, counted from 1.
       is_unfinished: Whether the file ends here without a line end.
       is_doubtful: Whether it may contain a quote that never closes.

@@ -47,9 +47,7 @@ class Chunk:
 
     Args:
       rows: Accepted rows as CSV, columns in the order of `FileMapping.stored`.
-      n_rows: Number of accepted rows.
       depot_ids: Depots of the accepted rows.
-      rejected: Rejected rows.
       n_blank: Number of rows without anything in any cell.
       size: Approximate bytes of the file that the chunk comes from.
     """
