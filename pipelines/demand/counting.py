@@ -23,14 +23,10 @@ def rebuild(
 ) -> DemandChange:
     """Recounts demand; safe to repeat, as only differences become versions.
 
-    Then it updates public holidays, so that reading a panel never writes; in a transaction of
-    their own, as counts do not need them.
-
-    Args:
-      engine: Database the pipelines own.
-      now: Time with a zone. A day of a depot counts once it is over there and at half of
-        the active depots; corrections become known at this time.
-      look_back_days: Days before the newest day that are corrected; all by default.
+    A day of a depot counts once it is over there and at half of the active depots. Corrections, of
+    the `look_back_days` before the newest day or of all, become known now. Then it updates public
+    holidays, so that reading a panel never writes; in a transaction of their own, as counts do
+    not need them.
     """
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
