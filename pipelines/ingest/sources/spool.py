@@ -52,12 +52,9 @@ class Spool:
     """Temporary copies of the files of one ingest command."""
 
     def __init__(self, make_folder: Callable[[], Path], max_bytes: int) -> None:
-        """Copies nothing yet.
+        """Copies nothing yet; makes its folder, which the caller removes, with the first copy.
 
-        Args:
-          make_folder: Makes an empty folder, once there is something to copy; the caller
-            removes it with the copies.
-          max_bytes: Maximum size of a copy, and of all copies from one archive.
+        No copy, nor all copies from one archive, may be larger than `max_bytes`.
         """
         self._make_folder = make_folder
         self._max_bytes = max_bytes
@@ -70,9 +67,7 @@ class Spool:
     def find(self, locations: Sequence[str], excluded: Path) -> list[SourceOrError]:
         """Returns the files at some locations, archives unpacked, sorted by address.
 
-        Args:
-          locations: Files, folders, URLs, or `STDIN`.
-          excluded: A folder that is not searched.
+        Locations are files, folders, URLs or `STDIN`. The excluded folder is not searched.
         """
         remote = [location for location in locations if _is_remote(location)]
         local = [location for location in locations if location not in remote]
