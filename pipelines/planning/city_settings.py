@@ -21,7 +21,6 @@ class VanDecision:
     """The newest decision on the vans of a city on a day.
 
     Attributes:
-      city: Name of the city.
       target_on: A day ahead.
       kind: HIRE, ACCEPT or ASK; '' where nothing is decided, or no longer.
       extra: Vans hired for the day, beside those of the city's settings.
@@ -48,7 +47,6 @@ class CitySettings:
     """Vans, capacity and service level that a city is planned with.
 
     Attributes:
-      city: Name of the city.
       vans: Vans of the city per day; None if not known: as many as needed.
       orders_per_van: Orders that a van carries per day.
       service_level: Target probability that all orders of a day are delivered: of each

@@ -114,13 +114,10 @@ def read_tables(engine: sa.Engine, settings: Settings, origin: date) -> Tables |
 def message_lines(
     tables: Tables, rule: Rule, today: date, dashboard_url: str
 ) -> list[str]:
-    """The lines of the message; no I/O.
+    """The lines of the message, on the cities that the rule has told; no I/O.
 
-    Args:
-      tables: Of the forecast shown.
-      rule: Which cities are told.
-      today: Today in the fleet's zone.
-      dashboard_url: Address under which planners open the pages; '' for no links.
+    Today is that of the fleet's zone. The address is that under which planners open the pages; ''
+    for no links.
     """
     first = tables.week["target_on"].min()
     days = tables.plan.cities

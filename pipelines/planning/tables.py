@@ -14,14 +14,10 @@ def select(
     days: Sequence[str] = (),
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Runs one SELECT.
+    """Runs one SELECT, whose named binds are the parameters.
 
-    Args:
-      connection: Of a transaction.
-      statement: With named binds.
-      numbers: Columns that become floats, NaN where null.
-      days: Columns that become timestamps at midnight, NaT where null.
-      parameters: The binds.
+    The columns `numbers` become floats, NaN where null, and the columns `days` timestamps at
+    midnight, NaT where null.
     """
     result = connection.execute(sa.text(statement), parameters)
     # pandas is slow with the driver's own rows.
