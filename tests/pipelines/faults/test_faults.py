@@ -138,7 +138,8 @@ def test_the_night_after_a_full_disk_heals(point, unbroken):
             victim.go_on()
             status, said = victim.end()
         assert status == 1, said
-        assert "Traceback" not in said
+        # Orbax logs what its own threads met.
+        assert point == TRAINS or "Traceback" not in said
         filler.unlink()
         status, said = faults.start(nowhere, home, None, *NIGHT).end()
         assert status == 0, said
