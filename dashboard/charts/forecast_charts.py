@@ -35,8 +35,6 @@ PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
 """Visible on bars and background, in light and dark themes."""
-COVERAGE = 0.8
-"""Share of days that are to lie within a band."""
 MAX_DAYS_WITH_DOTS = 100
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import widgets
+from dashboard.components import score_filter, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import display_tables
@@ -31,19 +31,23 @@ def last_day(
     return here, summaries.last_day_sentence(here, day_on, today)
 
 
-def show(scope: ScoreFilter, scored: pd.DataFrame, freshness: Freshness) -> Sheets:
+def show(
+    scope: ScoreFilter, scored: pd.DataFrame | None, freshness: Freshness
+) -> Sheets:
     """Shows the totals by city and the depots, furthest off first; gives them as sheets.
 
-    `scored` is empty for hindcasts, which nobody was shown.
+    `scored` is None where no total is told: of one depot, and of hindcasts, which nobody saw.
     """
     sheets: Sheets = {}
-    if not scored.empty and not scope.depot:
+    misses = queries.largest_errors(scope, freshness)
+    if misses.empty:
+        widgets.stop_page(score_filter.NO_SCORES)
+    if scored is not None:
         cities = display_tables.last_day_by_city(scored)
         st.header("By city")
         widgets.small_table(cities, "By city")
         sheets["By city"] = "Forecast and actual orders of each city", cities
         st.caption("A total is forecast as a whole: the depots need not add up to it.")
-    misses = queries.largest_errors(scope, freshness)
     st.header("By depot")
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)

@@ -20,6 +20,10 @@ PERIODS = {
 }
 """Periods that can be chosen: days back, and their words."""
 DEFAULT_PERIOD = "56"
+NO_SCORES = (
+    "No scores for this choice. Choose a longer period, another city or depot, or all days "
+    "ahead."
+)
 
 
 def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:

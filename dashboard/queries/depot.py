@@ -17,7 +17,6 @@ from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.fragments import (
     CLOSURES,
     DAYS,
-    IS_FOR_DEPOT,
     PUBLISHED_BEFORE,
     SPECIAL_OF,
 )
@@ -75,17 +74,6 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
-def _occasions(day: str) -> str:
-    """SQL array of what is on at the depot `d` on a day: holidays, and kinds of events."""
-    return f"""array(
-        select h.name from public_holidays h
-        where h.day_on = {day} and h.country = d.country
-          and h.subdivision in ('', coalesce(d.subdivision, ''))
-        union
-        select e.kind from events e
-        where {day} between e.starts_on and e.ends_on and {IS_FOR_DEPOT})"""
-
-
 # The same holiday, else the same weekday, nearest to 52 weeks before. Nothing may have been on
 # then that is not on now, and on the day of an event it must have been on.
 YEAR_BEFORE = f"""
@@ -99,9 +87,10 @@ YEAR_BEFORE = f"""
         select 2, g.day_on - 7 * weeks from generate_series(48, 57) as weeks
     ) c
     cross join lateral (
-        select {_occasions("c.day_on")} as then_on, {_occasions("g.day_on")} as now_on
-    ) occasions
-    where then_on <@ now_on and (then_on = '{{}}') = (now_on = '{{}}')
+        select events || holidays as on_then from (select {SPECIAL_OF.format(day="c.day_on")}) s) t
+    cross join lateral (
+        select events || holidays as on_now from (select {SPECIAL_OF.format(day="g.day_on")}) s) n
+    where on_then <@ on_now and (on_then = '{{}}') = (on_now = '{{}}')
     order by choice, abs(g.day_on - c.day_on - 364), c.day_on desc limit 1
 """
 

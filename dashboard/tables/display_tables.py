@@ -122,11 +122,10 @@ def accuracy_measures(scores: pd.DataFrame) -> pd.DataFrame:
 def band_coverage(bands: pd.DataFrame) -> pd.DataFrame:
     """`queries.band_coverage`: a row for each kind of day, a column for each level."""
     shares = 100 * bands.pivot(index="kind", columns="level", values="coverage")
-    shares.index = shares.index.str.capitalize()
-    table = shares.rename_axis("Within the band").reset_index()
-    return table.rename(
-        columns={"depots": "Depots", "cities": "Cities", "fleet": "Fleet"}
-    )
+    headings = {"depots": "Depots", "cities": "Cities", "fleet": "Fleet"}
+    levels = [level for level in headings if level in shares]
+    table = shares[levels].rename(columns=headings, index=formatting.display_name)
+    return table.rename_axis("Within the band").reset_index()
 
 
 def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:

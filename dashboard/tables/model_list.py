@@ -58,6 +58,8 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
     day = formatting.day(newest["created_at"].astimezone(zone))
     outcome = f"The newest model, trained on {day}: {ROLES[newest['role']]}"
+    if newest["role"] == "champion":
+        outcome = "It is the newest model"
     if not isinstance(newest["decision_reason"], str):
         return f"{outcome}."
     # The numbers are in the list.

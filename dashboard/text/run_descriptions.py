@@ -186,7 +186,7 @@ def _result(row: Mapping[Any, Any]) -> str:
         return row["error"]
     metrics = dict(row["metrics"])
     if lines := metrics.pop("lines", []):
-        metrics["cities_told"] = len(lines)
+        metrics["told"] = formatting.count(len(lines), "city", "cities")
     if row.get("late"):
         metrics.pop("late_depots", None)
     if isinstance(metrics.get("model"), str):

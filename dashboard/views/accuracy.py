@@ -1,6 +1,5 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import queries
@@ -18,23 +17,17 @@ from dashboard.text import formatting, summaries
 LIVE, HINDCAST = "Live", "Hindcast"
 LESS = ("In the 80 % band", "Days")
 """Columns that phones leave out."""
-NO_SCORES = {
-    LIVE: "No live forecast has been scored yet. Scores appear the night after the "
-    "forecast day. Choose Hindcast meanwhile.",
-    HINDCAST: "There are no hindcasts. `harbor backfill --from DAY --to DAY` makes "
-    "and scores them.",
-}
+NOT_SCORED = (
+    "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
+    "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
+)
 
 freshness = queries.freshness()
 live_on, hindcast_on = queries.newest_scored(freshness)
-has_scores = bool(live_on or hindcast_on)
-if not has_scores and freshness.champion is None and freshness.origin_on is None:
-    first_forecast.stop_page("There is no forecast to score yet.", None)
-if not has_scores:
-    widgets.stop_page(
-        "No forecast has been scored yet. Scores appear the night after the forecast day; "
-        "`harbor backfill --from DAY --to DAY` makes and scores hindcasts of past days."
-    )
+if not (live_on or hindcast_on):
+    if freshness.champion is None and freshness.origin_on is None:
+        first_forecast.stop_page("There is no forecast to score yet.", None)
+    widgets.stop_page(NOT_SCORED.format("forecast"))
 
 answer = st.container()
 newest = LIVE if live_on else HINDCAST
@@ -42,12 +35,12 @@ kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
 live = kind == LIVE
 newest_on = live_on if live else hindcast_on
 if newest_on is None:
-    widgets.stop_page(NO_SCORES[kind])
+    widgets.stop_page(NOT_SCORED.format("live forecast" if live else "hindcast"))
 widgets.score_kind_notice(live)
 
 scope = score_filter.score_filter(live, newest_on, freshness)
 period = score_filter.PERIODS[str(scope.days_back)]
-scored, day_sentence = pd.DataFrame(), ""
+scored, day_sentence = None, ""
 if live and not (scope.depot or scope.horizon):
     scored, day_sentence = one_day.last_day(scope, newest_on, freshness)
 
@@ -59,9 +52,7 @@ if scope.days_back == 1:
 
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
-    widgets.stop_page(
-        "No scores for this choice. Choose a longer period, another depot or all days ahead."
-    )
+    widgets.stop_page(score_filter.NO_SCORES)
 with answer:
     sentence = f"{summaries.accuracy_sentence(scores)} {day_sentence}"
     st.markdown(formatting.escape_markdown(sentence))

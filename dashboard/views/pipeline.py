@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import queries
@@ -14,10 +13,10 @@ freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
 now = datetime.now(zone)
-gaps = pd.DataFrame({"n_missing": []})
-is_warned = bool(freshness.alarms)
+n_missing, is_warned = 0, bool(freshness.alarms)
 if freshness.last_on is not None:
     gaps = queries.calendar(freshness).query("missing > 0")
+    n_missing = 0 if gaps.empty else int(gaps["n_missing"].iloc[0])
     due_on = queries.settings().due_on(now, dict(freshness.zones))
     warning = banner.banner(freshness, now.date(), due_on, zone).warning
     is_warned = is_warned or warning is not None
@@ -26,7 +25,6 @@ loaded = display_tables.loaded_files(files, zone)
 refused = display_tables.refused_files(files, zone)
 rejected = queries.rejected_rows(freshness)
 
-n_missing = int(gaps["n_missing"].max()) if len(gaps) else 0
 n_rejected = int(rejected["n_rows"].sum())
 points = run_descriptions.to_do(
     runs, n_missing, len(refused), n_rejected, is_warned=is_warned
@@ -36,7 +34,7 @@ if points or night:
     verdict = f"To do: {'; '.join(points)}." if points else "Nothing to do."
     st.markdown(f"**{formatting.escape_markdown(verdict)}** {night}")
 
-if not gaps.empty:
+if n_missing:
     st.header("Missing data")
     legend = ", ".join(" ".join(each) for each in html_grids.DAY_STATES.values())
     st.caption(
@@ -74,7 +72,8 @@ if nights.empty:
     )
 else:
     st.caption(f"Times in {zone.key}.")
-    widgets.small_table(nights, "Nightly runs", hidden_on_phones=("Duration",))
+    hidden = ("Started", "Duration")
+    widgets.small_table(nights, "Nightly runs", hidden_on_phones=hidden)
 
 labels = run_descriptions.labels(runs)
 if labels:

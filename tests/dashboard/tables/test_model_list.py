@@ -109,8 +109,8 @@ def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive(
     live = status_of(CHAMPION, scores=LIVE)
     assert live == (
         "Forecasts come from model aaa, live since Thu 20 Nov. Good. Its live forecasts were "
-        "off by 7.7 % a depot and day, 3.2 points better than same day last week. The newest "
-        "model, trained on Thu 20 Nov: champion. It beats same day last week."
+        "off by 7.7 % a depot and day, 3.2 points better than same day last week. It is "
+        "the newest model. It beats same day last week."
     )
     assert (
         "Good. In its test it was off by 8.1 % a depot and day, 3.9 points better"

@@ -94,6 +94,12 @@ def test_a_page_shows_a_model_by_the_end_of_its_version():
     assert night["Result"] == "model 1a2b3c4d"
 
 
+def test_a_step_that_wrote_the_morning_message_says_to_how_many_cities():
+    row = (8, 7.0, "message", *STEP[3:6], {"lines": ["London: 3 short."]}, None, 1.0)
+    [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
+    assert step["Result"] == "told 1 city"
+
+
 def test_a_failed_night_that_was_repaired_says_so():
     failed = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 

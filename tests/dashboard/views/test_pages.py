@@ -432,7 +432,7 @@ def test_a_broken_artefact_leaves_the_charts_and_names_a_remedy(
         (True, True, {"scores": "Hindcast"}, "**Hindcasts:**"),
         (False, True, {}, "**Hindcasts:**"),
         (False, True, {"scores": "Live"}, "No live forecast has been scored yet"),
-        (True, False, {"scores": "Hindcast"}, "There are no hindcasts"),
+        (True, False, {"scores": "Hindcast"}, "No hindcast has been scored yet"),
         (False, False, {}, "No forecast has been scored yet"),
     ],
 )
@@ -526,9 +526,19 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     assert "depot?depot=LON-02" not in one
 
 
-def test_a_choice_without_scores_has_a_message(seeded, write, open_page):
+@pytest.mark.parametrize("period", ["56", "1"])
+@pytest.mark.parametrize("chosen", [{"depot": "LON-02"}, {"city": "Ghent"}])
+def test_a_choice_without_scores_has_a_message(
+    seeded, write, open_page, period, chosen
+):
     write(sa.delete(schema.scores).where(schema.scores.c.depot_id == "LON-02"))
-    app = open_page("accuracy", depot="LON-02")
+    new = sa.select(sa.literal("GHE-01"), sa.literal("Sluis"), sa.literal("Ghent"))
+    depots = schema.depots.c
+    same = [depots.timezone, depots.country, depots.closed_weekdays, depots.is_complete]
+    columns = [depots.depot_id, depots.name, depots.city, *same]
+    like = new.add_columns(*same).where(depots.depot_id == "LON-02")
+    write(sa.insert(schema.depots).from_select(columns, like))
+    app = open_page("accuracy", period=period, **chosen)
     assert_no_traceback(app)
     assert "No scores for this choice" in app.info[0].value
 
