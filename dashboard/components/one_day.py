@@ -40,6 +40,10 @@ def show(
     """
     sheets: Sheets = {}
     misses = queries.largest_errors(scope, freshness)
+    if scored is not None:
+        # A day may be counted anew before it is scored anew.
+        known = scored[["depot_id", "actual"]].dropna()
+        misses = known.merge(misses.drop(columns="actual"), on="depot_id")
     if misses.empty:
         widgets.stop_page(score_filter.NO_SCORES)
     if scored is not None:

@@ -48,7 +48,7 @@ def to_do(
 def night_sentence(runs: pd.DataFrame) -> str:
     """What became of the newest nightly run; '' before the first.
 
-    'The forecast of the night of Thu 20 Nov is without the orders of 2 depots, which have come
+    'The forecast of the night of Thu 20 Nov was made without the orders of 2 depots, which have come
     since. An earlier run of that night failed at Train; this one repaired it.'
     """
     night = _newest_night(runs)
@@ -61,13 +61,12 @@ def night_sentence(runs: pd.DataFrame) -> str:
     if (own["state"] != "done").all():
         return f"No forecast was made in {name}."
     late = night["metrics"].get("late_depots", 0)
-    has = f"is without the orders of {formatting.count(late, 'depot')}"
+    with_what = "with all orders"
+    if late:
+        with_what = f"without the orders of {formatting.count(late, 'depot')}"
     if not pd.isna(night["late_came_at"]):
-        has += ", which have come since"
-    return (
-        f"The forecast of {name} {has if late else 'has all orders'}."
-        f"{_repaired(runs, night)}"
-    )
+        with_what += ", which have come since"
+    return f"The forecast of {name} was made {with_what}.{_repaired(runs, night)}"
 
 
 def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:

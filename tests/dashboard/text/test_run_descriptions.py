@@ -136,8 +136,8 @@ def night(state="done", late=0, **steps):
     return runs(*rows)
 
 
-MADE = "The forecast of the night of Thu 20 Nov has all orders."
-LATE = MADE.replace("has all orders", "is without the orders of 2 depots")
+MADE = "The forecast of the night of Thu 20 Nov was made with all orders."
+LATE = MADE.replace("with all orders", "without the orders of 2 depots")
 FAILED = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
 

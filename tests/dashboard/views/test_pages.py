@@ -498,6 +498,19 @@ def test_headline_table_and_morning_message_have_one_number_for_yesterday(
         assert told == f"Yesterday {miss}."
 
 
+def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
+    seeded, write, open_page
+):
+    """Its score stands until the night; the headline is of the others, and so is the table."""
+    mine = schema.demand_versions.c
+    is_withdrawn = (mine.depot_id == "LON-01") & (mine.service_on == seeded.through)
+    write(sa.delete(schema.demand_versions).where(is_withdrawn))
+    text = page_text(open_page("accuracy", period="1"))
+    assert re.search(r"orders of \d of \d depots", text)
+    assert "depot?depot=LON-02" in text
+    assert "depot?depot=LON-01" not in text
+
+
 def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
     def depots(**url):
         text = page_text(open_page("accuracy", **url)).partition("By depot")[2]
