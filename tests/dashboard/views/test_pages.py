@@ -511,6 +511,13 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
     assert "depot?depot=LON-01" not in text
 
 
+def test_a_phone_shows_the_columns_by_which_accuracy_is_sorted(seeded, open_page):
+    text = page_text(open_page("accuracy"))
+    for heading in ("Forecast", "Actual", "Off by", "Value added", "MAPE", "Bias"):
+        assert f'<th scope="col" class="">{heading}</th>' in text, heading
+    assert '<th scope="col" class=" desk">Days</th>' in text
+
+
 def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
     def depots(**url):
         text = page_text(open_page("accuracy", **url)).partition("By depot")[2]
