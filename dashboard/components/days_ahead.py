@@ -73,7 +73,8 @@ def day_names(
 def events_sentence(city: str, freshness: Freshness) -> str:
     """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
     names = day_names(city, freshness)
-    ahead = {day: names[day] for day in names if day.date() > freshness.origin}
+    first = ranked(city, NAME, freshness)["target_on"].min()
+    ahead = {day: names[day] for day in names if day >= first}
     listed = "; ".join(brief.day_ranges(ahead))
     return f"▲ {listed}." if listed else ""
 
@@ -116,5 +117,5 @@ def _revision(depot: pd.Series) -> str:
     change = formatting.signed_percent(depot["revised"], 0)
     if change in ("0 %", formatting.UNKNOWN):
         return ""
-    origin = depot["target_on"] - formatting.A_DAY
-    return f"{change} {formatting.since(depot['before_on'], origin)}"
+    since = formatting.since(depot["before_on"], depot["origin_on"])
+    return f"{change} {since}"

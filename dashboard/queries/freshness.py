@@ -1,7 +1,7 @@
 """Freshness of data and forecast; the cache key of all queries."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import streamlit as st
@@ -37,6 +37,8 @@ class Freshness:
       alarms: Accuracy alarms of the newest nightly run.
       zones: Time zones, and the number of active depots in each.
       is_demo: Whether the fleet is the invented one of `harbor demo`.
+      has_hours: Whether the forecast's days have shares of hours.
+      day_began_at: When a day last began at a depot: since then none has ended.
     """
 
     depots: int
@@ -59,6 +61,7 @@ class Freshness:
     zones: tuple[tuple[str, int], ...] = ()
     is_demo: bool = False
     has_hours: bool = False
+    day_began_at: datetime = datetime(2000, 1, 1, tzinfo=UTC)
 
     @property
     def origin(self) -> date:
@@ -81,7 +84,9 @@ class Freshness:
     def shown(self) -> Shown:
         """What queries of `pipelines.planning.days_ahead` read; requires a forecast and known demand."""
         assert self.last_on is not None, "requires known demand"
-        return Shown(self.origin, self.until, str(self.model), self.last_on)
+        return Shown(
+            self.origin, self.until, str(self.model), self.last_on, self.day_began_at
+        )
 
     @property
     def newest(self) -> date:
@@ -123,7 +128,8 @@ select (select count(*) from depots) as depots,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
         order by run_id desc limit 1) as alarms,
        exists (select from demo_fleet) as is_demo,
-       exists (select from hour_shares where origin_on = shown.origin_on) as has_hours
+       exists (select from hour_shares where origin_on = shown.origin_on) as has_hours,
+       (select max(date_trunc('day', now(), timezone)) from depots) as day_began_at
 from (select 1) as always
 left join models champion on champion.role = 'champion'
 left join shown_forecast shown on true

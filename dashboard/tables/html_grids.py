@@ -16,6 +16,7 @@ from dashboard.tables import html_tables
 from dashboard.text import formatting, summaries
 
 Row = dict[Hashable, Any]
+Days = Sequence[pd.Timestamp]
 
 SHADES = 10
 """Steps of the accent up to a depot's busiest day; `style` has a class for each."""
@@ -56,11 +57,11 @@ def fleet_grid(
     notice += f'{advice}find one by name on page <a href="depot">Depot</a>, or save '
     notice += "all as Excel</small></th></tr>"
     bodies = [
-        _city(str(city), own, limit, notice)
+        _city(str(city), own, days, limit, notice)
         for city, own in depots.groupby("city", sort=False)
     ]
     if len(bodies) > 1:
-        bodies.insert(0, [_city_totals("All cities", depots)])
+        bodies.insert(0, [_city_totals("All cities", depots, days)])
     return html_tables.grid(
         "hf-fleet", "Planned orders by depot and day", "Depot", heads, *bodies
     )
@@ -124,23 +125,38 @@ def calendar(result: pd.DataFrame, last_on: date) -> str:
     )
 
 
-def _city(city: str, depots: pd.DataFrame, limit: int, notice: str) -> list[str]:
+def in_columns(cells: Mapping[Hashable, str], days: Days) -> list[str]:
+    """The cells of a row, each below its day; an empty one where there is none."""
+    return [cells.get(day, '<td class="day"></td>') for day in days]
+
+
+def _city(
+    city: str, depots: pd.DataFrame, days: Days, limit: int, notice: str
+) -> list[str]:
     """A city's totals, its first depots, and the notice with the number of others."""
     depot_ids = depots["depot_id"].unique()
     shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
-    lines = [_city_totals(city, depots)]
-    lines += [_depot(list(own)) for _, own in groupby(shown, itemgetter("depot_id"))]
+    lines = [_city_totals(city, depots, days)]
+    lines += [
+        _depot(list(own), days) for _, own in groupby(shown, itemgetter("depot_id"))
+    ]
     if len(depot_ids) > limit:
         lines.append(notice.format(len(depot_ids) - limit))
     return lines
 
 
-def _city_totals(name: str, depots: pd.DataFrame) -> str:
+def _city_totals(name: str, depots: pd.DataFrame, days: Days) -> str:
     """The planned totals of some depots, by day."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
     cells = [
-        *(f'<td class="day">{_sum(total)}</td>' for total in totals),
+        *in_columns(
+            {
+                day: f'<td class="day">{_sum(total)}</td>'
+                for day, total in totals.items()
+            },
+            days,
+        ),
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
@@ -156,13 +172,13 @@ def _sum(total: float) -> str:
     return f'<span class="desk">{whole}</span><span class="phone">{short}</span>'
 
 
-def _depot(rows: list[Row]) -> str:
+def _depot(rows: list[Row], days: Days) -> str:
     first = rows[0]
     busiest = max(row["point"] for row in rows)
     link = escape(formatting.link("depot", depot=first["depot_id"]))
     total = formatting.orders(sum(row["point"] for row in rows))
     cells = [
-        *(_week_cell(row, busiest) for row in rows),
+        *in_columns({row["target_on"]: _week_cell(row, busiest) for row in rows}, days),
         f'<td class="wide">{total}</td>',
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]

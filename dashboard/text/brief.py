@@ -282,7 +282,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
     large = depots[is_large].sort_values(
         "difference", key=lambda values: -values.abs(), kind="stable"
     )
-    origin = week["target_on"].min() - formatting.A_DAY
+    origin = week["origin_on"].iloc[0]
     return [
         Decision(
             CHANGE,

@@ -123,7 +123,8 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
 
 def _hire(demo: DemoContext, day: date) -> None:
     """Hires what the smallest shortage lacks, if there is any and this user may."""
-    tables = read_tables(demo.engine, demo.settings, day)
+    now = demo.morning_after(day)
+    tables = read_tables(demo.engine, demo.settings, day, now)
     if tables is None:
         return
     days = tables.plan.cities

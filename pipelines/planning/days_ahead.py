@@ -1,7 +1,7 @@
 """The published forecast as a plan needs it: depots, cities, events, settings and decisions."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import pandas as pd
 import sqlalchemy as sa
@@ -33,12 +33,14 @@ class Shown:
       until: Its last day.
       model: Version of the model that made it.
       last_on: Newest day with known demand of any depot.
+      now: Days that are over at this moment, in their depot's zone, are not ahead.
     """
 
     origin: date
     until: date
     model: str
     last_on: date
+    now: datetime
 
 
 MIN_REVISION = 0.5
@@ -58,9 +60,11 @@ def week_before(depot: str, counts: str) -> str:
     )
 
 
+# A forecast that is over as a whole is shown as it is, so that history can be loaded and looked at.
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin")}), names as ({DEPOT_NAMES}), active as (
-    select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
+    select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent,
+           (cast(:now as timestamptz) at time zone d.timezone)::date as today
     from depots d join names using (depot_id)
     join ({DEPOT_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
@@ -70,13 +74,15 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
     where target_on > :origin
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
-           f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
+           f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
            f.model_p90, f.model_point, f.part, f.model_part, f.override_id,
            f.is_set, f.override_reason, f.made_by, f.overruled_by,
            {week_before("a", "b")} as week_before,
            previous.point as point_before, (select origin_on from before) as before_on
     from active a
-    join ({PLANNED_PARTS}) f on f.depot_id = a.depot_id and f.target_on <= :until
+    join ({PLANNED_PARTS}) f
+      on f.depot_id = a.depot_id and f.target_on <= :until
+     and (f.target_on >= a.today or a.today > :until)
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null
@@ -96,12 +102,14 @@ select * from compared order by city, name, depot_id, target_on
 
 
 def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """The days ahead of every depot, by city and name; .
+    """The days ahead of every depot, by city and name.
+
+    Without those that are over there, unless the whole forecast is.
 
     Returns:
       One row per depot and day: depot_id, name, city, vans, last_on (newest known
       demand), is_late (that is overdue), is_silent (open, but no demand for a fortnight),
-      target_on, point (planned: the planner's number where there is one, else the model's),
+      origin_on, target_on, point (planned: the planner's number where there is one, else the model's),
       p10, p50, p90 (moved with it; vans are planned from these), basis ('model', 'cold_start',
       'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part and
       model_part (of a planned total, and of the model's), week_before
@@ -119,12 +127,13 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
             "vans", "p10", "p50", "p90", "point", "model_p10", "model_p50", "model_p90",
             "model_point", "part", "model_part", "override_id", "week_before", "change", "point_before", "revised",
         ],
-        days=["last_on", "target_on", "before_on"],
+        days=["last_on", "origin_on", "target_on", "before_on"],
         as_of=max(shown.last_on, shown.origin),
         since=min(shown.last_on, shown.origin) - FORTNIGHT,
         origin=shown.origin,
         model=shown.model,
         until=shown.until,
+        now=shown.now,
     )  # fmt: skip
 
 

@@ -75,21 +75,23 @@ def morning_message(
         settings.message_days,
         settings.message_changed_percent / 100,
     )
-    tables = read_tables(engine, settings, origin) if rule.days else None
+    tables = read_tables(engine, settings, origin, now) if rule.days else None
     if tables is None:
         return []
     today = now.astimezone(settings.zone).date()
     return message_lines(tables, rule, today, settings.dashboard_url)
 
 
-def read_tables(engine: sa.Engine, settings: Settings, origin: date) -> Tables | None:
+def read_tables(
+    engine: sa.Engine, settings: Settings, origin: date, now: datetime
+) -> Tables | None:
     """What the message is made of; None where the forecast of the origin is not the one shown."""
     with engine.connect() as connection:
         connection.execution_options(isolation_level="REPEATABLE READ")
         row = connection.execute(sa.text(SHOWN), {"origin": origin}).one_or_none()
         if row is None or row.last_on is None:
             return None
-        shown = Shown(row.origin_on, row.until_on, row.model_version, row.last_on)
+        shown = Shown(row.origin_on, row.until_on, row.model_version, row.last_on, now)
         week = days_ahead.fleet_week(connection, shown)
         if week.empty:
             return None

@@ -121,7 +121,10 @@ def _orders_by_path(
     """Orders of every row of the week on each of `paths.N_PATHS` equally likely paths."""
     # In one order, so that a change's preview draws what the page will after it.
     depot_r, depots = pd.factorize(week["depot_id"], sort=True)
-    day_r, days = pd.factorize(week["target_on"], sort=True)
+    # From the origin on: a day that is over leaves the paths of the others as they are.
+    first = week["origin_on"].iloc[0] + pd.Timedelta(days=1)
+    days = pd.date_range(first, week["target_on"].max())
+    day_r = (week["target_on"] - first).dt.days.to_numpy()
     quantiles = np.zeros((len(QUANTILES), len(depots), len(days)))
     quantiles[:, depot_r, day_r] = week[QUANTILES].to_numpy(float).T
     city_of = dict(zip(week["depot_id"], week["city"], strict=True))

@@ -19,5 +19,7 @@ def as_forecast(table: pd.DataFrame, **columns: object) -> pd.DataFrame:
         for name in ("p10", "p50", "p90", "point")
         if name in table
     }
+    if "target_on" in table:
+        own["origin_on"] = table["target_on"].min() - pd.Timedelta(days=1)
     own["model_part"] = own["part"] = own["model_point"]
     return table.assign(**own, **NO_OVERRIDE).assign(**columns)

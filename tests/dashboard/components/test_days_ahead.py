@@ -25,6 +25,7 @@ def week():
             "depot_id": depot.upper(), "name": depot, "city": city, "is_late": late,
             "is_silent": False, "target_on": day, "revised": revised, "change": change,
             "before_on": pd.Timestamp("2025-11-19"),
+            "origin_on": pd.Timestamp("2025-11-20"),
         }
         for depot, (city, late, revised, change) in FLEET.items()
         for day in DAYS

@@ -38,6 +38,7 @@ def depot_week(name, city, last_on=YESTERDAY, **values):
         "last_on": pd.Timestamp(last_on), "is_late": last_on < YESTERDAY,
         "is_silent": False, "point": 100.0, "week_before": 80.0, "point_before": 100.0,
         "before_on": pd.Timestamp(YESTERDAY - timedelta(days=1)), "revised": 0.0,
+        "origin_on": pd.Timestamp(YESTERDAY),
     }  # fmt: skip
     days = pd.DataFrame([row | values | {"target_on": day} for day in DAYS])
     days = days.assign(part=days["point"])

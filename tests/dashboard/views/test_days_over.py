@@ -1,0 +1,83 @@
+"""After midnight, before the night: a day that is over is not ahead, and is not proposed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from dashboard.components import days_ahead
+from dashboard.planning import city_settings
+from dashboard.text import formatting
+from pipelines import schema
+from pipelines.planning.van_plan import make_plan
+from tests.dashboard.seed import seed
+from tests.dashboard.views.test_pages import page_text
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture
+def over(dashboard, clean_engine, yesterday):
+    """The first day of a forecast from the day before yesterday."""
+    seed(clean_engine, yesterday - timedelta(days=1), dashboard)
+    return yesterday
+
+
+def test_a_day_that_is_over_is_on_no_page_as_one_ahead(over, open_page):
+    weekday, date = formatting.day(over).split(" ", 1)
+    for page in ("days_ahead", "plan"):
+        text = page_text(open_page(page))
+        assert f'<th scope="col" class="day">{weekday}' not in text, date
+    assert "Orders in the next 6 days" in page_text(open_page())
+    assert '<th scope="col">6 days</th>' in page_text(open_page("depot"))
+
+
+def test_change_orders_proposes_a_day_that_is_still_ahead(over, open_page):
+    app = open_page("plan")
+    app = app.pills(key="city").select("London").run()
+    days = [box for box in app.selectbox if box.label in ("From", "To")]
+    today = over + timedelta(days=1)
+    assert [box.value for box in days] == [today, today]
+    assert formatting.day(over) not in days[0].options
+
+
+def test_each_city_has_its_own_midnight_and_grids_keep_their_columns(over, write):
+    """At six in London it is still the evening before in the west."""
+    in_the_west = sa.update(schema.depots).where(schema.depots.c.city == "Rotterdam")
+    write(in_the_west.values(timezone="Etc/GMT+12"))
+    today = over + timedelta(days=1)
+    at_six = datetime.combine(today, time(6), UTC)
+    freshness = replace(queries.freshness(), day_began_at=at_six)
+    week = queries.fleet_week(freshness)
+    first = week.groupby("city")["target_on"].min().dt.date.to_dict()
+    assert first == {"London": today, "Rotterdam": over}
+    _, grid, _ = days_ahead.figures_and_grid("", days_ahead.NAME, freshness)
+    [greenwich] = [row for row in grid.split("<tr") if "Greenwich" in row]
+    [waalhaven] = [row for row in grid.split("<tr") if "Waalhaven" in row]
+    assert '</th><td class="day"></td><td class="day s' in greenwich
+    assert greenwich.count("<td") == waalhaven.count("<td")
+
+
+def test_the_vans_of_the_days_left_are_what_they_were(over):
+    """A city's need is not drawn anew because a day is over."""
+    freshness = queries.freshness()
+    before = replace(freshness, day_began_at=datetime.combine(over, time(), UTC))
+    settings = city_settings.by_city(before)
+    [then, now] = [
+        make_plan(queries.fleet_week(each), settings, queries.city_bands(each)).cities
+        for each in (before, freshness)
+    ]
+    then = then[then["target_on"] > pd.Timestamp(over)]
+    numbers = ["needed", "delivery_probability", "undelivered"]
+    assert now[numbers].to_numpy() == pytest.approx(
+        then[numbers].to_numpy(), nan_ok=True
+    )
+
+
+def test_a_forecast_that_is_over_as_a_whole_is_shown_with_all_its_days(over):
+    freshness = queries.freshness()
+    much_later = replace(freshness, day_began_at=datetime(2100, 1, 1, tzinfo=UTC))
+    assert queries.fleet_week(much_later)["target_on"].nunique() == 7
