@@ -13,7 +13,7 @@ from dashboard import queries
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
-from dashboard.text import brief, formatting, summaries
+from dashboard.text import brief, formatting, plan_summaries, summaries
 from dashboard.text.summaries import Figures
 
 URGENT, WEEK, NAME = "Missing data first", "Change vs last week", "Name"
@@ -28,8 +28,8 @@ def cities(freshness: Freshness) -> list[str]:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def brief_html(freshness: Freshness, today: date) -> str:
-    """The morning brief as HTML; requires a forecast."""
+def brief_html(freshness: Freshness, today: date, due_on: date) -> str:
+    """The morning brief as HTML; requires a forecast. Orders up to `due_on` are due."""
     assert freshness.last_on is not None, "requires known demand"
     days = van_plan.fleet_plan(freshness).cities
     decisions = brief.decisions(
@@ -44,9 +44,11 @@ def brief_html(freshness: Freshness, today: date) -> str:
     is_scored = scored["point"].notna().any()
     return html_brief.brief(
         decisions,
+        plan_summaries.short_days(days),
         summaries.last_day_sentence(scored, freshness.last_on, today),
         formatting.link("accuracy", period="1") if is_scored else "",
         brief.estimated_cities(days, city_settings.by_city(freshness)),
+        is_current=freshness.origin >= due_on,
     )
 
 

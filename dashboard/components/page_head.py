@@ -26,9 +26,15 @@ button.onclick = async () => {
     prompt('Copy this address:', location.href);
   }
 };
+document.onclick = ({target}) => {
+  if (innerWidth >= 768 || !target.closest('[data-testid="stSidebarNavLink"]')) return;
+  setTimeout(() => document.querySelector('[data-testid="stSidebar"]:not([data-collapsed="true"])'
+    + ' [data-testid="stSidebarCollapseButton"] button')?.click(), 300);
+};
 }"""
-"""Copies the page's address, or shows it where the browser lets no page copy (http); always the
-same text, which `server.asgi` lets run."""
+"""Copies the page's address, or shows it where the browser lets no page copy (http). Closes the
+menu of a narrow window after a choice, which Streamlit does only where the browser says that it is
+a phone's. Always the same text, which `server.asgi` lets run."""
 
 
 def show(title: str) -> None:

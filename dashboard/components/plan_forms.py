@@ -116,7 +116,7 @@ def change_form(
             wrong = entry.number_problems(changes) if is_begun else []
             if wrong:
                 below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
-            saved_change.message(is_begun, city)
+            saved_change.message(is_begun, city, [cell.key for cell in cells])
 
 
 def _fields(

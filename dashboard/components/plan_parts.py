@@ -1,5 +1,6 @@
 """Parts of the page Plan: the depots in the grid, the address of a cell, the workbook."""
 
+from dataclasses import replace
 from datetime import date
 
 import pandas as pd
@@ -43,7 +44,7 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
         which = f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first."
     st.caption(f"{formatting.escape_markdown(which)} Totals are of all depots.")
     in_grid = depots[is_shown | (depots["depot_id"] == depot)]
-    return Plan(in_grid, plan.cities, plan.every_day)
+    return replace(plan, depots=in_grid)
 
 
 def city_of(depot: str, freshness: Freshness) -> str | None:
@@ -58,13 +59,6 @@ def settings_note(settings: CitySettings) -> None:
     text = plan_summaries.settings_text(settings, queries.zone())
     label = "Please set them" if settings.is_estimated else "Change"
     widgets.note(label, formatting.settings_link(settings.city), f"{text} ")
-
-
-def decisions(days: pd.DataFrame) -> None:
-    """What is decided of the vans of `Plan.cities`, by whom and why; nothing where nothing is."""
-    sentence = plan_summaries.decisions(days, queries.zone())
-    if sentence:
-        st.caption(formatting.escape_markdown(sentence))
 
 
 def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
@@ -14,10 +14,47 @@ from dashboard.planning import overrides
 from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
-from pipelines.planning.city_settings import CitySettings, VanDecision
+from pipelines.planning.city_settings import CitySettings
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
+
+
+@dataclass
+class Confirmation:
+    """What a form has saved, until the planner turns to something else.
+
+    Attributes:
+      sentence: What was saved; '' for nothing, or no longer.
+      planner: Who saved it.
+      before: What Undo brings back; None where there is no Undo.
+      is_new: Whether it has not been shown yet.
+      place: Where it was shown first: the city, and what was chosen in the form.
+    """
+
+    sentence: str = ""
+    planner: str = ""
+    before: Any = None
+    is_new: bool = False
+    place: object = None
+
+    def note(self, sentence: str, planner: str, before: Any = None) -> None:
+        """Notes what was saved, by whom, and what Undo brings back."""
+        self.sentence, self.planner, self.before = sentence, planner, before
+        self.is_new = True
+
+    def is_shown_at(self, place: object) -> bool:
+        """Whether it speaks of this place; elsewhere it is forgotten."""
+        if self.is_new:
+            self.place = place
+        if self.place != place:
+            self.sentence = ""
+        return bool(self.sentence)
+
+    def show(self) -> None:
+        """Shows it; for the first time also at the top."""
+        widgets.confirmation(self.sentence, self.is_new)
+        self.is_new = False
 
 
 @dataclass
@@ -30,51 +67,38 @@ class Forms:
 
     Attributes:
       n_saved: Changes saved; part of the keys of the fields, so that they are empty after it.
-      confirmation: What was saved, until another change is begun.
-      planner: Who saved it.
-      is_new: Whether that has not been shown yet.
+      change: The last change saved.
       offered: What Undo takes back, as it was shown.
       refusal: That the last change was not saved, and why, until it is told.
       cells_when_opened: The chosen days as the form first showed them, by depot and day.
       n_settings_saved: Settings saved; part of the keys of their fields.
-      settings_saved: The sentence that confirms saved settings, until it is told.
+      settings: The last settings saved.
       settings_refusal: Why settings were not saved, until it is told.
       settings_when_opened: The settings that the open form showed first.
       n_vans_saved: Decisions on vans saved; part of the keys of their fields.
-      vans_saved: The city of the last one, and the sentence that confirms it.
-      is_new_of_vans: Whether that has not been shown yet.
+      vans: The last decision on vans saved.
       vans_refusal: The city in which one was not saved, and why, until one is.
       vans_seen: The newest decision on each day as its form first showed it.
-      vans_before: The decision that Undo brings back, and by whom.
     """
 
     n_saved: int = 0
-    confirmation: str = ""
-    planner: str = ""
-    is_new: bool = False
+    change: Confirmation = field(default_factory=Confirmation)
     offered: pd.DataFrame = field(default_factory=pd.DataFrame)
     refusal: tuple[str, str] | None = None
     cells_when_opened: dict[tuple[str, date], Cell] = field(default_factory=dict)
     n_settings_saved: int = 0
-    settings_saved: str = ""
+    settings: Confirmation = field(default_factory=Confirmation)
     settings_refusal: str = ""
     settings_when_opened: CitySettings | None = None
     n_vans_saved: int = 0
-    vans_saved: tuple[str, str] = "", ""
-    is_new_of_vans: bool = False
+    vans: Confirmation = field(default_factory=Confirmation)
     vans_refusal: tuple[str, str] = "", ""
     vans_seen: dict[str, int | None] = field(default_factory=dict)
-    vans_before: tuple[VanDecision, str] | None = None
 
     def confirm(self, sentence: str, planner: str) -> None:
-        """Notes what was saved, and by whom."""
-        self.confirmation, self.planner, self.is_new = sentence, planner, True
+        """Notes what was changed, and by whom."""
+        self.change.note(sentence, planner)
         self.offered, self.cells_when_opened = pd.DataFrame(), {}
-
-    def confirm_vans(self, city: str, sentence: str) -> None:
-        """Notes what was decided on the vans of a city."""
-        self.n_vans_saved += 1
-        self.vans_saved, self.is_new_of_vans = (city, sentence), True
 
 
 def of_session() -> Forms:
@@ -120,10 +144,10 @@ def refuse(consequence: str, reason: str) -> NoReturn:
     st.rerun()
 
 
-def message(is_begun: bool, city: str) -> None:
+def message(is_begun: bool, city: str, chosen: object) -> None:
     """The refusal of the run before, or the last saved change with its Undo.
 
-    Once another change is begun, it is confirmed no longer.
+    Once another change is begun, or something else is `chosen`, it is confirmed no longer.
     """
     forms = of_session()
     if forms.refusal is not None:
@@ -132,17 +156,16 @@ def message(is_begun: bool, city: str) -> None:
         forms.refusal = None
         return
     if is_begun:
-        forms.confirmation = ""
-    if not forms.confirmation:
-        return
-    widgets.confirmation(forms.confirmation, forms.is_new)
-    forms.is_new = False
-    _undo_button(_offered(forms.planner, city), forms.planner)
+        forms.change.sentence = ""
+    if forms.change.is_shown_at((city, chosen)):
+        forms.change.show()
+        planner = forms.change.planner
+        _undo_button(_offered(planner, city), planner)
 
 
 def newest_change(planner: str, city: str) -> None:
     """What a planner changed last in a city, with its Undo; nothing while the form confirms it."""
-    if of_session().confirmation:
+    if of_session().change.sentence:
         return
     newest = _offered(planner, city)
     if newest.empty:
@@ -174,7 +197,7 @@ def _undo_button(newest: pd.DataFrame, planner: str) -> None:
     try:
         overrides.undo(newest, planner)
     except BadInputError as error:
-        forms.confirmation = ""
+        forms.change.sentence = ""
         refuse(NOT_UNDONE, str(error))
     forms.confirm(change_summaries.undone_sentence(newest), planner)
     st.rerun()

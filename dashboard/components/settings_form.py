@@ -1,15 +1,17 @@
 """The form for the settings of a city, on the page Plan."""
 
 from dataclasses import replace
+from typing import NoReturn
 
 import streamlit as st
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
-from dashboard.planning import city_settings, shift_times
+from dashboard.planning import city_settings
 from dashboard.text import formatting
 from forecaster.errors import BadInputError
+from pipelines.planning import shift_times
 from pipelines.planning.city_settings import CitySettings
 
 
@@ -20,7 +22,7 @@ def settings_form(settings: CitySettings, *, is_open: bool) -> None:
     meanwhile; Save is refused then, once.
     """
     forms = saved_change.of_session()
-    _tell_of_settings(forms)
+    _tell_of_settings(forms, settings.city)
     form = f"{settings.city} {forms.n_settings_saved}"
     when_opened = forms.settings_when_opened
     if when_opened is None or f"vans {form}" not in st.session_state:
@@ -33,32 +35,39 @@ def settings_form(settings: CitySettings, *, is_open: bool) -> None:
         entered = _settings_fields(when_opened, form)
         planner = planner_name("settings")
         if st.form_submit_button("Save settings"):
-            _save_settings(entered, planner)
+            _save_settings(entered, planner, when_opened)
 
 
-def _tell_of_settings(forms: saved_change.Forms) -> None:
-    """The confirmation or the refusal of the run before."""
-    if forms.settings_saved:
-        st.success(forms.settings_saved, icon=":material/check:")
-        forms.settings_saved = ""
+def _tell_of_settings(forms: saved_change.Forms, city: str) -> None:
+    """The refusal of the run before, or what was saved last in the city with its Undo."""
     if forms.settings_refusal:
         widgets.refusal(saved_change.NOT_SAVED, [forms.settings_refusal])
         forms.settings_refusal = ""
+    saved = forms.settings
+    if not saved.is_shown_at(city):
+        return
+    saved.show()
+    if saved.before is not None and st.button(
+        "Undo", icon=":material/undo:", key="undo settings"
+    ):
+        _save(saved.before, saved.planner, "Undone: the settings of {}, for everybody.")
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
     # What is estimated may lie beyond what can be saved.
     most_vans, most_orders = city_settings.MAX_VANS, city_settings.MAX_ORDERS_PER_VAN
+    shown = (
+        None if settings.vans is None else min(settings.vans, most_vans),
+        min(round(settings.orders_per_van), most_orders),
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         vans = st.number_input(
             "Vans", min_value=0, max_value=most_vans, step=1, width=160,
-            value=None if settings.vans is None else min(settings.vans, most_vans),
-            key=f"vans {form}",
+            value=shown[0], key=f"vans {form}",
         )  # fmt: skip
         capacity = st.number_input(
             "Orders per van per day", min_value=1, step=1, width=200,
-            max_value=most_orders,
-            value=min(round(settings.orders_per_van), most_orders), key=f"orders per van {form}",
+            max_value=most_orders, value=shown[1], key=f"orders per van {form}",
         )  # fmt: skip
         level = st.number_input(
             "Service level, %", min_value=50, max_value=99, step=1, width=160,
@@ -74,32 +83,51 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             "Shifts", value=settings.shifts, placeholder=shift_times.DEFAULT_SHIFTS, width=200,
             key=f"shifts {form}", help=shift_times.RULE,
         )  # fmt: skip
-    return replace(
+    entered = replace(
         settings,
-        vans=vans,
-        orders_per_van=float(capacity),
         service_level=level / 100,
         drivers_per_van=drivers,
         shifts=entered_shifts.strip(),
     )
+    # Who changes only what else there is says nothing about estimated vans.
+    is_kept = (vans, capacity) == shown and entered != settings
+    if settings.is_estimated and is_kept:
+        return replace(entered, has_estimated_vans=True)
+    return replace(
+        entered, vans=vans, orders_per_van=float(capacity), has_estimated_vans=False
+    )
 
 
-def _save_settings(settings: CitySettings, planner: str) -> None:
+def _save_settings(
+    settings: CitySettings, planner: str, when_opened: CitySettings
+) -> None:
     wrong = city_settings.problems(settings, planner)
     if wrong:
         widgets.refusal(saved_change.NOT_SAVED, wrong)
         return
+    before = replace(when_opened, has_estimated_vans=when_opened.is_estimated)
+    kept = " Its vans stay estimated." if settings.has_estimated_vans else ""
+    _save(settings, planner, "Saved: the settings of {}, for everybody." + kept, before)
+
+
+def _save(
+    settings: CitySettings,
+    planner: str,
+    sentence: str,
+    before: CitySettings | None = None,
+) -> NoReturn:
+    """Saves settings, and loads the page again, which says so or why not."""
     forms = saved_change.of_session()
-    name = formatting.escape_markdown(settings.city)
     try:
-        city_settings.save(settings, planner)
+        number = city_settings.save(settings, planner)
     except BadInputError as error:
         # The page tells the newest settings above the form from now on.
         queries.freshness.clear()
         newest = city_settings.by_city(queries.freshness())[settings.city]
         forms.settings_when_opened = replace(settings, settings_id=newest.settings_id)
-        forms.settings_refusal = str(error)
+        forms.settings_refusal, forms.settings.sentence = str(error), ""
     else:
-        forms.settings_saved = f"Saved: the settings of {name}, for everybody."
         forms.n_settings_saved += 1
+        undo = replace(before, settings_id=number) if before else None
+        forms.settings.note(sentence.format(settings.city), planner, undo)
     st.rerun()

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -36,9 +36,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {forms.n_vans_saved}"
     undecided = [
-        each for each in days if days[each]["lacking"] and not days[each]["is_decided"]
+        each for each in days if days[each]["missing"] and not days[each]["is_decided"]
     ]
-    most = max(undecided or days, key=lambda each: days[each]["lacking"])
+    most = max(undecided or days, key=lambda each: days[each]["missing"])
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
     st.session_state[key] = st.session_state.get(key, day if day in days else most)
@@ -70,13 +70,13 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     if st.button("Save decision", type="primary", key=f"save vans {form}"):
         _save(replace(entered, decision_id=seen), planner, current, unsure)
     else:
-        _tell(forms, name)
+        _tell(forms, name, chosen)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
     """'Fri 27 Nov · 23 short'."""
     decided = plan_summaries.decision_words(day) if day["kind"] else ""
-    short = f"{day['short']:,} short" if day["short"] else ""
+    short = f"{day['missing']:,} short" if day["missing"] else ""
     words = [formatting.day(day["target_on"]), short, decided]
     return " · ".join(filter(None, words))
 
@@ -147,7 +147,7 @@ def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) 
         widgets.refusal(saved_change.NOT_SAVED, wrong)
         return
     forms = saved_change.of_session()
-    forms.vans_refusal = forms.vans_saved = "", ""
+    forms.vans_refusal, forms.vans.sentence = ("", ""), ""
     try:
         number = van_decisions.save(entered, planner)
     except BadInputError as error:
@@ -156,35 +156,46 @@ def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) 
         forms.vans_refusal = entered.city, str(error)
         st.rerun()
     words = plan_summaries.decision_words(vars(entered))
-    day = formatting.day(entered.target_on)
-    forms.confirm_vans(entered.city, f"Saved: {entered.city}, {day}: {words}.")
-    forms.vans_before = replace(before, decision_id=number), planner
+    sentence = f"Saved: {_place(entered)}: {words}."
+    _note(forms, sentence, planner, replace(before, decision_id=number))
+
+
+def _place(decision: VanDecision) -> str:
+    return f"{decision.city}, {formatting.day(decision.target_on)}"
+
+
+def _note(
+    forms: saved_change.Forms,
+    sentence: str,
+    planner: str,
+    before: VanDecision | None = None,
+) -> NoReturn:
+    """Loads the page again with an empty form that says what was saved."""
+    forms.n_vans_saved += 1
+    forms.vans.note(sentence, planner, before)
     st.rerun()
 
 
-def _tell(forms: saved_change.Forms, city: str) -> None:
+def _tell(forms: saved_change.Forms, city: str, day: date) -> None:
     """The refusal of the run before, or the last decision in the city with its Undo."""
     refused_in, reason = forms.vans_refusal
     if refused_in == city:
         widgets.refusal(saved_change.NOT_SAVED, [reason])
-    saved_in, sentence = forms.vans_saved
-    if saved_in != city:
+    saved = forms.vans
+    if not saved.is_shown_at((city, day)):
         return
-    widgets.confirmation(sentence, forms.is_new_of_vans)
-    forms.is_new_of_vans = False
-    if forms.vans_before is None or not st.button(
+    saved.show()
+    if saved.before is None or not st.button(
         "Undo", icon=":material/undo:", key="undo vans"
     ):
         return
-    before, planner = forms.vans_before
-    forms.vans_before = None
+    before: VanDecision = saved.before
     try:
-        van_decisions.save(before, planner, is_undo=True)
+        van_decisions.save(before, saved.planner, is_undo=True)
     except BadInputError as error:
-        forms.vans_refusal, forms.vans_saved = (city, str(error)), ("", "")
-    else:
-        words = plan_summaries.decision_words(vars(before))
-        note = f", {formatting.quoted(before.note)}" if before.note else ""
-        day = formatting.day(before.target_on)
-        forms.confirm_vans(city, f"Undone: {city}, {day}. Back to: {words}{note}.")
-    st.rerun()
+        forms.vans_refusal, saved.sentence = (city, str(error)), ""
+        st.rerun()
+    words = plan_summaries.decision_words(vars(before))
+    note = f", {formatting.quoted(before.note)}" if before.note else ""
+    sentence = f"Undone: {_place(before)}. Back to: {words}{note}."
+    _note(forms, sentence, saved.planner)

@@ -140,18 +140,23 @@ def choose_city(cities: Sequence[str]) -> str:
     is_new_page = st.session_state[IS_NEW_PAGE]
     if is_new_page and last in cities and "city" not in st.query_params:
         st.query_params["city"] = last
-    city = choose_pill("City", "city", [ALL_CITIES, *cities])
+    city = choose_pill("City", "city", [ALL_CITIES, *cities], drops="depot")
     st.session_state[f"{SESSION_PREFIX}city"] = city
     return "" if city == ALL_CITIES else city
 
 
 def choose_pill(
-    label: str, name: str, options: Sequence[str], default: str = ""
+    label: str,
+    name: str,
+    options: Sequence[str],
+    default: str = "",
+    drops: str = "",
 ) -> str:
     """Pills bound to a URL parameter, in whatever capitals; an unknown option is explained.
 
     The URL is written by a choice, as a new entry of the browser's history, and read in every
-    run, so that Back and Forward find what was chosen. The default is the first option.
+    run, so that Back and Forward find what was chosen. The default is the first option. A choice
+    takes the parameter `drops` out of the URL: what it names is of the choice before.
     """
     default = default or options[0]
     requested = st.query_params.get(name, default)
@@ -164,6 +169,7 @@ def choose_pill(
             st.query_params.pop(name, None)
         else:
             st.query_params[name] = st.session_state[name]
+        st.query_params.pop(drops, None)
 
     st.pills(
         label,

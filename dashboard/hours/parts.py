@@ -1,7 +1,6 @@
 """What the pages show of shifts, and of the running day."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from html import escape
 from itertools import groupby
@@ -11,46 +10,20 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import queries
 from dashboard.hours import queries as hour_queries
-from dashboard.hours import shifts
 from dashboard.planning import city_settings
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
 from dashboard.text import formatting
 from forecaster.hours import today
-from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS = 3
 CLOCK_MINUTES = 10
 """The page of the running day is made anew so often, and after each load."""
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def shift_plan(city: str, _plan: Plan, freshness: Freshness) -> pd.DataFrame:
-    """`shifts.by_shift` of a city, or of all ('')."""
-    if not freshness.has_hours:
-        return pd.DataFrame()
-    shares = hour_queries.city_shares(city, freshness)
-    bands, settings = queries.city_bands(freshness), city_settings.by_city(freshness)
-    return pd.concat(
-        shifts.by_shift(
-            days, bands, shares[shares["city"] == name], settings[str(name)]
-        )
-        for name, days in _plan.cities.groupby("city")
-    )
-
-
-def with_shifts(
-    city: str, plan: Plan, freshness: Freshness
-) -> tuple[Plan, pd.DataFrame]:
-    """The plan of a city, or of all (''), with what its shifts need, and `shift_plan` of it."""
-    rows = shift_plan(city, plan, freshness)
-    return replace(plan, cities=shifts.with_largest(plan.cities, rows)), rows
-
-
 def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
-    """The section "Shifts" of a city's plan, from `shift_plan`; nothing without rows."""
+    """The section "Shifts" of a city's plan, from `Plan.shifts`; nothing without rows."""
     if rows.empty:
         return
     st.subheader("Shifts")
@@ -66,7 +39,7 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
 
 
 def shift_grid(rows: pd.DataFrame) -> str:
-    """`shifts.by_shift` of one city as days × shifts."""
+    """`Plan.shifts` of one city as days × shifts."""
     names = list(dict.fromkeys(rows["shift"]))
     heads = [
         f'<th scope="col">{escape(name)}</th>' for name in (*names, "Busiest hour")

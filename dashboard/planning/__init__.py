@@ -3,7 +3,6 @@
 van_plan         forecasts and settings → vans of depots, need of cities, vans that move
 vans             vans of depots and cities from quantiles, and the chance that they suffice
 city_settings    vans, capacity and service level of each city; saves them
-shift_times      a city's shifts, as typed
 van_decisions    what is decided about the vans of a day; saves it
 entered_changes  a number or a change, as typed → changes, and their preview
 overrides        saves changes, and takes back the newest, whole or not at all

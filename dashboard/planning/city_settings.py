@@ -3,10 +3,10 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import shift_times
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import BadInputError
+from pipelines.planning import shift_times
 from pipelines.planning.city_settings import CitySettings, in_force
 
 SAVE = (
@@ -29,10 +29,10 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     )
 
 
-def save(settings: CitySettings, planner: str) -> None:
-    """Saves the settings of a city, and clears the cached freshness.
+def save(settings: CitySettings, planner: str) -> int:
+    """Saves the settings of a city, clears the cached freshness, and returns their number.
 
-    `settings_id` is of those that the planner has seen.
+    `settings_id` is of those that the planner has seen. Estimated vans are not saved.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has saved meanwhile.
@@ -41,8 +41,12 @@ def save(settings: CitySettings, planner: str) -> None:
     wrong = problems(settings, planner)
     if wrong:
         raise BadInputError(" ".join(wrong))
-    database.call(SAVE, planner=planner, **vars(settings))
+    unset: dict[str, None] = {}
+    if settings.has_estimated_vans:
+        unset = {"vans": None, "orders_per_van": None}
+    number: int = database.call(SAVE, planner=planner, **(vars(settings) | unset))
     queries.freshness.clear()
+    return number
 
 
 def problems(settings: CitySettings, planner: str) -> list[str]:
@@ -59,9 +63,12 @@ def problems(settings: CitySettings, planner: str) -> list[str]:
 
 def _range_problems(settings: CitySettings) -> list[str]:
     level = 100 * settings.service_level
-    ranges = [
+    of_vans = [
         ("Vans", settings.vans, 0, MAX_VANS),
         ("Orders per van", settings.orders_per_van, 1, MAX_ORDERS_PER_VAN),
+    ]
+    ranges = [
+        *(of_vans if not settings.has_estimated_vans else []),
         ("Service level in %", level, 100 * MIN_LEVEL, 100 * MAX_LEVEL),
         ("Drivers per van", settings.drivers_per_van, 1, MAX_DRIVERS),
     ]

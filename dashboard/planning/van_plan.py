@@ -23,7 +23,11 @@ def fleet_plan(freshness: Freshness) -> Plan:
     """The plan of the whole fleet with its saved settings; requires a forecast."""
     week, settings = queries.fleet_week(freshness), city_settings.by_city(freshness)
     return make_plan(
-        week, settings, queries.city_bands(freshness), errors_to_replay(freshness)
+        week,
+        settings,
+        queries.city_bands(freshness),
+        errors_to_replay(freshness),
+        queries.city_shares(freshness),
     )
 
 

@@ -20,6 +20,7 @@ from dashboard.queries.depot import (
 )
 from dashboard.queries.fleet import (
     city_bands,
+    city_shares,
     daily_totals,
     fleet_events,
     fleet_week,
@@ -33,6 +34,7 @@ from dashboard.queries.overrides import (
     city_settings,
     newest_change,
     override_history,
+    settings_history,
     van_decision_history,
     van_decisions,
 )

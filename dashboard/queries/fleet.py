@@ -91,6 +91,14 @@ def city_bands(freshness: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
+def city_shares(freshness: Freshness) -> pd.DataFrame:
+    """Shares of the hours of the days ahead of each city: `days_ahead.city_shares`."""
+    if not freshness.has_hours:
+        return pd.DataFrame()
+    return read_table(days_ahead.city_shares, freshness.shown)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
 def fleet_events(freshness: Freshness) -> pd.DataFrame:
     """Holidays and events of three weeks and the days ahead; requires a forecast: `days_ahead.fleet_events`."""
     return read_table(days_ahead.fleet_events, freshness.shown)

@@ -41,6 +41,19 @@ def van_decision_history(city: str, freshness: Freshness) -> pd.DataFrame:
     )
 
 
+SETTINGS_HISTORY = """
+select made_at, vans, orders_per_van, service_level, drivers_per_van, shifts, made_by
+from city_settings where city = :city order by settings_id desc limit :limit
+"""
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def settings_history(city: str, freshness: Freshness) -> pd.DataFrame:
+    """The last settings of a city, newest first; vans and orders_per_van NaN: estimated."""
+    numbers = ["vans", "orders_per_van"]
+    return read(SETTINGS_HISTORY, numbers=numbers, city=city, limit=MAX_OVERRIDES)
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
     """Orders of each city on a busy day: `days_ahead.busy_day_orders`."""

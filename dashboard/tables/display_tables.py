@@ -231,6 +231,18 @@ def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     )  # fmt: skip
 
 
+def settings_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.settings_history`; times in `zone`."""
+    rows = result.to_dict("records")
+    return display(
+        result.assign(
+            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
+            Settings=list(map(plan_summaries.settings_in_history, rows)),
+        ),
+        "When", "Settings", "made_by", made_by="Set by",
+    )  # fmt: skip
+
+
 def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the files of `queries.files` that were loaded."""
     files = _named_files(result[result["refused_because"].isna()], zone)

@@ -13,17 +13,21 @@ MAX_CITIES = 5
 
 def brief(
     decisions: Sequence[Decision],
+    short_days: str,
     last_day: str,
     address: str,
     estimated: Sequence[str],
+    is_current: bool = True,
 ) -> str:
     """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
 
     Args:
       decisions: Most urgent first; the first five are shown, the others unfold.
+      short_days: How many days are short of vans, from `plan_summaries.short_days`.
       last_day: A sentence.
       address: Of the page with that day by depot; '' for none.
       estimated: Cities whose shortages rest on estimated vans.
+      is_current: Whether the forecast is from the newest orders that are due.
     """
     body = ""
     if decisions:
@@ -38,34 +42,23 @@ def brief(
     if address:
         day = _link(address, last_day)
     return (
-        f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions)}</h2>{body}'
+        f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions, short_days, is_current)}</h2>{body}'
         f"<p>{day}</p>{_caution(estimated)}</section>"
     )
 
 
-def _heading(decisions: Sequence[Decision]) -> str:
+def _heading(decisions: Sequence[Decision], short_days: str, is_current: bool) -> str:
     n_left = sum(not decision.is_decided for decision in decisions)
     n_decided = len(decisions) - n_left
     decided = f", {n_decided:,} decided" if n_decided else ""
+    if not n_left and not is_current:
+        return "What needs you today is not known yet: the forecast is an old one"
     if not n_left:
         shortages = formatting.count(n_decided, "shortage")
         return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
     if all(decision.kind == VANS for decision in decisions):
-        return _short_days(decisions)
+        return short_days
     return f"{formatting.count(n_left, 'thing')} to look at today{decided}"
-
-
-def _short_days(decisions: Sequence[Decision]) -> str:
-    """'4 days short of vans, 1 decided, 1 partly decided': of one day, cities may differ."""
-    left = {each.day for each in decisions if not each.is_decided}
-    decided = {each.day for each in decisions if each.is_decided}
-    counts = [(decided - left, "decided"), (decided & left, "partly decided")]
-    return ", ".join(
-        [
-            f"{formatting.count(len(left | decided), 'day')} short of vans",
-            *(f"{len(days):,} {name}" for days, name in counts if days),
-        ]
-    )
 
 
 def _caution(estimated: Sequence[str]) -> str:

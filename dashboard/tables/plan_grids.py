@@ -85,10 +85,13 @@ def _city_name(settings: CitySettings, marked: date | None) -> str:
 
 def _city_cell(day: Row, marked: date | None) -> str:
     shortage = f' <b class="short">−{day["short"]:,}</b>' if day["short"] else ""
+    in_shift = "" if day["short"] or not day["missing"] else day["shift"]
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     # As it is written: no cell says 99 %.
     text = f"<small>{escape(likely)}</small>" if round(chance, 2) < CERTAIN else ""
+    if in_shift:
+        text += f"<small>−{day['missing']:,} in {in_shift}</small>"
     if day["kind"] or day["off_road"]:
         text += f"<small>{_decision(day)}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
@@ -186,7 +189,7 @@ def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
 
 def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
     """The row of what is decided of each day's vans, or is to be; each leads to its form."""
-    if not (days["lacking"].any() or days["kind"].any() or days["off_road"].any()):
+    if not (days["missing"].any() or days["kind"].any() or days["off_road"].any()):
         return []
     cells = []
     for day in days.to_dict("records"):
@@ -196,23 +199,27 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         )
         text = _decision(day)
         # The style keeps what is left to decide off a printed plan by these words.
-        says = text if text == "decide" else plan_summaries.decision_words(day)
+        says = text
+        if day["made_by"] and text != "decide":
+            says = f"{plan_summaries.decision_words(day)} by {day['made_by']}"
+            text += f'<span class="desk">, {escape(day["made_by"])}</span>'
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
-            f'target="_self" aria-label="{label}"><small><u>{text}</u></small></a></td>'
+            f'target="_self" aria-label="{label}"><small><u>{text}</u></small>'
+            "</a></td>"
         )
-    return [html_tables.row("Extra vans", cells)]
+    return [html_tables.row("Decision", cells)]
 
 
 def _decision(day: Row) -> str:
     """What a cell shows of a day's decision: '+3 hired −1 off'."""
-    text = {"accept": "risk accepted", "ask": "help asked"}.get(day["kind"], "")
+    text = plan_summaries.DECIDED.get(day["kind"], "")
     if day["extra"]:
         text = f"+{day['extra']:,} hired"
     if day["off_road"]:
         text = f"{text} −{day['off_road']:,} off".strip()
-    return text or ("decide" if day["lacking"] else "–")
+    return text or ("decide" if day["missing"] else "–")
 
 
 def _unless_zero(number: float) -> str:

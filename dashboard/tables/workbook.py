@@ -61,14 +61,8 @@ SHIFT_COLUMNS = {
 }  # fmt: skip
 
 
-def plan_sheets(plan: Plan, shifts: pd.DataFrame, zone: ZoneInfo) -> Sheets:
-    """The sheets of a plan.
-
-    Args:
-      plan: Of one city or of all, as `hours.parts.with_shifts` has it.
-      shifts: `hours.shifts.by_shift` of them; empty where orders have no times.
-      zone: Of the times in them.
-    """
+def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
+    """The sheets of a plan of one city or of all; times are in `zone`."""
     depots = with_short(plan.depots)
     decided_at = plan.cities["made_at"].map(
         lambda at: formatting.timestamp(at, zone), na_action="ignore"
@@ -87,11 +81,11 @@ def plan_sheets(plan: Plan, shifts: pd.DataFrame, zone: ZoneInfo) -> Sheets:
         "Cities": ("Need, have and short of each city and day", cities),
         "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
     }  # fmt: skip
-    if not shifts.empty:
-        by_shift = display_tables.display(shifts, *SHIFT_COLUMNS, **SHIFT_COLUMNS)
+    if not plan.shifts.empty:
+        by_shift = display_tables.display(plan.shifts, *SHIFT_COLUMNS, **SHIFT_COLUMNS)
         sheets["Shifts"] = ("Vans and drivers by shift", by_shift)
     # Drivers work shifts: those of a depot's vans would add up to another number.
-    by_day = {"drivers"} if not shifts.empty else set()
+    by_day = {"drivers"} if not plan.shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():
         if column not in by_day:
             sheets[name] = sentence, grid(depots, column)

@@ -43,7 +43,6 @@ class Decision:
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
-      day: The day that is short of vans; None for all else.
     """
 
     kind: str
@@ -52,7 +51,6 @@ class Decision:
     places: tuple[tuple[str, str], ...] = ()
     is_severe: bool = False
     is_decided: bool = False
-    day: pd.Timestamp | None = None
 
 
 def decisions(
@@ -74,50 +72,74 @@ def decisions(
       zone: The fleet's zone.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
-    short = plan_days[plan_days["lacking"] > 0]
-    is_decided = short["is_decided"]
+    short = plan_days[_lacks(plan_days)]
     return [
-        *_shortages(short[~is_decided], events, week["city"].nunique()),
+        *_shortages(short[short["missing"] > 0], events, week["city"].nunique()),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
-        *_decided(short[is_decided], zone),
+        *_decided(short[short["is_decided"]], zone),
     ]
 
 
 def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
     """The cities whose shortages rest on estimated vans, sorted."""
-    short = plan_days.loc[plan_days["lacking"] > 0, "city"].unique()
+    short = plan_days.loc[_lacks(plan_days), "city"].unique()
     return sorted(city for city in short if settings[city].is_estimated)
+
+
+def _lacks(days: pd.DataFrame) -> pd.Series:
+    """Whether days of `Plan.cities` are short, or were before somebody decided about them."""
+    is_hired = days["is_decided"] & days["extra"].gt(0)
+    return days["lacking"].gt(0) | days["missing"].gt(0) | is_hired
 
 
 def _shortages(
     short: pd.DataFrame, events: pd.DataFrame, n_cities: int
 ) -> list[Decision]:
-    """One decision per day, the severe ones first, with what is on in the cities that are short."""
+    """One decision per day that is not all decided, the severe ones first, with what is on."""
     found = []
-    for key, own in short.groupby("target_on"):
-        day = cast(pd.Timestamp, key)
+    for key, on_day in short.groupby("target_on"):
+        day, own = cast(pd.Timestamp, key), on_day[~on_day["is_decided"]]
+        if own.empty:
+            continue
         occasion = names_of_day(
             events[events["day_on"] == day], list(own["city"]), n_cities
         )
         event = f" ({occasion})" if occasion else ""
-        vans = formatting.count(int(own["short"].sum()), "van")
-        text = f"{formatting.day(day)}: {vans} short{event}{_still_likely(own)}"
+        text = f"{formatting.day(day)}: {_short(on_day)}{event}{_still_likely(own)}{_too_few(own)}"
         link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         places = _places(own, day)
-        found.append(Decision(VANS, text, link_of_day, places, is_severe, day=day))
+        found.append(Decision(VANS, text, link_of_day, places, is_severe))
     return sorted(found, key=lambda each: not each.is_severe)
 
 
-def _decided(short: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
+def _short(cities: pd.DataFrame) -> str:
+    """'9 vans short, 4 decided', or '2 vans short in a shift' where the day has enough."""
+    total = int(cities["short"].sum())
+    if not total:
+        in_shifts = formatting.count(int(cities["missing"].sum()), "van")
+        return f"{in_shifts} short in a shift"
+    decided = plan_summaries.decided_of(cities)
+    return f"{formatting.count(total, 'van')} short{decided}"
+
+
+def _too_few(cities: pd.DataFrame) -> str:
+    """'; London: 5 vans hired by Ann, 4 still short'."""
+    return "".join(
+        f"; {day['city']}: {plan_summaries.decision_words(day)} by {day['made_by']}, "
+        f"{day['missing']:,} still short"
+        for day in cities[cities["kind"] != ""].to_dict("records")
+    )
+
+
+def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
     """One decision per city and day: what was decided, by whom and when."""
     return [
         Decision(
             VANS,
-            f"{formatting.day(day['target_on'])}, {day['city']}: "
-            f"{formatting.count(day['lacking'], 'van')} short; "
+            f"{formatting.day(day['target_on'])}, {day['city']}: {_state(day)}; "
             f"{plan_summaries.decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             link(
                 "plan",
@@ -126,21 +148,27 @@ def _decided(short: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
                 form="vans",
             ),
             is_decided=True,
-            day=day["target_on"],
         )
-        for day in short.sort_values(["target_on", "city"]).to_dict("records")
+        for day in settled.sort_values(["target_on", "city"]).to_dict("records")
     ]
+
+
+def _state(day: Mapping[Hashable, Any]) -> str:
+    """'9 vans short', '2 vans short in the shift 06–14', or 'covered'."""
+    if not day["missing"]:
+        return "covered"
+    shift = "" if day["short"] else f" in the shift {day['shift']}"
+    return f"{formatting.count(int(day['missing']), 'van')} short{shift}"
 
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
-    cities = short.sort_values(["short", "city"], ascending=[False, True])
     day_on = f"{day:%Y-%m-%d}"
     places = [
-        (f"{row['city']} {row['short']:,}", link("plan", city=row["city"], day=day_on))
-        for row in cities.head(MAX_NAMES).to_dict("records")
+        (plan_summaries.short_in_city(row), link("plan", city=row["city"], day=day_on))
+        for row in plan_summaries.worst_first(short).head(MAX_NAMES).to_dict("records")
     ]
-    more = len(cities) - MAX_NAMES
+    more = len(short) - MAX_NAMES
     if more > 0:
         named = formatting.count(more, "more city", "more cities")
         places.append((named, link("plan", day=day_on)))
@@ -150,7 +178,7 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
 def _still_likely(short: pd.DataFrame) -> str:
     """', 80 % likely to carry all', where one city is short and not severely; else ''."""
     chance = float(short["delivery_probability"].iloc[0])
-    if len(short) > 1 or not chance >= SEVERE_BELOW:
+    if len(short) > 1 or not short["short"].iloc[0] or not chance >= SEVERE_BELOW:
         return ""
     return f", still {formatting.chance(chance)} likely to carry all orders"
 

@@ -91,7 +91,10 @@ def far_sentence(far: Sequence[Change], names: Mapping[str, str]) -> str:
         f"{formatting.orders(each.cell.model_orders)})"
         for each in far
     ]
-    return f"Far from the model's number: {formatting.listed(places)}."
+    return (
+        "More than three times the model's number, or less than a third of it: "
+        f"{formatting.listed(places)}."
+    )
 
 
 def sure_label(far: Sequence[Change]) -> str:

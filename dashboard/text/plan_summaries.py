@@ -21,16 +21,31 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
     capacity = formatting.count(round(settings.orders_per_van), "order")
-    number = settings.drivers_per_van
-    drivers = "1 driver" if number == 1 else f"{number:g} drivers"
+    kept = " (both estimated)" if settings.has_estimated_vans else ""
     assumed = (
-        f"{settings.city}: {vans}, {capacity} per van, service level "
-        f"{100 * settings.service_level:.0f} %, {drivers} per van"
+        f"{settings.city}: {vans}, {capacity} per van{kept}, {_others(vars(settings))}"
     )
     if settings.made_at is None:
         return f"{assumed} (estimated)."
     made_at = formatting.timestamp(settings.made_at, zone)
     return f"{assumed}. Set by {settings.made_by}, {made_at}."
+
+
+def settings_in_history(row: Mapping[Any, Any]) -> str:
+    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
+    vans = "Vans and orders per van estimated"
+    if not pd.isna(row["vans"]):
+        vans = f"{formatting.count(int(row['vans']), 'van')}, "
+        vans += f"{formatting.count(round(row['orders_per_van']), 'order')} per van"
+    shifts = f", shifts {row['shifts']}" if row["shifts"] else ""
+    return f"{vans}, {_others(row)}{shifts}"
+
+
+def _others(settings: Mapping[Any, Any]) -> str:
+    number = settings["drivers_per_van"]
+    drivers = "1 driver" if number == 1 else f"{number:g} drivers"
+    level = f"{100 * settings['service_level']:.0f} %"
+    return f"service level {level}, {drivers} per van"
 
 
 def figures(days: pd.DataFrame) -> Figures:
@@ -43,7 +58,9 @@ def figures(days: pd.DataFrame) -> Figures:
     period = formatting.next_days(len(by_day))
     short, undelivered = by_day["short"].sum(), by_day["undelivered"].sum()
     if short:
-        result["Van-days short"] = (f"{short:,}", f"in {period}")
+        decided = days.loc[days["is_decided"], "short"].sum()
+        note = f", {decided:,} decided" if decided else ""
+        result["Van-days short"] = (f"{short:,}", f"in {period}{note}")
     if round(undelivered):
         share = formatting.percent(undelivered / days["point"].sum())
         expected = f"expected in {period}, {share} of all"
@@ -51,9 +68,37 @@ def figures(days: pd.DataFrame) -> Figures:
     return result
 
 
+def short_days(days: pd.DataFrame) -> str:
+    """'4 days short of vans, 1 decided, 1 partly decided': of one day, cities may differ.
+
+    From `Plan.cities`; a day with a shift that is short is one of them. ', 1 covered' are days
+    that hired vans close. '' where no day is short.
+    """
+    is_short, is_decided = days["missing"] > 0, days["is_decided"]
+    parts = (
+        is_short & ~is_decided,
+        is_short & is_decided,
+        is_decided & days["extra"].gt(0),
+    )
+    left, decided, hired = (set(days.loc[each, "target_on"]) for each in parts)
+    if not left | decided:
+        return ""
+    counts = [
+        (decided - left, "decided"),
+        (decided & left, "partly decided"),
+        (hired - left - decided, "covered"),
+    ]
+    return ", ".join(
+        [
+            f"{formatting.count(len(left | decided), 'day')} short of vans",
+            *(f"{len(each):,} {name}" for each, name in counts if each),
+        ]
+    )
+
+
 def fleet_sentence(days: pd.DataFrame) -> str:
     """The days on which cities are short of vans, worst first, from `Plan.cities`."""
-    short = days[days["short"] > 0]
+    short = days[days["missing"] > 0]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
     note = f"The vans of {formatting.listed(unknown)} are not known"
     if days["vans"].isna().all():
@@ -62,15 +107,16 @@ def fleet_sentence(days: pd.DataFrame) -> str:
         if unknown:
             return f"{note}. Every other city has enough vans every day."
         return "Every city has enough vans every day."
-    by_day = short.groupby("target_on")["short"].sum().sort_values(ascending=False)
+    by_day = short.groupby("target_on")[["short", "missing"]].sum()
+    worst = by_day.sort_values(["short", "missing"], ascending=False).index
     listed = [
-        _short_day(pd.Timestamp(str(day)), short[short["target_on"] == day])
-        for day in by_day.index[:MAX_LISTED]
+        f"{formatting.day(day)} {_short_on_day(short[short['target_on'] == day])}"
+        for day in worst[:MAX_LISTED]
     ]
-    more = len(by_day) - len(listed)
+    more = len(worst) - len(listed)
     rest = f", and {formatting.count(more, 'day')} more" if more else ""
     ending = f" {note}." if unknown else ""
-    return f"Vans short: {'; '.join(listed)}{rest}.{ending}"
+    return f"{short_days(days)}: {'; '.join(listed)}{rest}.{ending}"
 
 
 def every_day_sentence(every_day: pd.DataFrame) -> str:
@@ -84,12 +130,31 @@ def every_day_sentence(every_day: pd.DataFrame) -> str:
     )
 
 
-def _short_day(day: pd.Timestamp, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov 13 (London 9, Helsinki 4)'."""
-    worst = cities.sort_values(["short", "city"], ascending=[False, True])
-    named = [f"{row['city']} {row['short']:,}" for row in worst.to_dict("records")]
+def _short_on_day(cities: pd.DataFrame) -> str:
+    """'13, 4 decided (London 9, Helsinki 4)', '2 in a shift (London 2 in 06–14)'."""
+    named = [short_in_city(row) for row in worst_first(cities).to_dict("records")]
     total = int(cities["short"].sum())
-    return f"{formatting.day(day)} {total:,} ({formatting.listed(named)})"
+    if not total:
+        return f"{cities['missing'].sum():,} in a shift ({formatting.listed(named)})"
+    return f"{total:,}{decided_of(cities)} ({formatting.listed(named)})"
+
+
+def worst_first(cities: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `Plan.cities`, those short of most vans first."""
+    by = ["short", "missing", "city", "target_on"]
+    return cities.sort_values(by, ascending=[False, False, True, True])
+
+
+def short_in_city(day: Mapping[Hashable, Any]) -> str:
+    """'London 9', or 'London 2 in 06–14' where only a shift is short."""
+    shift = "" if day["short"] else f" in {day['shift']}"
+    return f"{day['city']} {day['missing']:,}{shift}"
+
+
+def decided_of(cities: pd.DataFrame) -> str:
+    """', 4 decided': the vans of one day's shortage about which somebody has decided."""
+    decided = cities.loc[cities["is_decided"], "short"].sum()
+    return f", {decided:,} decided" if decided else ""
 
 
 def city_sentence(days: pd.DataFrame, city: str) -> str:
@@ -99,7 +164,7 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
             f"The number of vans in {city} is not known, so every depot gets as many as it "
             "needs. Set it below."
         )
-    short = days[days["short"] > 0]
+    short = days[days["missing"] > 0]
     if short.empty:
         spare = int((days["vans"] - days["needed"]).min())
         amount = "none to spare on the busiest day"
@@ -110,31 +175,25 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
             f"{city} has enough vans every day: {amount}, if vans are moved between its "
             f"depots.{but}"
         )
-    listed = [
-        f"{formatting.day(day['target_on'])} ({day['short']:,}; chance of full delivery "
-        f"{formatting.chance(day['delivery_probability'])})"
-        for day in short.to_dict("records")[:MAX_LISTED]
-    ]
+    worst = worst_first(short).head(MAX_LISTED)
+    listed = [_short_in_words(day) for day in worst.to_dict("records")]
     more = len(short) - len(listed)
     rest = f" and {formatting.count(more, 'day')} more" if more else ""
     return (
-        f"Vans short on {', '.join(listed)}{rest}. They are assigned to deliver as many "
-        "orders as possible."
+        f"{short_days(days)}: {', '.join(listed)}{rest}. Vans are assigned to deliver as "
+        "many orders as possible."
     )
 
 
-def decisions(days: pd.DataFrame, zone: ZoneInfo) -> str:
-    """What is decided of vans in `Plan.cities`, and by whom; '' where nothing is.
-
-    'Decided: Rotterdam, Fri 27 Nov: 33 vans hired (Ann, Wed 25 Nov, 08:12: “from Hertz”).'
-    """
-    decided = days[days["kind"].ne("") | days["off_road"].gt(0)]
-    told = [
-        f"{row['city']}, {formatting.day(row['target_on'])}: {decision_words(row)} "
-        f"({decided_by(row, zone)})"
-        for row in decided.sort_values(["target_on", "city"]).to_dict("records")
-    ]
-    return f"Decided: {'; '.join(told)}." if told else ""
+def _short_in_words(day: Mapping[Hashable, Any]) -> str:
+    """'Fri 27 Nov (35; chance of full delivery < 1 %; help asked for)'."""
+    words = [f"{day['missing']:,} in the shift {day['shift']}"]
+    if day["short"]:
+        chance = formatting.chance(day["delivery_probability"])
+        words = [f"{day['short']:,}", f"chance of full delivery {chance}"]
+    if day["kind"]:
+        words.append(decision_words(day))
+    return f"{formatting.day(day['target_on'])} ({'; '.join(words)})"
 
 
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:

@@ -23,8 +23,10 @@ if not cities:
 
 if freshness.is_demo:
     st.badge("Demo", help=DEMO)
-st.html(days_ahead.brief_html(freshness, datetime.now(queries.zone()).date()))
-parts.today_so_far(datetime.now(queries.zone()), freshness)
+now = datetime.now(queries.zone())
+due_on = queries.settings().due_on(now, dict(freshness.zones))
+st.html(days_ahead.brief_html(freshness, now.date(), due_on))
+parts.today_so_far(now, freshness)
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")
 with city_column:

@@ -34,9 +34,7 @@ city = widgets.choose_city(list(settings))
 plan = van_plan.city_plan(city, freshness) if city else van_plan.fleet_plan(freshness)
 page_head.save_as_excel(
     f"plan-{city}" if city else "plan",
-    lambda: workbook.plan_sheets(
-        *parts.with_shifts(city, plan, freshness), queries.zone()
-    ),
+    lambda: workbook.plan_sheets(plan, queries.zone()),
     freshness,
 )
 period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
@@ -53,7 +51,6 @@ if not city:
         "its depots; after a minus: need less have. In percent, where it is below 99: the chance "
         "that the vans of the day carry all orders. Below it: what is decided."
     )
-    plan_parts.decisions(days)
     with st.container(key="screen-only"):
         st.caption("Click a city or a day for its depots, settings and changes.")
     st.stop()
@@ -61,23 +58,21 @@ if not city:
 # A printed or saved sheet is named by it.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
-shown, by_shift = parts.with_shifts(city, plan, freshness)
 top = st.container()
-sentence = plan_summaries.city_sentence(shown.cities, city)
+sentence = plan_summaries.city_sentence(plan.cities, city)
 every_day = plan_summaries.every_day_sentence(plan.every_day)
 st.markdown(formatting.escape_markdown(f"{sentence} {every_day}"))
 widgets.key_figures(plan_summaries.figures(plan.cities))
 plan_parts.settings_note(settings[city])
-st.html(plan_grids.depots(plan_parts.depots_in_grid(shown, depot), day))
+st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), day))
 st.caption(
     "Large: the depot's part of the city's vans, and of its need where that is more. Small: "
     "planned orders, with “set” where a planner changed them. Need: vans for the service level "
     f"if they may be moved between depots. {summaries.totals_note(plan.depots)}"
 )
-plan_parts.decisions(plan.cities)
 with st.container(key="screen-only"):
     st.caption("Click a cell to change its orders, or the vans of a day.")
-parts.shifts_of_city(city, by_shift, freshness)
+parts.shifts_of_city(city, plan.shifts, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
@@ -86,11 +81,11 @@ if moves:
 # What was clicked is changed at the top of the page.
 form = st.query_params.get("form", "")
 if settings[city].vans is not None:
-    lacks = bool((plan.cities["lacking"].gt(0) & ~plan.cities["is_decided"]).any())
+    lacks = bool((plan.cities["missing"].gt(0) & ~plan.cities["is_decided"]).any())
     is_first = form == "vans" or bool(day and not depot and not form and lacks)
     with (top if is_first else st.container()).container(key="plan-vans"):
         st.header("Vans of a day")
-        van_form.van_form(shown, freshness, day)
+        van_form.van_form(plan, freshness, day)
 with top if form == "settings" else st.container():
     settings_form.settings_form(settings[city], is_open=form == "settings")
 place = top.container(key="plan-panel") if depot else st.container()
@@ -109,6 +104,13 @@ with st.container(key="plan-history"):
         st.header("Decisions on vans")
         widgets.small_table(
             display_tables.van_decisions(decided, queries.zone()), "Decisions on vans"
+        )
+    saved_settings = queries.settings_history(city, freshness)
+    if not saved_settings.empty:
+        st.header("Settings over time")
+        widgets.small_table(
+            display_tables.settings_history(saved_settings, queries.zone()),
+            "Settings over time",
         )
     st.header("Override history")
     history = queries.override_history(city, freshness)

@@ -56,6 +56,8 @@ class CitySettings:
       made_by: The planner who saved them; None where they are estimated.
       made_at: When, with a zone.
       settings_id: The number under which they are saved; None where they are estimated.
+      has_estimated_vans: Whether somebody has saved the others only: vans and orders_per_van
+        are estimated all the same.
       decisions: What is decided about the vans of single days.
     """
 
@@ -69,6 +71,7 @@ class CitySettings:
     settings_id: int | None = None
     shifts: str = ""
     decisions: Mapping[date, VanDecision] = field(default_factory=dict)
+    has_estimated_vans: bool = False
 
     def decision_on(self, day: date) -> VanDecision:
         """What is decided about the vans of a day; an empty decision where nothing is."""
@@ -83,8 +86,8 @@ class CitySettings:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether nobody has saved settings of this city yet."""
-        return self.settings_id is None
+        """Whether nobody has saved vans of this city yet, or they were taken back."""
+        return self.settings_id is None or self.has_estimated_vans
 
 
 def in_force(
@@ -100,9 +103,9 @@ def in_force(
     settings = estimate(fleet_week, busy_day_orders)
     rows = cast(list[dict[str, Any]], city_settings.to_dict("records"))
     settings |= {
-        each.city: each
-        for each in (CitySettings(**row) for row in rows)
-        if each.city in settings
+        row["city"]: _saved(row, settings[row["city"]])
+        for row in rows
+        if row["city"] in settings
     }
     rows = cast(list[dict[str, Any]], van_decisions.to_dict("records"))
     decisions = [VanDecision(**row) for row in rows]
@@ -113,6 +116,21 @@ def in_force(
         )
         for city, own in settings.items()
     }
+
+
+def _saved(row: dict[str, Any], estimated: CitySettings) -> CitySettings:
+    """Saved settings; with estimated vans where none are among them."""
+    is_estimated = bool(pd.isna(row["vans"]))
+    own = (estimated.vans, estimated.orders_per_van)
+    if not is_estimated:
+        own = (int(row["vans"]), float(row["orders_per_van"]))
+    vans, per_van = own
+    saved = {
+        "vans": vans,
+        "orders_per_van": per_van,
+        "has_estimated_vans": is_estimated,
+    }
+    return CitySettings(**(row | saved))
 
 
 def estimate(

@@ -252,6 +252,38 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     )
 
 
+# Of a city's orders, as its depots share them by the model.
+CITY_SHARES = """
+select d.city, s.target_on, hours.number - 1 as hour,
+       sum(f.p50 * hours.share) / nullif(sum(f.p50), 0) as share,
+       max(s.city_concentration) as concentration
+from hour_shares s join depots d using (depot_id)
+join forecasts f on f.depot_id = s.depot_id and f.target_on = s.target_on
+ and f.origin_on = :origin and f.model_version = :model
+cross join unnest(s.share) with ordinality as hours (share, number)
+where s.origin_on = :origin
+group by d.city, s.target_on, hours.number
+order by d.city, s.target_on, hours.number
+"""
+
+
+def city_shares(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
+    """Shares of the hours of each city's days ahead.
+
+    Returns:
+      city, target_on, hour, share (NaN on a closed day), concentration: 24 rows for each city
+      and day; none where orders have no times.
+    """
+    return select(
+        connection,
+        CITY_SHARES,
+        numbers=["share"],
+        days=["target_on"],
+        origin=shown.origin,
+        model=shown.model,
+    )
+
+
 CITY_SETTINGS = """
 select distinct on (city) settings_id, city, vans, orders_per_van, service_level,
        drivers_per_van, shifts, made_by, made_at
@@ -264,7 +296,8 @@ def city_settings(connection: sa.Connection, _: Shown) -> pd.DataFrame:
     """The newest saved settings of each city that has any.
 
     Returns:
-      settings_id, city, vans, orders_per_van, service_level (fraction), drivers_per_van,
+      settings_id, city, vans and orders_per_van (NaN where they stay estimated),
+      service_level (fraction), drivers_per_van,
       shifts, made_by, made_at.
     """
     return select(connection, CITY_SETTINGS)

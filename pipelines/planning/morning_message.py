@@ -102,6 +102,7 @@ def read_tables(
             days_ahead.van_decisions(connection, shown),
         )
         bands = days_ahead.city_bands(connection, shown)
+        shares = days_ahead.city_shares(connection, shown)
         events = days_ahead.fleet_events(connection, shown)
         last_day = days_ahead.last_day(connection, shown)
     try:
@@ -109,7 +110,7 @@ def read_tables(
         replay = artefact.load(settings.artefacts / row.filename, row.sha256).paths
     except ArtefactError:
         replay = None
-    plan = make_plan(week, cities, bands, replay)
+    plan = make_plan(week, cities, bands, replay, shares)
     return Tables(plan, week, events, last_day, row.last_on)
 
 
@@ -127,7 +128,8 @@ def message_lines(
     changes = _changes(tables.week)
     found: list[tuple[int, float, str, str]] = []
     for city, own in soon.groupby("city"):
-        is_told = (own["short"] >= rule.vans) & (own["short"] > 0) & ~own["is_decided"]
+        missing = own["missing"]
+        is_told = (missing >= rule.vans) & (missing > 0) & ~own["is_decided"]
         change_by_day = changes.get(str(city), {})
         sentences = [
             _short_sentence(day, tables.events)
@@ -152,7 +154,7 @@ def message_lines(
             if dashboard_url
             else "",
         ]
-        short = -int(own.loc[is_told, "short"].sum())
+        short = -int(missing[is_told].sum())
         found.append((short, -largest, str(city), " ".join(filter(None, parts))))
     lines = [line for *_, line in sorted(found)]
     more = len(lines) - MAX_CITIES
@@ -161,17 +163,22 @@ def message_lines(
 
 
 def _short_sentence(day: dict[str, object], events: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 23 vans short (Black Friday), chance of full delivery < 1 %.'."""
+    """'Fri 27 Nov: 23 vans short (Black Friday), chance of full delivery < 1 %.'.
+
+    'Sun 29 Nov: 1 van short in the shift 06–14.', where the day has enough.
+    """
     target_on = pd.Timestamp(str(day["target_on"]))
     occasion = words.names_of_day(
         events[events["day_on"] == target_on], [str(day["city"])], 0
     )
     reason = f" ({occasion})" if occasion else ""
+    vans = words.count(int(str(day["missing"])), "van")
+    if not day["short"]:
+        return (
+            f"{words.day(target_on)}: {vans} short in the shift {day['shift']}{reason}."
+        )
     chance = words.chance(float(str(day["delivery_probability"])))
-    return (
-        f"{words.day(target_on)}: {words.count(int(str(day['short'])), 'van')} short"
-        f"{reason}, chance of full delivery {chance}."
-    )
+    return f"{words.day(target_on)}: {vans} short{reason}, chance of full delivery {chance}."
 
 
 def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:

@@ -14,13 +14,14 @@ import pandas as pd
 from forecaster.inference import paths
 from forecaster.inference.paths import PathTable
 from forecaster.inference.totals import QuantileForecasts, Total
-from pipelines.planning import vans
+from pipelines.planning import shifts, vans
 from pipelines.planning.city_settings import HIRE, CitySettings
 
 QUANTILES = ["p10", "p50", "p90"]
 ALL_CITIES = "All cities"
 LIKELY = 0.7
 """A chance of full delivery that needs fewer extra vans than a usual service level."""
+NO_HOURS = pd.DataFrame()
 Settings = Mapping[str, CitySettings]
 Bands = Mapping[tuple[str, pd.Timestamp], tuple[float, float]]
 """The 80 % band of the model's total, by city and day."""
@@ -43,9 +44,13 @@ class Plan:
         leave behind, on the same paths: none where they surely carry all; without known vans,
         of those needed), the sum over depots of drivers; of its `VanDecision` kind ('' for
         none), extra, off_road, note, made_by and made_at, and is_decided (whether that settles the day: a hire does
-        if the day is short no longer); and of a day that is short without hired vans: lacking
+        if day and shifts are short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
-        chance_without and undelivered_without (hired vans).
+        chance_without and undelivered_without (hired vans); and shift (the one that needs most
+        vans, '' for none), shift_short and shift_lacking (vans that it is short of, and is
+        without hired ones; 0 unless they are more than the day is), and missing (vans short on
+        the day, else in that shift of a city whose shifts a planner has set).
+      shifts: `shifts.by_shift` of each city; no rows where orders have no times.
       every_day: city and delivery_probability, that the city's vans carry all orders on every
         day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
     """
@@ -53,6 +58,7 @@ class Plan:
     depots: pd.DataFrame
     cities: pd.DataFrame
     every_day: pd.DataFrame
+    shifts: pd.DataFrame
 
     def of_city(self, city: str) -> "Plan":
         """The plan of one city, its depots by name."""
@@ -61,6 +67,7 @@ class Plan:
             own.sort_values(["name", "depot_id", "target_on"], ignore_index=True),
             self.cities[self.cities["city"] == city],
             self.every_day[self.every_day["city"] == city],
+            self.shifts[self.shifts["city"] == city],
         )
 
 
@@ -69,6 +76,7 @@ def make_plan(
     settings: Settings,
     bands: pd.DataFrame,
     replay: PathTable | None = None,
+    shares: pd.DataFrame = NO_HOURS,
 ) -> Plan:
     """Plans whole cities.
 
@@ -78,6 +86,7 @@ def make_plan(
       bands: `days_ahead.city_bands`; a city without a band is taken to be high and low together.
       replay: Last year's errors, of the artefact that made the forecast; None where it is not at
         hand.
+      shares: `days_ahead.city_shares`; no rows where orders have no times.
     """
     keys = zip(bands["city"], bands["target_on"], strict=True)
     band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
@@ -90,14 +99,21 @@ def make_plan(
     cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
     without = cities["vans"] - cities["extra"]
     cities["lacking"] = (cities["needed"] - without).clip(lower=0).fillna(0)
-    hires_too_few = (cities["kind"] == HIRE) & (cities["short"] > 0)
+    cities = cities.astype({"short": int, "lacking": int})
+    cities = cities.sort_values(["city", "target_on"], ignore_index=True)
+    by_shift = shifts.of_cities(cities, bands, shares, settings)
+    cities = shifts.with_largest(cities, by_shift)
+    has_shifts = cities["city"].map(lambda city: bool(settings[city].shifts))
+    cities["missing"] = cities["short"].where(
+        cities["short"] > 0, cities["shift_short"].where(has_shifts, 0)
+    )
+    hires_too_few = (cities["kind"] == HIRE) & (cities["missing"] > 0)
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(
         pd.concat([depots for depots, _, _ in parts]),
-        cities.astype({"short": int, "lacking": int}).sort_values(
-            ["city", "target_on"], ignore_index=True
-        ),
+        cities,
         _every_day({days["city"].iloc[0]: carried_s for _, days, carried_s in parts}),
+        by_shift,
     )
 
 

@@ -41,9 +41,10 @@ city_settings = sa.Table(
     metadata,
     sa.Column("settings_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("city", sa.Text, nullable=False),
-    sa.Column("vans", sa.Integer, nullable=False),
+    # Null, both together: they stay estimated.
+    sa.Column("vans", sa.Integer),
     # Orders that one van carries per day.
-    sa.Column("orders_per_van", sa.Double, nullable=False),
+    sa.Column("orders_per_van", sa.Double),
     # Share of a depot's days on which its vans are to carry all orders.
     sa.Column("service_level", sa.Double, nullable=False),
     sa.Column("drivers_per_van", sa.Double, nullable=False),
@@ -51,6 +52,7 @@ city_settings = sa.Table(
     sa.Column("shifts", sa.Text, nullable=False, server_default=sa.text("''")),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
+    sa.CheckConstraint("(vans is null) = (orders_per_van is null)", name="estimated"),
     sa.CheckConstraint("vans between 0 and 100000", name="vans"),
     sa.CheckConstraint("orders_per_van between 1 and 100000", name="orders_per_van"),
     sa.CheckConstraint("service_level between 0.5 and 0.99", name="service_level"),

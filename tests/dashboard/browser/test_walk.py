@@ -138,11 +138,14 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
     window.page.wait_for_url("**/depot?depot=LON-03")
 
 
-def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium):
-    phone = chromium.browser.new_context(
-        user_agent=PHONE, is_mobile=True, has_touch=True,
-        viewport=dict(zip(("width", "height"), SIZES["phone"], strict=True)),
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [{"user_agent": PHONE, "is_mobile": True, "has_touch": True}, {}],
+    ids=["a phone", "a narrow window of a desk"],
+)
+def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium, said):
+    size = dict(zip(("width", "height"), SIZES["phone"], strict=True))
+    phone = chromium.browser.new_context(viewport=size, **said)
     window = browser.Visit(phone.new_page(), fleet[0])
     window.to("/")
     page = window.page

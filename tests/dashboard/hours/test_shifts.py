@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.hours import parts, shifts
-from dashboard.planning import shift_times
+from dashboard.hours import parts
 from dashboard.planning.city_settings import problems
+from pipelines.planning import shift_times, shifts
 from pipelines.planning.city_settings import CitySettings
 
 DAY = pd.Timestamp("2026-11-26")

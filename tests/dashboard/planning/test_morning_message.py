@@ -10,7 +10,7 @@ from dashboard import queries
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.queries import database
 from dashboard.text import formatting
-from pipelines.planning.city_settings import ACCEPT, CitySettings
+from pipelines.planning.city_settings import ACCEPT, CitySettings, VanDecision
 from pipelines.planning.morning_message import (
     Rule,
     Tables,
@@ -71,6 +71,32 @@ def test_a_city_short_of_vans_is_named_with_reason_chance_and_yesterday():
 def test_the_rule_decides(rule, is_told):
     """Short of 1 van on the second day, whose forecast rose by a third."""
     assert bool(lines(week_of(), 4, rule)) == is_told
+
+
+def test_a_day_of_which_only_a_shift_is_short_is_told_with_its_shift():
+    """All orders of the second day come in its first hour."""
+    hours = pd.DataFrame({"city": "London", "target_on": DAYS[1], "hour": range(24)})
+    shares = hours.assign(share=(hours["hour"] == 8) * 1.0, concentration=500.0)
+    settings = {"London": CitySettings("London", 5, 50, 0.9, shifts="06-14, 14-22")}
+    plan = make_plan(week_of(200.0), settings, NO_BANDS, shares=shares)
+    missing = plan.cities["missing"].tolist()
+    assert plan.cities["short"].tolist() == [0, 0]
+    tables = Tables(plan, week_of(200.0), EVENTS, SCORED, YESTERDAY)
+    [line] = message_lines(tables, RULE, TODAY, "")
+    assert (
+        f"Sat 22 Nov: {missing[1]} vans short in the shift 06–14 (Black Friday)."
+        in line
+    )
+    assumed = {"London": replace(settings["London"], shifts="")}
+    plan = make_plan(week_of(200.0), assumed, NO_BANDS, shares=shares)
+    assert plan.cities["shift_short"].tolist()[1] > 0
+    assert message_lines(replace(tables, plan=plan), RULE, TODAY, "") == []
+    decision = VanDecision("London", DAYS[1].date(), ACCEPT)
+    decided = {
+        "London": replace(settings["London"], decisions={DAYS[1].date(): decision})
+    }
+    plan = make_plan(week_of(200.0), decided, NO_BANDS, shares=shares)
+    assert message_lines(replace(tables, plan=plan), RULE, TODAY, "") == []
 
 
 def test_a_changed_day_is_told_and_a_small_one_is_not():

@@ -1,14 +1,8 @@
 """The morning brief as HTML: headings, links, and what unfolds."""
 
-from dataclasses import replace
-
-import pandas as pd
-
 from dashboard.tables import html_brief
 from dashboard.text.brief import Decision
 from tests.dashboard.cells import Cells
-
-THURSDAY, FRIDAY = pd.Timestamp("2025-11-27"), pd.Timestamp("2025-11-28")
 
 
 def make(number):
@@ -19,15 +13,21 @@ def make(number):
 
 
 def test_without_decisions_it_says_that_nothing_needs_you():
-    html = html_brief.brief([], "Yesterday: 5 orders.", "", [])
+    html = html_brief.brief([], "", "Yesterday: 5 orders.", "", [])
     assert "<h2>Nothing needs you today</h2>" in html
     assert "Yesterday: 5 orders." in html
     assert "<ul>" not in html
     assert "<a " not in html
 
 
+def test_with_an_old_forecast_it_does_not_say_that_nothing_needs_you():
+    html = html_brief.brief([], "", "", "", [], is_current=False)
+    assert "Nothing needs you" not in html
+    assert "What needs you today is not known yet" in html
+
+
 def test_each_decision_is_a_link_and_the_last_day_another():
-    html = html_brief.brief(make(2), "Yesterday.", "accuracy?period=1", [])
+    html = html_brief.brief(make(2), "", "Yesterday.", "accuracy?period=1", [])
     assert "<h2>2 things to look at today</h2>" in html
     assert addresses(html) == ["depot?depot=D0", "depot?depot=D1", "accuracy?period=1"]
 
@@ -38,46 +38,41 @@ def addresses(html):
 
 def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     places = (("London 5", "plan?city=London"), ("Delft 4", "plan?city=Delft"))
-    severe = Decision(
-        "Vans", "Fri: 9 vans short", "plan?day=F", places, is_severe=True, day=FRIDAY
-    )
-    mild = Decision("Vans", "Thu: 1 van short", "plan?day=T", day=THURSDAY)
-    html = html_brief.brief([severe, mild], "", "", [])
+    severe = Decision("Vans", "Fri: 9 vans short", "plan?day=F", places, is_severe=True)
+    mild = Decision("Vans", "Thu: 1 van short", "plan?day=T")
+    html = html_brief.brief([severe, mild], "2 days short of vans", "", "", [])
     assert "<h2>2 days short of vans</h2>" in html
     assert addresses(html) == [
         "plan?day=F", "plan?city=London", "plan?city=Delft", "plan?day=T",
     ]  # fmt: skip
     classes = [attrs.get("class") for tag, attrs in Cells(html).tags if tag == "b"]
     assert classes == ["vans severe", "vans"]
-    assert "<h2>2 things to look at" in html_brief.brief([mild, *make(1)], "", "", [])
+    assert "<h2>2 things to look at" in html_brief.brief(
+        [mild, *make(1)], "", "", "", []
+    )
 
 
 def test_what_is_decided_is_counted_apart():
-    decided = Decision(
-        "Vans", "Fri: 9 hired", "plan?day=F", is_decided=True, day=FRIDAY
-    )
-    left = Decision("Vans", "Thu: 1 van short", "plan?day=T", day=THURSDAY)
-    html = html_brief.brief([left, decided], "", "", [])
-    assert "<h2>2 days short of vans, 1 decided</h2>" in html
+    decided = Decision("Vans", "Fri: 9 hired", "plan?day=F", is_decided=True)
+    left = Decision("Vans", "Thu: 1 van short", "plan?day=T")
+    html = html_brief.brief([left, decided], "1 day short of vans", "", "", [])
+    assert "<h2>1 day short of vans</h2>" in html
     assert '<li class="decided">' in html
-    other_city = replace(left, day=FRIDAY)
-    html = html_brief.brief([other_city, left, decided], "", "", [])
-    assert "<h2>2 days short of vans, 1 partly decided</h2>" in html
-    alone = html_brief.brief([decided], "", "", [])
+    alone = html_brief.brief([decided], "", "", "", [])
     assert "<h2>Nothing needs you today: 1 shortage decided</h2>" in alone
-    both = html_brief.brief([*make(2), decided], "", "", [])
+    both = html_brief.brief([*make(2), decided], "", "", "", [])
     assert "<h2>2 things to look at today, 1 decided</h2>" in both
 
 
 def test_estimated_vans_lead_to_the_settings_of_their_cities():
-    html = html_brief.brief([], "", "", ["The Hague", *"ABCDEF"])
+    html = html_brief.brief([], "", "", "", ["The Hague", *"ABCDEF"])
     assert addresses(html)[0] == "plan?city=The+Hague&form=settings"
     assert len(addresses(html)) == 5
     assert "and 2 more cities: click a city to set its vans" in html
 
 
 def test_beyond_five_decisions_the_others_unfold():
-    html = html_brief.brief(make(7), "", "", [])
+    html = html_brief.brief(make(7), "", "", "", [])
     shown, _, folded = html.partition("<details>")
     assert (shown.count("<li>"), folded.count("<li>")) == (5, 2)
     assert "<summary>2 more</summary>" in html
@@ -85,7 +80,7 @@ def test_beyond_five_decisions_the_others_unfold():
 
 def test_names_are_escaped():
     nasty = [Decision("Data", "<b>x</b>: orders are missing", 'depot?depot="')]
-    html = html_brief.brief(nasty, "<i>", "&", ["<u>"])
+    html = html_brief.brief(nasty, "", "<i>", "&", ["<u>"])
     assert "<b>x" not in html
     assert "<i>" not in html
     assert "<u>" not in html

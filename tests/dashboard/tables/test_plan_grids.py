@@ -1,6 +1,7 @@
 """The grids of the page Plan, read back with a parser."""
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.tables import plan_grids
 from pipelines.planning.city_settings import CitySettings, VanDecision
-from pipelines.planning.van_plan import Plan, make_plan
+from pipelines.planning.van_plan import make_plan
 from tests.dashboard.cells import Cells
 from tests.dashboard.planning.test_van_plan import (
     DAYS,
@@ -49,25 +50,31 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]
     assert rows[4:7] == [["Need", "3", "7"], ["Have", "5", "5"], ["Short", "", "2"]]
     assert [row[0] for row in rows[7:]] == [
-        "Drivers", "Undelivered orders", "Chance of full delivery", "Extra vans",
+        "Drivers", "Undelivered orders", "Chance of full delivery", "Decision",
     ]  # fmt: skip
     assert rows[-1][1:] == ["–", "decide"]
 
 
 def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     decisions = {
-        DAYS[0].date(): VanDecision("London", DAYS[0].date(), off_road=2),
-        DAYS[1].date(): VanDecision("London", DAYS[1].date(), "hire", 3, 1),
+        DAYS[0].date(): VanDecision(
+            "London", DAYS[0].date(), off_road=2, made_by="Ben"
+        ),
+        DAYS[1].date(): VanDecision(
+            "London", DAYS[1].date(), "hire", 3, 1, made_by="Ann"
+        ),
     }
     settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
     plan = make_plan(week, {"London": settings}, NO_BANDS)
     html = plan_grids.depots(plan)
-    assert Cells(html).text[-1] == ["Extra vans", "−2 off", "+3 hired −1 off"]
+    assert Cells(html).text[-1] == ["Decision", "−2 off , Ben", "+3 hired −1 off , Ann"]
     link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][-1]
     assert link["href"] == "plan?city=London&day=2025-11-22&form=vans"
-    assert link["aria-label"] == "Vans of Sat 22 Nov: 3 vans hired, 1 van off the road"
+    assert link["aria-label"] == (
+        "Vans of Sat 22 Nov: 3 vans hired, 1 van off the road by Ann"
+    )
     enough = plan_grids.depots(plan_of(week, 50))
-    assert "Extra vans" not in enough
+    assert "Decision" not in enough
 
 
 def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
@@ -114,13 +121,18 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     days = days.assign(delivery_probability=[0.988, 0.91])
     html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked −1 off", "7 91 % +3 hired",
+        "3 help asked for −1 off", "7 91 % +3 hired",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
+    in_a_shift = days.assign(
+        kind="", off_road=0, short=0, missing=[0, 2], shift="06–14"
+    )
+    html = plan_grids.cities(in_a_shift, settings)
+    assert Cells(html).text[1][2] == "7 91 % −2 in 06–14"
 
 
 def test_a_missing_day_leaves_its_own_cell_empty(plan):
-    html = plan_grids.depots(Plan(plan.depots.iloc[1:], plan.cities, plan.every_day))
+    html = plan_grids.depots(replace(plan, depots=plan.depots.iloc[1:]))
     assert Cells(html).text[1] == ["Poplar 3 own vans", "", "3 of 4 200"]
     delft = plan.cities.assign(city="Delft")[1:]
     both = pd.concat([delft, plan.cities], ignore_index=True)

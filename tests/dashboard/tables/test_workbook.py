@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from python_calamine import CalamineWorkbook
 
-from dashboard.hours.shifts import with_largest
 from dashboard.tables import workbook
+from pipelines.planning.shifts import with_largest
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
 ZONE = ZoneInfo("Europe/Amsterdam")
@@ -35,7 +35,7 @@ def plan():
 
 @pytest.fixture
 def book(plan):
-    sheets = workbook.plan_sheets(plan, pd.DataFrame(), ZONE)
+    sheets = workbook.plan_sheets(plan, ZONE)
     return CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
 
 
@@ -59,7 +59,7 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
 
 
 def test_percents_have_a_decimal_totals_are_bold_and_headings_filter_the_rest(plan):
-    sheets = workbook.plan_sheets(plan, pd.DataFrame(), ZONE)
+    sheets = workbook.plan_sheets(plan, ZONE)
     with ZipFile(BytesIO(workbook.write(ABOUT, sheets))) as file:
         # The first sheet says what is in the others.
         parts = [f"xl/worksheets/sheet{n}.xml" for n in range(1, len(sheets) + 2)]
@@ -90,7 +90,7 @@ def test_percents_have_a_decimal_totals_are_bold_and_headings_filter_the_rest(pl
 def test_a_decision_has_the_time_of_the_fleet(plan):
     made_at = datetime(2025, 11, 20, 20, 42, 7, tzinfo=UTC)
     days = plan.cities.assign(made_at=[made_at, None])
-    sheets = workbook.plan_sheets(replace(plan, cities=days), pd.DataFrame(), ZONE)
+    sheets = workbook.plan_sheets(replace(plan, cities=days), ZONE)
     book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
     head, first, second = book.get_sheet_by_name("Cities").to_python()
     place = head.index("Decided at")
@@ -103,8 +103,9 @@ def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
          "orders": 9.6, "vans": [8, 6], "short": 0, "drivers": [8, 6], "busiest_hour": 9,
          "busiest_orders": 1.5}
     )  # fmt: skip
-    days = with_largest(plan.cities, shifts)
-    sheets = workbook.plan_sheets(replace(plan, cities=days), shifts, ZONE)
+    days = plan.cities.drop(columns=["shift", "shift_short", "shift_lacking"])
+    days = with_largest(days, shifts)
+    sheets = workbook.plan_sheets(replace(plan, cities=days, shifts=shifts), ZONE)
     assert "Drivers" not in sheets
     assert "Drivers" not in sheets["Data"][1]
     assert sheets["Cities"][1]["Drivers"].tolist() == [4, 14]

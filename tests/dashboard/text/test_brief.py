@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from dashboard.text import brief
+from dashboard.text import brief, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -23,11 +23,18 @@ def city_days(*rows, chance=0.01):
     """Vans that cities are short of on days, and the chance of full delivery."""
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
     days = days.assign(
-        delivery_probability=chance, lacking=days["short"], kind="", extra=0,
+        delivery_probability=chance, lacking=days["short"], missing=days["short"], kind="", extra=0,
+        shift="",
         is_decided=False, off_road=0, note="", made_by="", made_at=None,
     )  # fmt: skip
     return days.astype(
-        {"target_on": "datetime64[s]", "short": int, "lacking": int, "is_decided": bool}
+        {
+            "target_on": "datetime64[s]",
+            "short": int,
+            "lacking": int,
+            "missing": int,
+            "is_decided": bool,
+        }
     )
 
 
@@ -90,7 +97,6 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
             ("Helsinki 4", "plan?city=Helsinki&day=2026-11-27"),
         ),
         is_severe=True,
-        day=pd.Timestamp("2026-11-27"),
     )
     assert sunday.text == "Sun 22 Nov: 2 vans short"
     assert sunday.places == (("London 2", "plan?city=London&day=2026-11-22"),)
@@ -122,9 +128,42 @@ def test_what_is_decided_comes_last_with_who_and_when():
     assert [each.is_decided for each in told] == [False, False, False, True]
     assert told[1].text.startswith("Fri 27 Nov: 2 vans short")
     assert told[-1].text == (
-        "Fri 27 Nov, London: 9 vans short; 9 vans hired by Ann, Sun 22 Nov, 08:12: “Hertz”"
+        "Fri 27 Nov, London: covered; 9 vans hired by Ann, Sun 22 Nov, 08:12: “Hertz”"
     )
     assert told[-1].link == "plan?city=London&day=2026-11-27&form=vans"
+
+
+def test_a_city_that_asked_for_help_stays_short_and_counts_as_decided():
+    """The day's line and the page Plan say the same numbers."""
+    days = city_days(("Helsinki", FRIDAY, 4), ("London", FRIDAY, 10))
+    days["is_decided"] = days["city"].eq("Helsinki")
+    days["kind"] = ["ask", ""]
+    days["made_by"] = ["Ann", ""]
+    days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
+    friday, asked = decide(days)
+    assert friday.text == "Fri 27 Nov: 14 vans short, 4 decided"
+    assert [name for name, _ in friday.places] == ["London 10"]
+    assert asked.text == (
+        "Fri 27 Nov, Helsinki: 4 vans short; help asked for by Ann, Sun 22 Nov, 08:12"
+    )
+    assert "14, 4 decided (" in plan_summaries.fleet_sentence(days.assign(vans=9.0))
+
+
+def test_a_hire_that_is_too_small_leaves_a_trace():
+    days = city_days(("London", FRIDAY, 5))
+    days = days.assign(kind="hire", extra=4, lacking=9, made_by="Ann")
+    [friday] = decide(days)
+    assert friday.text.endswith("; London: 4 vans hired by Ann, 5 still short")
+    assert not friday.is_decided
+
+
+def test_a_day_of_which_only_a_shift_is_short_is_told():
+    days = city_days(("London", FRIDAY, 0), chance=0.9)
+    days = days.assign(missing=2, shift="06–14")
+    friday, _ = decide(days, special=EVERYWHERE)
+    assert friday.text == "Fri 27 Nov: 2 vans short in a shift (Black Friday)"
+    assert friday.places == (("London 2 in 06–14", "plan?city=London&day=2026-11-27"),)
+    assert not friday.is_severe
 
 
 def test_many_short_cities_are_counted():

@@ -16,7 +16,10 @@ DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
 def totals(*rows):
     columns = ["city", "target_on", "needed", "vans", "short", "delivery_probability"]
     days = pd.DataFrame(rows, columns=columns)
-    return days.assign(point=100.0, undelivered=5.0, shift="", shift_short=0)
+    return days.assign(
+        point=100.0, undelivered=5.0, shift="", missing=days["short"], shift_short=0, kind="", extra=0,
+        off_road=0, is_decided=False,
+    )  # fmt: skip
 
 
 FLEET = totals(
@@ -39,7 +42,52 @@ def test_the_key_figures_are_of_all_cities_and_no_zeros():
 
 def test_the_worst_days_and_cities_are_named_first():
     assert plan_summaries.fleet_sentence(FLEET) == (
-        "Vans short: Fri 28 Nov 13 (London 9, Helsinki 4)."
+        "1 day short of vans: Fri 28 Nov 13 (London 9, Helsinki 4)."
+    )
+
+
+def decide(days, city, day, **columns):
+    """The days with a decision on the vans of a city on one of them."""
+    rows = days["city"].eq(city) & days["target_on"].eq(day)
+    decided = {"is_decided": True} | columns
+    return days.assign(
+        **{name: days[name].mask(rows, value) for name, value in decided.items()}
+    )
+
+
+def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
+    asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
+    assert plan_summaries.fleet_sentence(asked) == (
+        "1 day short of vans, 1 partly decided: Fri 28 Nov 13, 4 decided (London 9, "
+        "Helsinki 4)."
+    )
+    assert plan_summaries.figures(asked)["Van-days short"] == (
+        "13", "in the next 2 days, 4 decided",
+    )  # fmt: skip
+    both = decide(asked, "London", DAYS[1], kind="accept")
+    assert plan_summaries.short_days(both) == "1 day short of vans, 1 decided"
+    hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
+    assert plan_summaries.short_days(hired) == (
+        "1 day short of vans, 1 decided, 1 covered"
+    )
+    london = both[both["city"] == "London"]
+    assert plan_summaries.city_sentence(london, "London").startswith(
+        "1 day short of vans, 1 decided: Fri 28 Nov (9; chance of full delivery < 1 %; risk "
+        "accepted)."
+    )
+
+
+def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
+    shift = FLEET["target_on"].eq(DAYS[0]) & FLEET["city"].eq("London")
+    days = FLEET.assign(shift="06–14", missing=FLEET["missing"].mask(shift, 2))
+    assert plan_summaries.fleet_sentence(days) == (
+        "2 days short of vans: Fri 28 Nov 13 (London 9, Helsinki 4); Thu 27 Nov 2 in a shift "
+        "(London 2 in 06–14)."
+    )
+    london = days[days["city"] == "London"]
+    assert plan_summaries.city_sentence(london, "London").startswith(
+        "2 days short of vans: Fri 28 Nov (9; chance of full delivery < 1 %), Thu 27 Nov (2 in "
+        "the shift 06–14). "
     )
 
 
@@ -61,7 +109,7 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
 def test_a_citys_sentence_has_days_and_chances():
     london = FLEET[FLEET["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London") == (
-        "Vans short on Fri 28 Nov (9; chance of full delivery < 1 %). They are "
+        "1 day short of vans: Fri 28 Nov (9; chance of full delivery < 1 %). Vans are "
         "assigned to deliver as many orders as possible."
     )
     assigned_more = london[:1].assign(needed=[33])
@@ -165,28 +213,3 @@ def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
 def test_settings_are_stated_with_who_saved_them(settings, expected):
     text = plan_summaries.settings_text(settings, ZONE)
     assert text == f"London: {expected}"
-
-
-def test_what_is_decided_of_vans_is_told_with_who_and_why():
-    nothing = {
-        "kind": "",
-        "extra": 0,
-        "off_road": 0,
-        "note": "",
-        "made_by": "",
-        "made_at": None,
-    }
-    by_ann = {"made_by": "Ann", "made_at": datetime(2025, 11, 21, 6, 31, tzinfo=UTC)}
-    hired = {"kind": "hire", "extra": 3, "note": "Boels, 95 EUR"}
-    days = pd.DataFrame(
-        [
-            nothing | hired | by_ann | {"city": "Helsinki", "target_on": DAYS[1]},
-            nothing | {"city": "London", "target_on": DAYS[1]},
-            nothing | {"off_road": 2} | by_ann | {"city": "London", "target_on": DAYS[0]},
-        ]
-    )  # fmt: skip
-    assert plan_summaries.decisions(days, ZONE) == (
-        "Decided: London, Thu 27 Nov: 2 vans off the road (Ann, Fri 21 Nov, 06:31); Helsinki, "
-        "Fri 28 Nov: 3 vans hired (Ann, Fri 21 Nov, 06:31: “Boels, 95 EUR”)."
-    )
-    assert plan_summaries.decisions(days.iloc[1:2], ZONE) == ""

@@ -143,7 +143,7 @@ def test_a_depot_of_a_large_city_is_found_by_a_part_of_its_name(
     assert "1 of 3 depots have “SHAVEN” in their name." in page_text(app)
     field(app, "find").set_value("Utrecht")
     assert "0 of 3 depots have “Utrecht”" in page_text(rerun(app, "Rotterdam"))
-    app = city_page(open_page, "Rotterdam", depot="RTM-03")
+    app = open_page("plan", city="Rotterdam", depot="RTM-03")
     assert depots_in_grid(app) == ROTTERDAM, "with the depot of the address"
 
 
@@ -184,6 +184,70 @@ def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
     assert "Set by Anna, " in text
     assert "estimated" not in text
     assert page_text(open_page("plan")).count("(estimated)") == 1
+
+
+def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, open_page):
+    write(sa.update(schema.depots).values(vans=5))
+    app = city_page(open_page, "London")
+    field(app, "shifts").set_value("06-14, 14-22")
+    field(app, "name in settings").set_value("Anna")
+    app = press(app, "Save settings")
+    assert told(app.success) == (
+        "Saved: the settings of London, for everybody. Its vans stay estimated."
+    )
+    london = city_settings.by_city(queries.freshness())["London"]
+    assert (london.shifts, london.is_estimated) == ("06-14, 14-22", True)
+    text = page_text(app)
+    assert "per van (both estimated), service level 90 %" in text
+    assert "Please set them" in text
+    # Nothing changed, and saved: they are right.
+    app = press(app, "Save settings")
+    assert not city_settings.by_city(queries.freshness())["London"].is_estimated
+
+
+def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
+    seeded, open_page
+):
+    before = city_settings.by_city(queries.freshness())["London"]
+    app = city_page(open_page, "London")
+    setting(app, "Vans").set_value(20)
+    field(app, "name in settings").set_value("Anna")
+    app = press(press(app, "Save settings"), "Undo")
+    assert_no_traceback(app)
+    assert told(app.success) == "Undone: the settings of London, for everybody."
+    after = city_settings.by_city(queries.freshness())["London"]
+    assert (after.vans, after.is_estimated) == (before.vans, True)
+    history = queries.settings_history("London", queries.freshness())
+    assert history["vans"].fillna(0).tolist() == [0, 20]
+    text = page_text(app)
+    assert "20 vans, " in text
+    assert "Vans and orders per van estimated, service level 90 %" in text
+
+
+def test_a_confirmation_stays_with_the_city_and_the_day_it_speaks_of(
+    seeded, tomorrow, open_page
+):
+    app = change(city_page(open_page, "London"), "+7")
+    assert told(app.success).startswith("Saved: ")
+    app = rerun(app, "Rotterdam")
+    assert not app.success
+    app = change(rerun(app), "+8")
+    assert told(app.success).startswith("Saved: ")
+    [first] = [box for box in app.selectbox if box.label == "From"]
+    first.set_value(tomorrow + timedelta(days=2))
+    app = rerun(app)
+    assert not app.success
+    assert "Your last change" in page_text(app)
+
+
+def test_another_city_drops_the_depot_of_the_one_before(seeded, open_page):
+    app = open_page("plan", city="London", depot="LON-01")
+    assert "has no open depot" not in page_text(app)
+    app = rerun(app, "Rotterdam")
+    assert "depot" not in app.query_params
+    assert "has no open depot" not in page_text(app)
+    by_hand = open_page("plan", city="Rotterdam", depot="LON-01")
+    assert "This city has no open depot “LON-01”" in page_text(by_hand)
 
 
 def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_replaced(
@@ -456,7 +520,7 @@ def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page)
     app = enter(rerun(app), typed)
     label = f"Yes, {10 * model:,.0f} is right"
     assert not field(app, "sure ").value, "a tick is for the number that it names"
-    assert "Far from the model's number" in preview_notes(app)
+    assert "More than three times the model's number, or less" in preview_notes(app)
     app = press(app, "Save")
     assert f"Tick “{label}”, or correct the number." in told(app.error)
     assert queries.override_history("", queries.freshness()).empty
@@ -470,7 +534,7 @@ def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page)
 
 def test_the_address_of_a_cell_opens_its_form(seeded, tomorrow, open_page):
     day = tomorrow + timedelta(days=3)
-    app = city_page(open_page, "London", depot="LON-03", day=f"{day}")
+    app = open_page("plan", city="London", depot="LON-03", day=f"{day}")
     assert_no_traceback(app)
     assert field(app, "depot ").value == "LON-03"
     assert field(app, "first day ").value == field(app, "last day ").value == day
@@ -486,7 +550,7 @@ def test_the_address_of_a_cell_opens_its_form(seeded, tomorrow, open_page):
 def test_an_address_that_cannot_be_changed_is_explained(
     seeded, open_page, keys, expected
 ):
-    app = city_page(open_page, "London", **keys)
+    app = open_page("plan", city="London", **keys)
     assert_no_traceback(app)
     assert expected in app.info[0].value
 

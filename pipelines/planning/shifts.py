@@ -4,17 +4,19 @@ An hour outside every shift is served by the next one that begins, and one in tw
 halves. A van carries its orders of a day evenly over the hours of the shifts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from dashboard.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
 from forecaster.hours.day_shape import HOURS
 from forecaster.hours.hourly import forecast_parts
 from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
 from pipelines.planning.vans import quantile_orders, vans_for
+
+NO_SHIFTS = pd.DataFrame(columns=["city"])
 
 
 def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
@@ -26,6 +28,21 @@ def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
     return part_sk / part_sk.sum(axis=0)
 
 
+def of_cities(
+    days: pd.DataFrame,
+    bands: pd.DataFrame,
+    shares: pd.DataFrame,
+    settings: Mapping[str, CitySettings],
+) -> pd.DataFrame:
+    """`by_shift` of each city in `days`; no rows where orders have no times."""
+    if shares.empty:
+        return NO_SHIFTS
+    return pd.concat(
+        by_shift(own, bands, shares[shares["city"] == city], settings[str(city)])
+        for city, own in days.groupby("city")
+    )
+
+
 def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
     """`Plan.cities` with what the shifts of a day need.
 
@@ -34,9 +51,8 @@ def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
       shifts: `by_shift` of them; empty where orders have no times.
 
     Returns:
-      The days, with drivers of all shifts where they have any; and shift (the one that needs
-      most vans, '' for none), shift_short and shift_lacking (vans that it is short of, and is
-      without hired ones; 0 unless they are more than the day is).
+      The days, with drivers of all shifts where they have any; and the columns shift,
+      shift_short and shift_lacking of `Plan.cities`.
     """
     if shifts.empty:
         return days.assign(shift="", shift_short=0, shift_lacking=0)
@@ -65,8 +81,8 @@ def by_shift(
 
     Args:
       days: The city's rows of `Plan.cities`.
-      bands: Its rows of `queries.city_bands`.
-      shares: Its rows of `queries.city_shares`.
+      bands: Of it, from `days_ahead.city_bands`.
+      shares: Its rows of `days_ahead.city_shares`.
       settings: Of the city.
 
     Returns:
@@ -79,7 +95,7 @@ def by_shift(
     own = days.merge(bands, on=["city", "target_on"], how="left")
     own = own[own["target_on"].isin(wide.index) & (own["point"] > 0)]
     if own.empty:
-        return pd.DataFrame()
+        return NO_SHIFTS
     share_dk = wide.loc[own["target_on"]].to_numpy(float)
     orders_d = own["point"].to_numpy(float)
     ratio_d = np.where(own["model_point"] > 0, orders_d / own["model_point"], 1.0)
