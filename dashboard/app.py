@@ -10,6 +10,7 @@ from dashboard import queries
 from dashboard.auth import session
 from dashboard.components import page_head, widgets
 from dashboard.components.banner import banner
+from dashboard.text import summaries
 from forecaster.errors import HarborError
 
 PIPELINE = "Pipeline"
@@ -36,10 +37,15 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(freshness.zones))
     texts = banner(freshness, now.date(), due_on, settings.zone)
+    progress = queries.run_in_progress() if texts.warning else None
+    at_work = summaries.progress_sentence(progress) if progress else ""
+    if at_work:
+        texts = banner(freshness, now.date(), due_on, settings.zone, at_work)
     st.caption(texts.facts)
-    # Orders that are still being loaded are not late.
-    is_first = freshness.origin_on is None and queries.run_in_progress() is not None
-    if texts.warning and not is_first:
+    # Before the first forecast the page itself says what is at work.
+    if texts.warning and at_work and freshness.origin_on is not None:
+        st.info(texts.warning, icon=":material/schedule:")
+    elif texts.warning and not at_work:
         st.error(texts.warning, icon=":material/schedule:")
     for notice in texts.notices:
         st.warning(notice, icon=":material/info:")

@@ -25,8 +25,13 @@ class Banner:
     notices: tuple[str, ...]
 
 
-def banner(freshness: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
-    """Writes the banner; requires known demand, of which the newest due is of `due_on`."""
+def banner(
+    freshness: Freshness, today: date, due_on: date, zone: ZoneInfo, at_work: str = ""
+) -> Banner:
+    """Writes the banner; requires known demand, of which the newest due is of `due_on`.
+
+    What is `at_work`, a sentence, takes the place of advice on a delay.
+    """
     assert freshness.last_on is not None, "requires known demand"
     facts = f"Orders up to **{formatting.day(freshness.last_on, today)}**"
     if freshness.made_at is not None:
@@ -36,7 +41,7 @@ def banner(freshness: Freshness, today: date, due_on: date, zone: ZoneInfo) -> B
     notices = [formatting.format_dates(alarm, zone) for alarm in freshness.alarms]
     if freshness.late_cities:
         notices.insert(0, _late_cities(freshness, today))
-    warning = _delay(freshness, freshness.last_on, today, due_on)
+    warning = _delay(freshness, freshness.last_on, today, due_on, at_work)
     return Banner(facts, warning or _not_champion(freshness), tuple(notices))
 
 
@@ -52,17 +57,17 @@ def _late_cities(freshness: Freshness, today: date) -> str:
 
 
 def _delay(
-    freshness: Freshness, last_on: date, today: date, due_on: date
+    freshness: Freshness, last_on: date, today: date, due_on: date, at_work: str
 ) -> str | None:
     if last_on < due_on:
-        return (
-            f"The newest orders are from {_day_and_age(last_on, today)}. Load newer ones "
-            "with `harbor ingest PATH`, then run `harbor nightly`."
-        )
+        advice = "Load newer ones with `harbor ingest PATH`, then run `harbor nightly`."
+        age = _day_and_age(last_on, today)
+        return f"The newest orders are from {age}. {at_work or advice}"
     if freshness.origin_on is not None and freshness.origin_on < due_on:
+        age = _day_and_age(freshness.origin_on, today)
         return (
-            f"The newest forecast starts from {_day_and_age(freshness.origin_on, today)}, "
-            "although newer orders are loaded. Run `harbor nightly`."
+            f"The newest forecast starts from {age}, although newer orders are loaded. "
+            f"{at_work or 'Run `harbor nightly`.'}"
         )
     return None
 

@@ -86,6 +86,15 @@ def test_a_warning_has_its_cause_and_the_command_that_helps(changes, cause, comm
     assert command in warning
 
 
+def test_while_a_run_is_at_work_a_delay_says_so_instead_of_what_to_do():
+    late = replace(FRESH, **from_day(date(2025, 11, 14)))
+    texts = banner(late, TODAY, DUE_ON, ZONE, "At work: Ingest. The forecast follows.")
+    assert texts.warning == (
+        "The newest orders are from Fri 14 Nov, 6 days ago. At work: Ingest. The forecast "
+        "follows."
+    )
+
+
 def test_missing_data_at_forecast_time_is_a_notice_by_city():
     late = replace(
         FRESH, late_cities=(("Ghent", 2), ("St_Ives", 1)), alarms=("Too high.",)
