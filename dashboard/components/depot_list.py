@@ -1,41 +1,88 @@
 """The depots of the fleet with their next orders, to choose one: page Depot without one."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
+from dashboard.components import days_ahead, widgets
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids
-from dashboard.text import formatting
+from dashboard.text import formatting, summaries
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
+DAYS = 2
+"""Days ahead with a column of their own."""
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
-    """The depots of each city, with the orders planned for tomorrow and for all days ahead.
+    """The depots of each city: orders planned, missing data, and how far the last day was off.
 
     Args:
       depots: `queries.depots`.
       freshness: Of the forecast; without one the list has names alone.
     """
-    shown, heads = depots.head(MAX_DEPOTS).copy(), []
-    week = pd.DataFrame()
-    if freshness.origin_on is not None:
-        week = queries.fleet_week(freshness)
-    if not week.empty:
-        today = pd.Timestamp(datetime.now(queries.zone()).date())
-        tomorrow = min(today + formatting.A_DAY, week["target_on"].max())
-        of_day = week[week["target_on"] == tomorrow]
-        all_days = formatting.count(week["target_on"].nunique(), "day")
-        heads = [formatting.day(tomorrow), all_days]
-        st.caption("Orders planned for tomorrow, and for all days ahead.")
-        for head, rows in zip(heads, (of_day, week), strict=True):
-            orders = rows.groupby("depot_id")["point"].sum()
-            shown[head] = shown["depot_id"].map(orders)
+    shown = depots.head(MAX_DEPOTS)
+    numbers = totals = pd.DataFrame()
+    if freshness.origin_on is None:
+        widgets.empty_state(_without_forecast(freshness.champion))
+    else:
+        numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
+        st.caption(
+            "Planned orders, and how far the forecast of the last day was off (+ is too "
+            "high). Under a name: missing data, or how the model's forecast changed since the "
+            "previous one."
+        )
     if len(shown) < len(depots):
         more = len(depots) - len(shown)
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
-    st.html(html_grids.depots(shown, heads))
+    st.html(html_grids.depots(shown, numbers, totals))
+
+
+def _without_forecast(champion: str | None) -> str:
+    progress = queries.run_in_progress()
+    follows = summaries.first_forecast_advice(champion)
+    if progress:
+        follows = summaries.progress_sentence(progress)
+    return f"No forecast has been made yet, so the list has names alone. {follows}"
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The columns of the list as texts, by depot with `status`, HTML; and by city."""
+    assert freshness.last_on is not None, "requires known demand"
+    week = days_ahead.ranked("", days_ahead.NAME, freshness)
+    last_day = queries.last_day(freshness).dropna(subset=["actual", "point"])
+    off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
+    depots = week.drop_duplicates("depot_id").to_dict("records")
+    status = {str(row["depot_id"]): html_grids.status(row) for row in depots}
+    numbers, totals = (
+        _columns(week, key, orders).assign(
+            **{off_by: _change(last_day, key, orders, "actual")}
+        )
+        for key, orders in (("depot_id", "point"), ("city", "part"))
+    )
+    return numbers.assign(status=pd.Series(status, dtype=object)), totals
+
+
+def _columns(week: pd.DataFrame, key: str, orders: str) -> pd.DataFrame:
+    """Orders of the first days and of all, and the change against last week, by `key`."""
+    days = sorted(week["target_on"].unique())
+    parts = {formatting.day(day): week[week["target_on"] == day] for day in days[:DAYS]}
+    parts |= {formatting.count(len(days), "day"): week}
+    columns = {
+        head: rows.groupby(key)[orders].sum().map(formatting.orders)
+        for head, rows in parts.items()
+    }
+    comparable = week.dropna(subset=["week_before"])
+    change = _change(comparable, key, orders, "week_before")
+    return pd.DataFrame(columns | {"vs last week": change})
+
+
+def _change(rows: pd.DataFrame, key: str, orders: str, reference: str) -> pd.Series:
+    """'+3 %': how far the orders differ from those that they are compared with, by `key`."""
+    sums = rows.groupby(key)[[orders, reference]].sum()
+    ratio = sums[orders] / sums[reference].where(sums[reference] > 0)
+    return (ratio - 1).map(lambda share: formatting.signed_percent(share, 0))

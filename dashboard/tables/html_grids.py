@@ -67,20 +67,38 @@ def fleet_grid(
     )
 
 
-def depots(depots: pd.DataFrame, heads: Sequence[str]) -> str:
-    """The depots of each city, links to their pages, with orders in the columns `heads`."""
+def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) -> str:
+    """The depots of each city, links to their pages, with columns of texts.
+
+    Args:
+      depots: `queries.depots`.
+      numbers: Texts by depot_id, a column for each heading; and `status`, HTML below a
+        depot's name. Empty without a forecast.
+      totals: The same by city, without `status`.
+    """
+    heads = list(totals.columns)
+    of_depot, of_city = numbers.to_dict("index"), totals.to_dict("index")
     bodies = []
     for city, own in depots.groupby("city", sort=False):
-        nothing = ["<td></td>" for _ in heads]
-        rows = [html_tables.row(escape(str(city)), nothing, "total")]
+        cells = _texts(of_city.get(city, {}), heads)
+        rows = [html_tables.row(escape(str(city)), cells, "total")]
         for row in own.to_dict("records"):
+            texts = of_depot.get(row["depot_id"], {})
             link = escape(formatting.link("depot", depot=row["depot_id"]))
             name = f'<a href="{link}">{escape(row["name"])}</a>'
-            cells = [f"<td>{formatting.orders(row[head])}</td>" for head in heads]
-            rows.append(html_tables.row(name, cells))
+            name += f"<small>{texts.get('status', '')}</small>"
+            rows.append(html_tables.row(name, _texts(texts, heads)))
         bodies.append(rows)
-    columns = [f'<th scope="col">{head}</th>' for head in heads]
-    return html_tables.grid("narrow", "Depots by city", "Depot", columns, *bodies)
+    columns = [f'<th scope="col">{escape(head)}</th>' for head in heads]
+    return html_tables.grid("hf-depots", "Depots by city", "Depot", columns, *bodies)
+
+
+def _texts(texts: Row, heads: Sequence[str]) -> list[str]:
+    known = [texts.get(head) for head in heads]
+    return [
+        f"<td>{escape(text if isinstance(text, str) else formatting.UNKNOWN)}</td>"
+        for text in known
+    ]
 
 
 def depot_days(days: pd.DataFrame) -> str:
@@ -183,10 +201,10 @@ def _depot(rows: list[Row], days: Days) -> str:
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]
     name = f'<a href="{link}">{escape(first["name"])}</a>'
-    return html_tables.row(f"{name}<small>{_status_or_revision(first)}</small>", cells)
+    return html_tables.row(f"{name}<small>{status(first)}</small>", cells)
 
 
-def _status_or_revision(depot: Row) -> str:
+def status(depot: Mapping[Any, Any]) -> str:
     """The missing data of a depot, or what changed since the previous forecast."""
     if not (depot["is_silent"] or depot["is_late"]):
         return escape(depot["revision"])

@@ -182,7 +182,7 @@ def test_the_grid_names_its_shade_in_each_theme(
     assert f"{shade} = busier" in page_text(open_page("days_ahead"))
 
 
-@pytest.mark.parametrize("view", ["days_ahead", "plan"])
+@pytest.mark.parametrize("view", ["days_ahead", "plan", "depot"])
 def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
     seeded, write, open_page, view
 ):
@@ -192,6 +192,36 @@ def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
     assert "No forecast has been made yet" in app.info[0].value
     assert "`harbor forecast`" in app.info[0].value
     assert "`harbor train`" not in app.info[0].value
+
+
+def test_the_list_of_depots_has_the_next_days_what_is_missing_and_the_last_error(
+    seeded, open_page
+):
+    app = open_page("depot")
+    assert app.title[0].value == "Depots"
+    grid = grid_of(app)
+    head, *rows = Cells(grid).text
+    days = [seeded.through + timedelta(days=n) for n in (1, 2)]
+    assert head == [
+        "Depot", *map(formatting.day, days), "7 days", "vs last week", "Yesterday off by",
+    ]  # fmt: skip
+    ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
+    by_name = {row[0].split(" ")[0]: row[1:] for row in rows}
+    assert next(iter(by_name)) == "London"
+    last = queries.last_day(queries.freshness()).set_index("depot_id")
+    off = last["point"] / last["actual"] - 1
+    for depot_id, name, *_ in DEPOTS:
+        own = ahead[ahead["depot_id"] == depot_id].set_index("target_on")["point"]
+        numbers = [own[days[0]], own[days[1]], own.sum()]
+        assert by_name[name][:3] == [f"{round(number):,}" for number in numbers]
+        assert by_name[name][4] == formatting.signed_percent(
+            off.get(depot_id, float("nan")), 0
+        )
+    assert by_name["Poplar"][4] == "–", "its last day is missing"
+    assert 'Poplar</a><small><b class="late">missing data after' in grid
+    week = queries.fleet_week(queries.freshness())
+    london = week.loc[week["city"] == "London", "part"].sum()
+    assert by_name["London"][2] == f"{round(london):,}"
 
 
 def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
@@ -268,22 +298,6 @@ def test_an_unknown_depot_is_explained(seeded, open_page):
     app = open_page("depot", depot="<b>NO-99")
     assert_no_traceback(app)
     assert "There is no depot “\\<b\\>NO-99”" in app.info[0].value
-
-
-def test_the_list_of_depots_has_tomorrows_orders_and_those_of_all_days(
-    seeded, open_page
-):
-    app = open_page("depot")
-    assert app.title[0].value == "Depots"
-    head, *rows = Cells(grid_of(app)).text
-    tomorrow = seeded.through + timedelta(days=2)
-    assert head == ["Depot", formatting.day(tomorrow), "7 days"]
-    ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    by_name = {row[0]: row[1:] for row in rows}
-    assert next(iter(by_name)) == "London"
-    for depot_id, name, *_ in DEPOTS:
-        own = ahead[ahead["depot_id"] == depot_id].set_index("target_on")["point"]
-        assert by_name[name] == [f"{round(own[tomorrow]):,}", f"{round(own.sum()):,}"]
 
 
 def test_every_choice_of_a_depot_reaches_the_url_and_the_page(seeded, open_page):
