@@ -11,6 +11,7 @@ from pipelines.demand import counting
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
+from pipelines.demo.stages import DemoContext, load_files
 from pipelines.ingest import FileOptions, ingest
 from pipelines.settings import Settings
 
@@ -143,3 +144,23 @@ def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_p
     assert counted.set_index(["depot_id", "service_on"])["orders"].to_dict() == (
         expected.to_dict()
     )
+
+
+@pytest.mark.db
+def test_a_second_demo_leaves_the_days_that_the_nights_of_the_first_have_counted(
+    clean_engine, tmp_path
+):
+    settings = Settings(home=tmp_path)
+    now = datetime.now(UTC)
+    context = DemoContext(clean_engine, settings, now, seed=1, n_depots=4, n_days=70)
+    last = context.yesterday
+    write_files(invent(1, 4, 70, last), context.folder, n_nights=context.n_nights)
+    load_files(context, lambda *_: None)
+    assert counting.default_origin(clean_engine) < last
+    nights = sorted(str(path) for path in (context.folder / "nights").rglob("*.*"))
+    ingest(clean_engine, nights, FileOptions(force=True), settings, is_invented=True)
+    counting.rebuild(clean_engine, now)
+    for _ in range(2):
+        newest = counting.default_origin(clean_engine)
+        assert newest >= last
+        load_files(context, lambda *_: None)
