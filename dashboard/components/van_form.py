@@ -95,7 +95,8 @@ def _fields(
             lacking = int(max(day["lacking"], day["shift_lacking"]))
             extra = st.number_input(
                 "Extra vans", 0, van_decisions.MAX_VANS, current.extra or lacking,
-                width=160, key=f"extra {key}",
+                # What is suggested anew is filled in anew.
+                width=160, key=f"extra {key} {lacking}",
             )  # fmt: skip
         off_road = st.number_input(
             "Off the road", 0, max(n_vans, current.off_road), current.off_road, width=160,

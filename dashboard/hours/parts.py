@@ -103,14 +103,14 @@ def today_html(depots: pd.DataFrame) -> str:
 
 
 def _city_line(city: Mapping[Hashable, Any], has_clock: bool) -> str:
-    """'London: 1,214 orders by 11:00, usually 46 % of a day. On the way to 2,640 (…)…'."""
+    """'London: 1,214 orders by 11:00 local time, usually 46 % of a day. On the way to 2,640 (…)…'."""
     number = {
         name: formatting.orders(city[name])
         for name in ("orders_so_far", "estimate", "p10", "p90", "forecast")
     }
     minutes = int(60 * city["until_hour"])
     usual = formatting.percent(city["usual_share"])
-    until = f"by {minutes // 60:02d}:{minutes % 60:02d}"
+    until = f"by {minutes // 60:02d}:{minutes % 60:02d} local time"
     if not (city["city"] or has_clock):
         until = "so far"
     name = escape(str(city["city"]) or "All cities")

@@ -16,7 +16,7 @@ from dashboard.text import formatting, plan_summaries
 HEADINGS = {
     "accepted": "New rows",
     "allocated": "Vans",
-    "counted": "Days",
+    "counted": "Forecasts",
     "coverage": "In the 80 % band",
     "delivery_probability": "Chance of full delivery",
     "error": "Off by",

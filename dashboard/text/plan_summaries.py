@@ -20,15 +20,14 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     vans = "vans not known"
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
-    capacity = formatting.count(round(settings.orders_per_van), "order")
-    kept = " (both estimated)" if settings.has_estimated_vans else ""
-    assumed = (
-        f"{settings.city}: {vans}, {capacity} per van{kept}, {_others(vars(settings))}"
-    )
-    if settings.made_at is None:
-        return f"{assumed} (estimated)."
-    made_at = formatting.timestamp(settings.made_at, zone)
-    return f"{assumed}. Set by {settings.made_by}, {made_at}."
+    capacity = f"{formatting.count(round(settings.orders_per_van), 'order')} per van"
+    others = _others(vars(settings))
+    if settings.made_at is None or settings.are_taken_back:
+        return f"{settings.city}: {vans}, {capacity}, {others} (estimated)."
+    by = f"by {settings.made_by}, {formatting.timestamp(settings.made_at, zone)}"
+    if settings.has_estimated_vans:
+        return f"{settings.city}: {vans}, {capacity} (both estimated), {others}. The rest was set {by}."
+    return f"{settings.city}: {vans}, {capacity}, {others}. Set {by}."
 
 
 def settings_in_history(row: Mapping[Any, Any]) -> str:
@@ -71,27 +70,32 @@ def figures(days: pd.DataFrame) -> Figures:
 def short_days(days: pd.DataFrame) -> str:
     """'4 days short of vans, 1 decided, 1 partly decided': of one day, cities may differ.
 
-    From `Plan.cities`; a day with a shift that is short is one of them. ', 1 covered' are days
-    that hired vans close. '' where no day is short.
+    From `Plan.cities`. ', 2 more in a shift' are days that have enough vans but in a shift;
+    ', 1 shortage covered' are days of a city that hired vans close. '' where no day is short.
     """
     is_short, is_decided = days["missing"] > 0, days["is_decided"]
     parts = (
         is_short & ~is_decided,
         is_short & is_decided,
-        is_decided & days["extra"].gt(0),
+        days["short"] > 0,
     )
-    left, decided, hired = (set(days.loc[each, "target_on"]) for each in parts)
-    if not left | decided:
+    left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
+    short = left | decided
+    if not short:
         return ""
+    n_covered = int((~is_short & is_decided & days["extra"].gt(0)).sum())
+    n_days = formatting.count(len(of_day or short), "day")
+    in_shift = "" if of_day else " in a shift"
     counts = [
-        (decided - left, "decided"),
-        (decided & left, "partly decided"),
-        (hired - left - decided, "covered"),
+        (len(short - of_day) if of_day else 0, "more in a shift"),
+        (len(decided - left), "decided"),
+        (len(decided & left), "partly decided"),
+        (n_covered, f"shortage{'s' * (n_covered > 1)} covered"),
     ]
     return ", ".join(
         [
-            f"{formatting.count(len(left | decided), 'day')} short of vans",
-            *(f"{len(each):,} {name}" for each, name in counts if each),
+            f"{n_days} short of vans{in_shift}",
+            *(f"{number:,} {name}" for number, name in counts if number),
         ]
     )
 

@@ -144,18 +144,19 @@ def past_sentence(past: pd.DataFrame) -> str:
     bias = error.sum() / volume if volume > 0 else math.nan
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
     return (
-        f"Last {formatting.count(len(past), 'scored day')}: MAPE {formatting.percent(mape)}, "
-        f"bias {formatting.signed_percent(bias)}, {inside} of {len(past)} days within the "
-        "80 % band."
+        f"The last forecast of each of {formatting.count(len(past), 'scored day')}: MAPE "
+        f"{formatting.percent(mape)}, bias {formatting.signed_percent(bias)}, {inside} of "
+        f"{len(past)} days within the 80 % band."
     )
 
 
-def accuracy_figures(scores: pd.DataFrame, period: str) -> Figures:
-    """The forecast's scores over all days of a period, from `queries.accuracy`."""
+def accuracy_figures(scores: pd.DataFrame) -> Figures:
+    """The forecast's scores over all scored days, from `queries.accuracy`."""
+    n_days = scores.loc[scores["grain"] == "day", "day_on"].nunique()
     overall = _overall(scores)
     model, naive = overall["forecast"], overall["seasonal naive"]
     return {
-        f"Off by, {period} (MAPE)": (
+        f"Off by, {formatting.count(n_days, 'day')} (MAPE)": (
             formatting.percent(model["mape"]),
             f"{formatting.NAIVE} {formatting.percent(naive['mape'])}",
         ),

@@ -15,7 +15,7 @@ from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
 LIVE, HINDCAST = "Live", "Hindcast"
-LESS = ("In the 80 % band", "Days")
+LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
 NOT_SCORED = (
     "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
@@ -60,7 +60,7 @@ with answer:
         chosen = {"city": scope.city} if scope.city else {}
         address = formatting.link("accuracy", period="1", **chosen)
         widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
-widgets.key_figures(summaries.accuracy_figures(scores, period))
+widgets.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By day")
 widgets.chart(
@@ -100,7 +100,7 @@ if not scope.depot:
         widgets.small_table(
             display_tables.depot_accuracy(first),
             "By depot",
-            hidden_on_phones=("City", "In the 80 % band", "Days"),
+            hidden_on_phones=("City", "In the 80 % band", "Forecasts"),
             links={"Depot": display_tables.depot_links(first)},
         )
         sheets["Depots"] = (

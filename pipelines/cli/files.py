@@ -85,6 +85,11 @@ def _show(withdrawal: Withdrawal) -> None:
     )
     if withdrawal.depots:
         echo(f"Depots removed, which no file names any more: {withdrawal.depots:,}.")
+    if withdrawal.frozen_before is not None:
+        echo(
+            f"Days before {withdrawal.frozen_before} are frozen, because their orders were dropped: "
+            "what these files counted there stays."
+        )
 
 
 def _row(each: LoadedFile) -> dict[str, object]:

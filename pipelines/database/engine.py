@@ -60,16 +60,26 @@ def open_engine(settings: Settings, timeout_s: float = 0) -> Iterator[sa.Engine]
 
 
 @contextmanager
-def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
+def snapshot(engine: sa.Engine, lock: int | None = None) -> Iterator[sa.Connection]:
     """Yields a connection in one REPEATABLE READ, READ ONLY transaction.
 
     All its statements see the database at one moment. Every reader that needs more than one
-    statement uses it.
+    statement uses it. With the key of a lock, the moment is one at which no other session holds
+    it, and none takes it until the block ends.
     """
     with engine.connect() as connection:
-        yield connection.execution_options(
-            isolation_level="REPEATABLE READ", postgresql_readonly=True
-        )
+        if lock is not None:
+            connection.execute(sa.select(sa.func.pg_advisory_lock(lock)))
+            connection.commit()
+        try:
+            yield connection.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
+        finally:
+            if lock is not None:
+                connection.rollback()
+                connection.execute(sa.select(sa.func.pg_advisory_unlock(lock)))
+                connection.commit()
 
 
 def connect(

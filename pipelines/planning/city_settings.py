@@ -85,6 +85,12 @@ class CitySettings:
         return max(self.vans - decision.off_road, 0) + decision.extra
 
     @property
+    def are_taken_back(self) -> bool:
+        """Whether all is again as if nobody had saved anything."""
+        own = (self.service_level, self.drivers_per_van, self.shifts)
+        return self.has_estimated_vans and own == (DEFAULT_LEVEL, DEFAULT_DRIVERS, "")
+
+    @property
     def is_estimated(self) -> bool:
         """Whether nobody has saved vans of this city yet, or they were taken back."""
         return self.settings_id is None or self.has_estimated_vans

@@ -9,8 +9,8 @@
     _published.json                                  what was published, and from which state
 
 Only what has changed since is written: an origin that was published again, scores that came
-in. What was missed while the destination was away is made up for; what the database has
-pruned since stays.
+in. Who publishes at the same time waits. What was missed while the destination was away is made
+up for; what the database has pruned since stays.
 """
 
 import json
@@ -36,6 +36,7 @@ from pipelines.store.reader_views import (
 
 MANIFEST, SUCCESS, PART = "_published.json", "_SUCCESS", "part-0.parquet"
 LATEST, HOURS = "latest", "hours"
+FILES_LOCK = 0x4649_4C45  # "FILE"; one session at a time writes files
 STATEMENTS = {
     "forecasts": (reader_views.FORECASTS, FORECAST_SCHEMA),
     "totals": (reader_views.TOTALS, TOTAL_SCHEMA),
@@ -63,9 +64,11 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
       OSError: the destination cannot be read or written; what was written before is whole.
     """
     done = PublishedFiles(destination.address)
-    stored = destination.read(MANIFEST)
-    manifest: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
-    with snapshot(engine) as connection:
+    with snapshot(engine, FILES_LOCK) as connection:
+        stored = destination.read(MANIFEST)
+        manifest: dict[str, dict[str, str]] = (
+            {} if stored is None else json.loads(stored)
+        )
         shown = states(connection, FORECAST_STATES)
         scored = states(connection, SCORE_STATES)
         for dataset, now in (
@@ -81,9 +84,9 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
                     published[str(origin)] = state
                     done.count(dataset)
         _publish_latest(connection, destination, shown, manifest, done)
-    content = json.dumps(manifest, indent=1, sort_keys=True).encode()
-    if content != stored:
-        destination.write(MANIFEST, content)
+        content = json.dumps(manifest, indent=1, sort_keys=True).encode()
+        if content != stored:
+            destination.write(MANIFEST, content)
     return done
 
 

@@ -13,12 +13,15 @@ where exists (
     where (f.origin_on, f.model_version) = (p.origin_on, p.model_version))
 order by p.origin_on, p.publication_id desc
 """
-# The sums are renewed with the scores, and are few.
+# The sums of an origin are few, and are all replaced by whoever changes one of its scores: their
+# transaction tells that something changed, also where a sum did not. A later publication of the
+# origin changes which scores are of a forecast that was shown. The sums tell a restored database.
 SCORE_STATES = """
 select origin_on, '' as model_version,
-       concat_ws(' ', sum(n), sum(n_in_interval), sum(actual_sum), sum(error_sum),
-                 sum(abs_error_sum)) as state
-from score_totals
+       concat_ws(' ', max(t.xmin::text::bigint), sum(n), sum(actual_sum), sum(abs_error_sum),
+                 (select max(publication_id) from publications p
+                  where p.origin_on = t.origin_on)) as state
+from score_totals t
 where target_on is not null
 group by origin_on order by origin_on
 """

@@ -37,8 +37,11 @@ def read_batches(
     schema: pa.Schema,
 ) -> Iterator[pa.Table]:
     """Yields the rows of a statement as tables of a schema; none where there is no row."""
-    streamed = connection.execution_options(stream_results=True, yield_per=BATCH_ROWS)
-    for rows in streamed.execute(sa.text(statement), parameters).partitions():
+    streamed = {"stream_results": True, "yield_per": BATCH_ROWS}
+    result = connection.execute(
+        sa.text(statement), parameters, execution_options=streamed
+    )
+    for rows in result.partitions():
         columns = zip(*rows, strict=True)
         arrays = [
             pa.array(values, field.type)

@@ -20,7 +20,7 @@ class NewChampion:
     """A model that was made champion.
 
     Attributes:
-      shown_from: Origin of its forecast that is shown; None if it has yet to make one.
+      shown_from: Origin of its forecast that is shown; None if it has none from there.
     """
 
     version: str
@@ -29,7 +29,10 @@ class NewChampion:
     def sentence(self) -> str:
         """Which forecast is shown, in a sentence."""
         if self.shown_from is None:
-            return "'harbor forecast' or the next night makes its first forecast."
+            return (
+                "The pages go on showing the forecast that they show until 'harbor forecast' or "
+                "the next night makes one with this model."
+            )
         return f"Its forecast from {self.shown_from} is shown until the next is made."
 
 

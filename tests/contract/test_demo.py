@@ -119,7 +119,7 @@ def test_the_smallest_shortage_of_the_days_ahead_is_decided(home):
             made = connection.scalars(
                 sa.text("select target_on from van_decisions")
             ).all()
-        days = read_tables(engine, settings, origin).plan.cities
+        days = read_tables(engine, settings, origin, datetime.now(UTC)).plan.cities
     lacking = days[days["lacking"] > 0]
     decided = lacking[lacking["is_decided"]]
     assert [day.date() for day in decided["target_on"]] == made

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 import sqlalchemy as sa
 
@@ -15,7 +15,14 @@ from forecaster.errors import (
 from pipelines.demand import counting
 from pipelines.ingest.rows.file_schemas import DAILY, ORDERS
 from pipelines.runs.ledger import Run, recorded
-from pipelines.store import events, ingest, load_timestamps, signals, withdrawal
+from pipelines.store import (
+    events,
+    ingest,
+    load_timestamps,
+    order_retention,
+    signals,
+    withdrawal,
+)
 from pipelines.store.events import Event
 from pipelines.store.files import (
     LoadedFile,
@@ -41,12 +48,15 @@ class Withdrawal:
       removed: Number of orders, daily counts and values of signals withdrawn.
       restored: How many of them an earlier file's row replaces again.
       depots: Number of depots removed because only these files named them.
+      frozen_before: First day that is not frozen, where files of orders had rows that are
+        gone: what they counted on earlier days stays.
     """
 
     files: tuple[LoadedFile, ...]
     removed: int
     restored: int
     depots: int
+    frozen_before: date | None = None
 
     def counts(self) -> dict[str, int]:
         """Returns its numbers by name."""
@@ -112,7 +122,12 @@ def _withdraw_rows(
     restored += n_restored
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
     set_withdrawn(connection, [file.file_id for file in files])
-    return Withdrawal(tuple(files), removed, restored, depots)
+    frozen_before = None
+    if any(file.kind == ORDERS.name for file in files) and removed < sum(
+        file.accepted for file in files
+    ):
+        frozen_before = order_retention.frozen_before(connection)
+    return Withdrawal(tuple(files), removed, restored, depots, frozen_before)
 
 
 def _ids_of(files: Sequence[LoadedFile], kind: str) -> list[int]:

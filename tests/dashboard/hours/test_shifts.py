@@ -185,7 +185,10 @@ def test_today_is_told_city_by_city_and_escaped():
         }
     )
     html = parts.today_html(depots)
-    assert "<b>Lon &amp; don</b>: 330 orders by 11:00, usually 45.8 % of a day" in html
+    assert (
+        "<b>Lon &amp; don</b>: 330 orders by 11:00 local time, usually 45.8 % of a day"
+        in html
+    )
     assert "forecast 480." in html
     assert "&lt;b&gt;</a> 220, usually 110 by now" in html
     assert "quiet" not in html

@@ -1,5 +1,6 @@
 """Sentences and key figures of a plan."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -68,7 +69,7 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     assert plan_summaries.short_days(both) == "1 day short of vans, 1 decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(hired) == (
-        "1 day short of vans, 1 decided, 1 covered"
+        "1 day short of vans, 1 decided, 1 shortage covered"
     )
     london = both[both["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London").startswith(
@@ -81,14 +82,16 @@ def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
     shift = FLEET["target_on"].eq(DAYS[0]) & FLEET["city"].eq("London")
     days = FLEET.assign(shift="06–14", missing=FLEET["missing"].mask(shift, 2))
     assert plan_summaries.fleet_sentence(days) == (
-        "2 days short of vans: Fri 28 Nov 13 (London 9, Helsinki 4); Thu 27 Nov 2 in a shift "
-        "(London 2 in 06–14)."
+        "1 day short of vans, 1 more in a shift: Fri 28 Nov 13 (London 9, Helsinki 4); Thu 27 Nov "
+        "2 in a shift (London 2 in 06–14)."
     )
     london = days[days["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London").startswith(
-        "2 days short of vans: Fri 28 Nov (9; chance of full delivery < 1 %), Thu 27 Nov (2 in "
-        "the shift 06–14). "
+        "1 day short of vans, 1 more in a shift: Fri 28 Nov (9; chance of full delivery < 1 %), "
+        "Thu 27 Nov (2 in the shift 06–14). "
     )
+    only = days[days["target_on"] == DAYS[0]]
+    assert plan_summaries.short_days(only) == "1 day short of vans in a shift"
 
 
 def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
@@ -195,6 +198,12 @@ def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
     assert plan_summaries.every_day_sentence(unknown) == ""
 
 
+ONLY_SHIFTS = CitySettings(
+    "London", 40, 52.0, made_by="Anna", made_at=datetime(2025, 11, 21, 6, 31, tzinfo=UTC),
+    settings_id=3, shifts="06-14, 14-22", has_estimated_vans=True,
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -207,6 +216,15 @@ def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
                 "London", None, 1.0, 0.8, 1.5, "Anna", datetime(2025, 11, 21, 6, 31, tzinfo=UTC), 3
             ),
             "vans not known, 1 order per van, service level 80 %, 1.5 drivers per van. Set by Anna, Fri 21 Nov, 06:31.",
+        ),
+        (
+            replace(ONLY_SHIFTS, shifts=""),
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
+        ),
+        (
+            ONLY_SHIFTS,
+            ("40 vans, 52 orders per van (both estimated), service level 90 %, 1 driver per van. "
+            "The rest was set by Anna, Fri 21 Nov, 06:31."),
         ),
     ],
 )  # fmt: skip

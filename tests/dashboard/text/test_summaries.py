@@ -83,7 +83,8 @@ def test_past_forecasts_are_summarised():
         }
     )
     assert summaries.past_sentence(past) == (
-        "Last 3 scored days: MAPE 10.0 %, bias −2.3 %, 2 of 3 days within the 80 % band."
+        "The last forecast of each of 3 scored days: MAPE 10.0 %, bias −2.3 %, 2 of 3 days "
+        "within the 80 % band."
     )
 
 
@@ -93,13 +94,15 @@ def test_accuracy_is_stated_beside_the_naive_forecast():
         ("forecast", 0.081, -0.012, 0.79, 684), ("seasonal naive", 0.123, 0.0, np.nan, 684)
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=columns).assign(grain="all")
-    assert summaries.accuracy_figures(table, "last 8 weeks") == {
-        "Off by, last 8 weeks (MAPE)": ("8.1 %", "same day last week 12.3 %"),
+    by_day = [table.assign(grain="day", day_on=day) for day in DAYS[:2]]
+    table = pd.concat([table, *by_day], ignore_index=True)
+    assert summaries.accuracy_figures(table) == {
+        "Off by, 2 days (MAPE)": ("8.1 %", "same day last week 12.3 %"),
         "Bias": ("−1.2 %", "of volume, + is too high"),
         "In the 80 % band": ("79.0 %", "80 % is right"),
     }
-    alone = summaries.accuracy_figures(table[:1], "last 8 weeks")
-    assert alone["Off by, last 8 weeks (MAPE)"] == ("8.1 %", "same day last week –")
+    alone = summaries.accuracy_figures(table[table["forecaster"] == "forecast"])
+    assert alone["Off by, 2 days (MAPE)"] == ("8.1 %", "same day last week –")
 
 
 def test_a_scenario_is_summarised_as_a_difference():

@@ -205,6 +205,17 @@ def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, ope
     assert not city_settings.by_city(queries.freshness())["London"].is_estimated
 
 
+def test_the_extra_vans_that_are_suggested_follow_the_settings(seeded, open_page):
+    app = city_page(open_page, "London")
+    field(app, "name in settings").set_value("Anna")
+    suggested = []
+    for vans in (4, 1):
+        setting(app, "Vans").set_value(vans)
+        app = press(app, "Save settings")
+        suggested.append(setting(app, "Extra vans").value)
+    assert suggested[1] == suggested[0] + 3
+
+
 def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     seeded, open_page
 ):

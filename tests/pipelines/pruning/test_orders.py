@@ -12,7 +12,7 @@ from pipelines.pruning import drop_old_orders
 from pipelines.schema import orders
 from pipelines.settings import Settings
 from pipelines.store import order_counts
-from tests.pipelines.ingest.ingesting import load, load_one, rows, write
+from tests.pipelines.ingest.ingesting import load, load_one, query, rows, write
 from tests.pipelines.make import add_depot, add_orders
 
 SETTINGS = Settings(keep_orders_days=40)
@@ -90,6 +90,20 @@ def test_rows_that_come_for_a_frozen_day_are_told(fleet, tmp_path):
     orders = write(tmp_path / "a.csv", "order_id,depot_id,ordered_at\nx,A,2024-04-01\n")
     (note,) = load_one(fleet, orders).notes
     assert note.startswith(f"Rows of days before {BEFORE}: 1.")
+
+
+def test_a_withdrawal_says_from_which_day_on_it_counts(clean_engine, tmp_path):
+    """What a file counted on days that are frozen by now stays."""
+    name = write(tmp_path / "a.csv", f"{ORDERS}x,A,2024-04-01\ny,A,2024-06-01\n")
+    load_one(clean_engine, name)
+    counting.rebuild(clean_engine, NOW)
+    drop_old_orders(clean_engine, SETTINGS, NOW)
+    [(file_id,)] = query(clean_engine, "select file_id from files")
+    outcome = withdraw(clean_engine, [file_id])
+    assert (outcome.removed, outcome.frozen_before) == (1, BEFORE)
+    counting.rebuild(clean_engine, NOW)
+    newest = "select service_on from demand_versions where superseded_at is null and orders > 0"
+    assert query(clean_engine, newest) == [(date(2024, 4, 1),)]
 
 
 def add_orders_anew(connection, order_id, moment):

@@ -1,6 +1,7 @@
 """Forecasts, totals and scores in a folder and in a bucket, as others read them."""
 
 import shutil
+from threading import Thread
 from types import SimpleNamespace
 
 import pandas as pd
@@ -15,6 +16,7 @@ from pipelines.publishing import files
 from pipelines.publishing.destination import Destination
 from pipelines.publishing.files import publish_files
 from pipelines.settings import Settings
+from pipelines.store import score_totals
 from tests.pipelines.make import score_known_days
 from tests.pipelines.publishing.conftest import EARLIER, LAST
 
@@ -152,6 +154,46 @@ def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
     assert publish(fleet, published) == {}
     kept = rows_of(published, "forecasts", "origin_on")
     assert EARLIER in kept["origin_on"].unique()
+
+
+def rescore(fleet, actual):
+    """Gives every score an actual, in SQL, and renews the sums as whoever scores does."""
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.text(f"update scores set p90 = 9e3, actual = {actual}"))
+        score_totals.renew_all(connection)
+
+
+def test_scores_that_change_while_their_sums_stay_are_published_again(fleet, published):
+    """An order is moved from one depot to the other; both forecasts are too high."""
+    fleet.next_night()
+    rescore(fleet, "2")
+    publish(fleet, published)
+    rescore(fleet, "case depot_id when 'A0' then 1 else 3 end")
+    assert publish(fleet, published) == {"scores": 1}
+    assert rows_of(published, "scores", "depot_id")["actual"].tolist() == [1, 3]
+
+
+def test_two_that_publish_at_once_do_so_one_after_the_other(
+    fleet, published, monkeypatch
+):
+    """A night that is slow to write does not overwrite what a later forecast has published."""
+    fleet.next_night()
+    write, is_first, second = Destination.write, [True], []
+
+    def publish_meanwhile(self, path, content):
+        if is_first:
+            is_first.clear()
+            second.append(Thread(target=publish, args=(fleet, published)))
+            second[0].start()
+            second[0].join(timeout=1)
+            assert second[0].is_alive(), "it waits"
+        write(self, path, content)
+
+    monkeypatch.setattr(Destination, "write", publish_meanwhile)
+    assert publish(fleet, published)
+    second[0].join(timeout=30)
+    assert not second[0].is_alive()
+    assert publish(fleet, published) == {}
 
 
 def test_a_partition_is_whole_or_has_no_marker(fleet, published, monkeypatch):
