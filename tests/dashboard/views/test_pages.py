@@ -529,7 +529,7 @@ def test_a_phone_shows_the_columns_by_which_accuracy_is_sorted(seeded, open_page
     text = page_text(open_page("accuracy"))
     for heading in ("Forecast", "Actual", "Off by", "Value added", "MAPE", "Bias"):
         assert f'<th scope="col" class="">{heading}</th>' in text, heading
-    assert '<th scope="col" class=" desk">Days</th>' in text
+    assert '<th scope="col" class=" desk">Forecasts</th>' in text
 
 
 def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
