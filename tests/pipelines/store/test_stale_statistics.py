@@ -82,7 +82,7 @@ def test_a_row_of_a_new_origin_is_touched_a_few_times(
 ):
     parameters = {
         "origin": new_origin, "model": "m", "until": "2026-01-20", "since": "2026-01-01",
-        "as_of": new_origin,
+        "as_of": new_origin, "now": "2026-01-14 05:00+00",
     }  # fmt: skip
     explained = sa.text(f"explain (analyze, format json) {statement}")
     with clean_engine.connect() as connection:
