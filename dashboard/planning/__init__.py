@@ -1,7 +1,6 @@
 """Vans and drivers per depot and day, and planners' overrides.
 
 van_plan         forecasts and settings → vans of depots, need of cities, vans that move
-vans             vans of depots and cities from quantiles, and the chance that they suffice
 city_settings    vans, capacity and service level of each city; saves them
 van_decisions    what is decided about the vans of a day; saves it
 entered_changes  a number or a change, as typed → changes, and their preview

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-HOURS = 24
+from forecaster.hours.day_shape import HOURS
+
 DEFAULT_SHIFTS = "06-14, 14-22"
 SHIFT = re.compile(r"(\d{1,2})\s*[-–]\s*(\d{1,2})")
 MAX_SHIFTS = 4
