@@ -90,10 +90,15 @@ def make_plan(
     """
     keys = zip(bands["city"], bands["target_on"], strict=True)
     band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
-    orders_sr = _orders_by_path(week, band_of, replay)
+    # From the origin on: a day that is over leaves the paths of the others as they are.
+    first = week["origin_on"].iloc[0] + pd.Timedelta(days=1)
+    days = pd.date_range(first, week["target_on"].max())
+    # City by city: the paths of a large fleet would take a gigabyte.
     parts = [
-        _plan_city(week.iloc[rows], settings[str(city)], orders_sr[:, rows])
-        for city, rows in week.groupby("city", sort=False).indices.items()
+        _plan_city(
+            own, settings[str(city)], _orders_by_path(own, days, band_of, replay)
+        )
+        for city, own in week.groupby("city", sort=False)
     ]
     cities = pd.concat([days.astype({"vans": float}) for _, days, _ in parts])
     cities["short"] = (cities["needed"] - cities["vans"]).clip(lower=0).fillna(0)
@@ -132,34 +137,29 @@ def _every_day(carried: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def _orders_by_path(
-    week: pd.DataFrame, band_of: Bands, replay: PathTable | None
+    week: pd.DataFrame,
+    days: pd.DatetimeIndex,
+    band_of: Bands,
+    replay: PathTable | None,
 ) -> np.ndarray:
-    """Orders of every row of the week on each of `paths.N_PATHS` equally likely paths."""
+    """Orders of every row of a city on each of `paths.N_PATHS` equally likely paths of the days."""
     # In one order, so that a change's preview draws what the page will after it.
     depot_r, depots = pd.factorize(week["depot_id"], sort=True)
-    # From the origin on: a day that is over leaves the paths of the others as they are.
-    first = week["origin_on"].iloc[0] + pd.Timedelta(days=1)
-    days = pd.date_range(first, week["target_on"].max())
-    day_r = (week["target_on"] - first).dt.days.to_numpy()
+    day_r = days.get_indexer(pd.DatetimeIndex(week["target_on"]))
     quantiles = np.zeros((len(QUANTILES), len(depots), len(days)))
     quantiles[:, depot_r, day_r] = week[QUANTILES].to_numpy(float).T
-    city_of = dict(zip(week["depot_id"], week["city"], strict=True))
-    totals = []
-    for city, own in week.groupby("city", sort=False):
-        sums = own.groupby("target_on")[["p10", "p90"]].sum().reindex(days)
-        for day, on_day in own.groupby("target_on"):
-            band = _planned_band(
-                on_day, band_of.get((str(city), pd.Timestamp(str(day))))
-            )
-            if band is not None:
-                sums.loc[day, ["p10", "p90"]] = band
-        low_h, high_h = sums.fillna(0.0).to_numpy(float).T
-        totals.append(Total(str(city), low_h, (low_h + high_h) / 2, high_h))
+    city = str(week["city"].iloc[0])
+    sums = week.groupby("target_on")[["p10", "p90"]].sum().reindex(days)
+    for day, on_day in week.groupby("target_on"):
+        band = _planned_band(on_day, band_of.get((city, pd.Timestamp(str(day)))))
+        if band is not None:
+            sums.loc[day, ["p10", "p90"]] = band
+    low_h, high_h = sums.fillna(0.0).to_numpy(float).T
     drawn_sdh = paths.sample(
         replay or paths.no_history(len(days)),
         QuantileForecasts(*quantiles),
-        totals,
-        [str(city_of[depot]) for depot in depots],
+        [Total(city, low_h, (low_h + high_h) / 2, high_h)],
+        [city] * len(depots),
     )
     return drawn_sdh[:, depot_r, day_r]
 

@@ -78,8 +78,9 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=3 * 365)
     parser.add_argument("--visits", type=int, default=5)
     args = parser.parse_args()
+    yesterday: date = datetime.now(UTC).date() - timedelta(days=1)
     with (
-        invented_fleet(args.depots, args.days) as (url, home),
+        invented_fleet(args.depots, args.days, yesterday) as (url, home),
         browser.serving(url, home) as address,
         sync_playwright() as playwright,
     ):
@@ -94,20 +95,21 @@ def main() -> None:
 
 
 @contextmanager
-def invented_fleet(n_depots: int, n_days: int) -> Iterator[tuple[str, Path]]:
+def invented_fleet(
+    n_depots: int, n_days: int, last: date
+) -> Iterator[tuple[str, Path]]:
     """Invents a fleet inside an embedded Postgres of its own; yields its URL and home."""
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
         home = Path(folder)
         home.chmod(0o755)  # as root, the server's account must be able to enter
         with embedded.running(home) as url:
-            _fill(url, n_depots, n_days)
+            _fill(url, n_depots, n_days, last)
             yield url, home
 
 
-def _fill(url: str, n_depots: int, n_days: int) -> None:
+def _fill(url: str, n_depots: int, n_days: int, last: date) -> None:
     engine = sa.create_engine(url)
     migrate.upgrade(engine)
-    last: date = datetime.now(UTC).date() - timedelta(days=1)
     sizes = {"depots": n_depots, "days": n_days, "last": last}
     with engine.begin() as connection:
         for statement in FILL:
@@ -147,7 +149,8 @@ def _seconds(browsing: Browser | BrowserContext, address: str) -> tuple[float, f
     page.goto(address)
     page.wait_for_selector(FRAME)
     frame = time.perf_counter() - started
-    page.wait_for_selector(USEFUL, timeout=120_000)
+    # A folded table is there, and not visible.
+    page.wait_for_selector(USEFUL, state="attached", timeout=120_000)
     useful = time.perf_counter() - started
     page.close()
     return frame, useful

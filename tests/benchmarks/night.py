@@ -35,6 +35,8 @@ from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
+from pipelines.publishing.destination import Destination
+from pipelines.publishing.files import publish_files
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings, use_one_blas_thread
 from pipelines.store import models
@@ -122,11 +124,13 @@ def table_of(nights: dict[int, dict[str, Cost]], target: int) -> str:
 
 def measure(n_depots: int, n_days: int) -> dict[str, Cost]:
     """The cost of each step of one night, and of all of it."""
-    with invented_fleet(n_depots, n_days) as (url, home):
+    now = datetime.now(UTC)
+    # The night's own day is over, or its counts would be partial.
+    last: date = now.date() - timedelta(days=2)
+    with invented_fleet(n_depots, n_days, last) as (url, home):
         engine = sa.create_engine(url)
-        last: date = datetime.now(UTC).date() - timedelta(days=1)
         _prepare(engine, home, last)
-        costs = _night(engine, home, last + timedelta(days=1))
+        costs = _night(engine, home, last + timedelta(days=1), now)
         print(f"bytes a row: {_row_bytes(engine)}", flush=True)
         engine.dispose()
     return costs
@@ -141,7 +145,7 @@ def _row_bytes(engine: sa.Engine) -> dict[str, int]:
 
 
 def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
-    """Records the champion, and puts the counts of one more day into the inbox."""
+    """Records the champion, publishes, and puts the counts of one more day into the inbox."""
     with engine.begin() as connection:
         for statement in SOURCES:
             connection.execute(sa.text(statement))
@@ -152,6 +156,8 @@ def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
     _record(engine, home, model, mape=10.0)
     with engine.begin() as connection:
         models.promote(connection, model.version, "the first")
+    # What the nights before have published is not published again.
+    publish_files(engine, Destination.at(str(home / "published")))
     inbox = home / "inbox"
     inbox.mkdir()
     rows = (f"{depot},{last + timedelta(days=1)},{80}" for depot in depots)
@@ -163,7 +169,9 @@ def _record(engine: sa.Engine, home: Path, model: Artefact, mape: float) -> None
     save_model(engine, model, home / "artefacts", role="challenger", scores=scores)
 
 
-def _night(engine: sa.Engine, home: Path, origin: date) -> dict[str, Cost]:
+def _night(
+    engine: sa.Engine, home: Path, origin: date, now: datetime
+) -> dict[str, Cost]:
     costs: dict[str, Cost] = {}
     for name, step in steps.STEPS.items():
         steps.STEPS[name] = _measured(home, name, step, costs)
@@ -171,10 +179,7 @@ def _night(engine: sa.Engine, home: Path, origin: date) -> dict[str, Cost]:
     settings = Settings(
         publish_url=SecretStr(str(home / "published")), home=home, settle_seconds=0
     )
-    now = datetime.combine(origin + timedelta(days=1), datetime.min.time(), UTC)
-    context = NightlyContext(
-        engine, settings, now + timedelta(hours=5), origin, lambda _: lambda *_: None
-    )
+    context = NightlyContext(engine, settings, now, origin, lambda _: lambda *_: None)
     _measured(home, WHOLE, lambda *_: run_nightly(context), costs)(context, None)
     # The kernel's peak was set to zero before every step.
     peak = max(cost.peak_bytes for cost in costs.values())

@@ -24,6 +24,7 @@ def test_every_step_of_a_night_has_its_cost():
         [*command, *sizes], capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
+    assert re.search(r"scored=(\d+) step=score", ended.stdout)[1] != "0"
     assert "bytes a row: {'demand_versions': " in ended.stdout
     table = ended.stdout[ended.stdout.index("| step |") :].splitlines()[2:]
     expected = [*STEPS, WHOLE]
