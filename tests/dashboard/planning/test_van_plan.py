@@ -8,8 +8,10 @@ import pytest
 from dashboard import queries
 from dashboard.planning import van_plan
 from dashboard.planning.van_plan import POOL, Transfer
+from forecaster.inference import paths
+from forecaster.inference.totals import QuantileForecasts
 from pipelines.planning.city_settings import CitySettings, VanDecision
-from pipelines.planning.van_plan import LIKELY, _orders_by_path, make_plan
+from pipelines.planning.van_plan import LIKELY, make_plan
 from tests.dashboard.no_override import as_forecast
 from tests.dashboard.planning.changing import change
 
@@ -101,8 +103,19 @@ def test_the_chance_of_every_day_is_counted_on_the_same_paths(week):
     both = pd.concat([week, rotterdam], ignore_index=True)
     plan = make_plan(both, settings, NO_BANDS)
     carried = {"London": [], "Rotterdam": []}
-    for orders_r in _orders_by_path(both, {}, None):
-        vans = both.assign(vans=-(-orders_r // 50)).groupby(["city", "target_on"])
+    wide = both.pivot(index=["depot_id", "city"], columns="target_on")
+    bands = [wide[name].to_numpy() for name in ("p10", "p50", "p90")]
+    # All cities at once, a city without a band high and low together.
+    drawn_sdh = paths.sample(
+        paths.no_history(len(DAYS)),
+        QuantileForecasts(*bands),
+        [],
+        list(wide.index.get_level_values("city")),
+    )
+    rows = wide["p50"].stack().index.to_frame(index=False)
+    for orders_dh in drawn_sdh:
+        vans = rows.assign(vans=-(-orders_dh.ravel() // 50))
+        vans = vans.groupby(["city", "target_on"])
         most = vans["vans"].sum().groupby("city").max()
         for city, path in carried.items():
             path.append(most[city] <= settings[city].vans)
