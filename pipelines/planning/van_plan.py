@@ -18,6 +18,8 @@ from pipelines.planning import shifts, vans
 from pipelines.planning.city_settings import HIRE, CitySettings
 
 QUANTILES = ["p10", "p50", "p90"]
+PARTS = ("part", "model_part")
+"""Of a total: what is planned, and the model's."""
 ALL_CITIES = "All cities"
 LIKELY = 0.7
 """A chance of full delivery that needs fewer extra vans than a usual service level."""
@@ -149,12 +151,15 @@ def _orders_by_path(
     quantiles = np.zeros((len(QUANTILES), len(depots), len(days)))
     quantiles[:, depot_r, day_r] = week[QUANTILES].to_numpy(float).T
     city = str(week["city"].iloc[0])
-    sums = week.groupby("target_on")[["p10", "p90"]].sum().reindex(days)
-    for day, on_day in week.groupby("target_on"):
-        band = _planned_band(on_day, band_of.get((city, pd.Timestamp(str(day)))))
+    planned_h, model_h = (np.bincount(day_r, week[name], len(days)) for name in PARTS)
+    band_qh = quantiles[[0, -1]].sum(axis=1)
+    for step in np.unique(day_r):
+        band = band_of.get((city, days[step]))
         if band is not None:
-            sums.loc[day, ["p10", "p90"]] = band
-    low_h, high_h = sums.fillna(0.0).to_numpy(float).T
+            # Moved with planners' numbers.
+            ratio = planned_h[step] / model_h[step] if model_h[step] > 0 else 1.0
+            band_qh[:, step] = ratio * np.array(band)
+    low_h, high_h = band_qh
     drawn_sdh = paths.sample(
         replay or paths.no_history(len(days)),
         QuantileForecasts(*quantiles),
@@ -175,12 +180,12 @@ def _plan_city(
     """
     capacity = city.orders_per_van
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
+    planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
     needed_r, allocated_r = np.zeros((2, len(week)), int)
     days = []
     carried_s = np.full(len(orders_sr), np.nan if city.vans is None else 1.0)
     for day, rows in week.groupby("target_on").indices.items():
-        on_day = week.iloc[rows]
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         needed = vans.vans_that_suffice(vans_s, city.service_level)
         order = vans.allocation_order(case_rs[rows], capacity)
@@ -208,8 +213,8 @@ def _plan_city(
             {
                 "city": city.city,
                 "target_on": day,
-                "point": on_day["part"].sum(),
-                "model_point": on_day["model_part"].sum(),
+                "point": planned_r[rows].sum(),
+                "model_point": model_r[rows].sum(),
                 "needed": needed,
                 "vans": has,
                 "delivery_probability": chance,
@@ -236,14 +241,3 @@ def _plan_city(
     )
     drivers = depots.groupby("target_on")["drivers"].sum()
     return depots, pd.DataFrame(days).join(drivers, on="target_on"), carried_s
-
-
-def _planned_band(
-    day: pd.DataFrame, band: tuple[float, float] | None
-) -> tuple[float, float] | None:
-    """The band of the model's total of a day, moved with planners' numbers."""
-    if band is None:
-        return None
-    model = day["model_part"].sum()
-    ratio = day["part"].sum() / model if model > 0 else 1.0
-    return band[0] * ratio, band[1] * ratio

@@ -35,11 +35,9 @@ def quantile_orders(
 
 def cases(p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray) -> np.ndarray:
     """Equally likely numbers of orders of each row, smallest first: [R, S]."""
-    probabilities = (np.arange(N_CASES) + 0.5) / N_CASES
-    columns = [
-        quantile_orders(p10_r, p50_r, p90_r, float(each)) for each in probabilities
-    ]
-    return np.stack(columns, axis=1)
+    z_s = np.array([NORMAL.inv_cdf((case + 0.5) / N_CASES) for case in range(N_CASES)])
+    quantiles = (each_r[:, None] for each_r in (p10_r, p50_r, p90_r))
+    return paths.orders_at(QuantileForecasts(*quantiles), z_s)
 
 
 def vans_for(orders_r: np.ndarray, capacity: float) -> np.ndarray:
