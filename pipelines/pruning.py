@@ -159,17 +159,24 @@ def drop_old_orders(
     """Counts demand, freezes the days before `keep_orders_days`, and drops their orders.
 
     Daily demand keeps every day. Orders that come later for a frozen day are not counted, and
-    are dropped the next time. Returns None if the setting keeps every order.
+    are dropped the next time. A clock that is ahead freezes no day that is still to come: today
+    is at most `MAX_FEED_DELAY_DAYS` after the newest day with demand. Returns None if the
+    setting keeps every order, or there is no demand.
     """
     if settings.keep_orders_days is None:
         return None
+    keep = timedelta(days=settings.keep_orders_days)
     fleet_day = now.astimezone(settings.zone).date()
-    before = fleet_day - timedelta(days=settings.keep_orders_days)
     with engine.begin() as connection:
         # A concurrent load could insert orders between counting and dropping.
         ingest.lock(connection, "orders")
         today = counting.first_incomplete_day(connection, now)
         demand.recount(connection, today, now, settings.look_back_days)
+        last_day_on = demand.last_day(connection)
+        if last_day_on is None:
+            return None
+        latest = last_day_on + timedelta(days=counting.MAX_FEED_DELAY_DAYS)
+        before = min(fleet_day, latest) - keep
         # Frozen days stay frozen, even if the setting has been raised since.
         frozen = order_retention.frozen_before(connection)
         before = max(before, frozen or before)

@@ -208,6 +208,12 @@ class FileLoad:
             )
         if n_moved:
             notes.append(f"Orders moved to another depot or day: {n_moved:,}.")
+            if self.group.frozen_before is not None:
+                notes.append(
+                    f"Orders of days before {self.group.frozen_before} are dropped "
+                    "(HARBOR_KEEP_ORDERS_DAYS). If this file moves some of them to a later "
+                    "day, they count on both days."
+                )
         if n_on_frozen_days:
             notes.append(
                 f"Rows of days before {self.group.frozen_before}: {n_on_frozen_days:,}. These days are frozen since "

@@ -92,9 +92,25 @@ def test_rows_that_come_for_a_frozen_day_are_told(fleet, tmp_path):
     assert note.startswith(f"Rows of days before {BEFORE}: 1.")
 
 
+def test_a_load_that_moves_orders_says_that_dropped_ones_count_on_both_days(
+    clean_engine, tmp_path
+):
+    """Of dropped orders no id is left, so nobody can tell how many they are."""
+    days = ("2024-04-01", "2024-06-18", "2024-06-19")
+    lines = [f"{number},A,{day}T10:00" for number, day in enumerate(days)]
+    load_file(clean_engine, tmp_path, "a.csv", *lines)
+    drop_old_orders(clean_engine, SETTINGS, NOW)
+    moved = [f"{number},A,2024-06-20T10:00" for number in range(3)]
+    path = write(tmp_path / "b.csv", ORDERS + "".join(f"{line}\n" for line in moved))
+    n_moved, both = load_one(clean_engine, path).notes
+    assert n_moved == "Orders moved to another depot or day: 2."
+    assert both.startswith(f"Orders of days before {BEFORE} are dropped")
+    assert both.endswith("they count on both days.")
+
+
 def test_a_withdrawal_says_from_which_day_on_it_counts(clean_engine, tmp_path):
     """What a file counted on days that are frozen by now stays."""
-    name = write(tmp_path / "a.csv", f"{ORDERS}x,A,2024-04-01\ny,A,2024-06-01\n")
+    name = write(tmp_path / "a.csv", f"{ORDERS}x,A,2024-04-01\ny,A,2024-06-20\n")
     load_one(clean_engine, name)
     counting.rebuild(clean_engine, NOW)
     drop_old_orders(clean_engine, SETTINGS, NOW)
@@ -122,6 +138,19 @@ def test_what_is_frozen_stays_so_when_more_days_are_to_be_kept(fleet):
     longer = Settings(keep_orders_days=100)
     assert drop_old_orders(fleet, longer, NOW).before == BEFORE
     assert counted(fleet) == before
+
+
+def test_a_clock_that_is_ahead_freezes_no_day_of_the_last_weeks(fleet):
+    ahead = NOW + timedelta(days=400)
+    newest_on = max(row.service_on for row in counted(fleet) if row.orders is not None)
+    frozen = drop_old_orders(fleet, SETTINGS, ahead)
+    assert frozen.before <= newest_on - timedelta(days=21)
+    before = counted(fleet)
+    with fleet.begin() as connection:
+        add_orders_anew(connection, "new", f"{newest_on}T13:00:00")
+    counting.rebuild(fleet, NOW)
+    changed = set(counted(fleet)) - set(before)
+    assert {row.service_on for row in changed} == {newest_on}
 
 
 ORDERS = "order_id,depot_id,ordered_at\n"
