@@ -14,8 +14,9 @@ LAST_DAY = WAITED_FOR_DAYS - 1
 WAITED_UNTIL = """
     case when day_on <= (select max(service_on) from demand_versions
                          where superseded_at is null and orders is not null)
-         then coalesce((select max(started_at) from runs
-                        where state = 'done' and jsonb_exists(metrics, 'new')),
+         then coalesce((select started_at from runs
+                        where state = 'done' and jsonb_exists(metrics, 'new')
+                        order by run_id desc limit 1),
                        clock_timestamp())
          else clock_timestamp() end
 """

@@ -124,15 +124,14 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     )
     if connection.scalar(unpruned.with_for_update()) is None:
         return False
+    now = sa.func.clock_timestamp()
     retire = sa.update(models).where(models.c.role == "champion")
-    connection.execute(retire.values(role="retired"))
+    # A clock that was ahead may have promoted it: it would be the last one for long.
+    promoted_at = sa.func.least(models.c.promoted_at, now)
+    connection.execute(retire.values(role="retired", promoted_at=promoted_at))
     set_champion = sa.update(models).where(is_promoted)
     connection.execute(
-        set_champion.values(
-            role="champion",
-            decision_reason=reason,
-            promoted_at=sa.func.clock_timestamp(),
-        )
+        set_champion.values(role="champion", decision_reason=reason, promoted_at=now)
     )
     return True
 

@@ -38,6 +38,21 @@ def test_rolling_back_twice_restores_the_first_champion(clean_engine):
         assert champion_and_before(connection) == ("b", "c")
 
 
+def test_a_promotion_by_a_clock_that_was_ahead_is_no_later_than_those_after_it(
+    clean_engine,
+):
+    with clean_engine.begin() as connection:
+        for number, version in enumerate(("a", "b", "c")):
+            add(connection, version, days=number)
+        models.promote(connection, "a", "first")
+        ahead = sa.func.now() + timedelta(days=40)
+        connection.execute(sa.update(models_table).values(promoted_at=ahead))
+        models.promote(connection, "b", "better")
+        assert champion_and_before(connection) == ("b", "a")
+        models.promote(connection, "c", "better still")
+        assert champion_and_before(connection) == ("c", "b")
+
+
 def test_the_earlier_champion_is_the_newest_that_saw_nothing_later(clean_engine):
     with clean_engine.begin() as connection:
         for number, version in enumerate(("a", "b", "rejected", "pruned", "later")):
