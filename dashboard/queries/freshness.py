@@ -26,7 +26,7 @@ class Freshness:
       filename: File name of that model's artefact.
       sha256: SHA-256 of that file.
       made_at: When the forecast was written, in UTC.
-      worked_at: When a pipeline step last started or finished, in UTC.
+      run_changes: How many pipeline steps have started, and finished, since ever.
       last_override: Highest override_id.
       last_settings: Highest settings_id.
       last_decision: Highest decision_id of `van_decisions`.
@@ -51,7 +51,7 @@ class Freshness:
     filename: str | None
     sha256: str | None
     made_at: datetime | None
-    worked_at: datetime | None
+    run_changes: int
     last_override: int | None = None
     last_settings: int | None = None
     last_decision: int | None = None
@@ -119,7 +119,7 @@ select (select count(*) from depots) as depots,
               where (origin_on, model_version) = (shown.origin_on, shown.model_version)
               limit 1) depot using (depot_id, origin_on, model_version)) as until_on,
        model.trained_through, model.filename, model.sha256,
-       (select max(greatest(started_at, finished_at)) from runs) as worked_at,
+       (select count(*) + count(finished_at) from runs) as run_changes,
        (select max(override_id) from overrides) as last_override,
        (select max(settings_id) from city_settings) as last_settings,
        (select max(decision_id) from van_decisions) as last_decision,

@@ -21,7 +21,7 @@ FRESH = Freshness(
     filename="20251119-ab.npz",
     sha256="ab",
     made_at=datetime(2025, 11, 20, 3, 31, tzinfo=UTC),
-    worked_at=None,
+    run_changes=0,
 )
 
 

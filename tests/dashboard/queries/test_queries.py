@@ -60,6 +60,23 @@ def test_the_forecast_time_is_the_end_of_its_run(seeded, write):
     assert queries.freshness().made_at == written
 
 
+@pytest.mark.parametrize("change", ["start", "end"])
+def test_pages_read_anew_what_a_run_changes_after_a_clock_that_was_ahead(
+    seeded, write, change
+):
+    ahead = datetime.now(UTC) + timedelta(days=40)
+    run = {"step": "ingest", "state": "running"}
+    write(sa.insert(schema.runs).values(run | {"started_at": ahead}))
+    before = queries.freshness()
+    if change == "start":
+        now = datetime.now(UTC)
+        write(sa.insert(schema.runs).values(run | {"started_at": now}))
+    else:
+        write(sa.update(schema.runs).values(finished_at=datetime.now(UTC)))
+    queries.freshness.clear()
+    assert queries.freshness() != before
+
+
 def as_hindcasts(forecasts, model):
     """The same days by another model, from the same origin, made days later."""
     later = remade(forecasts.assign(is_live=False), model, hours=90)
