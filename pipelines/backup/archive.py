@@ -1,7 +1,7 @@
 """The folder of a backup: a pg_dump, the artefacts, and a manifest, written last."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -65,9 +65,18 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def complete_backups(folder: Path) -> list[Path]:
-    """The complete backups in a folder, oldest first."""
-    return sorted(path.parent for path in folder.glob(f"harbor-*Z/{MANIFEST}"))
+def backup_name(now: datetime) -> str:
+    """The name of a backup that is made now: they sort by time."""
+    return f"harbor-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def complete_backups(folder: Path, now: datetime) -> list[Path]:
+    """The complete backups in a folder, oldest first.
+
+    Those of a clock that was ahead, with a time later than now, count as the oldest.
+    """
+    found = (path.parent for path in folder.glob(f"harbor-*Z/{MANIFEST}"))
+    return sorted(found, key=lambda path: (path.name <= backup_name(now), path.name))
 
 
 def _damaged(folder: Path, reason: str) -> BadInputError:

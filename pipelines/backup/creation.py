@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def create(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in older_than(folder.glob(".harbor-*"), STAGED_FOR):
         shutil.rmtree(path, ignore_errors=True)
-    target = folder / f"harbor-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    target = folder / archive.backup_name(now)
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=folder))
     try:
         manifest = _fill(staging, engine, settings, schema, now)
@@ -69,7 +69,7 @@ def create(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     size_bytes = sum((target / name).stat().st_size for name in manifest.files)
-    return CreatedBackup(target, manifest, size_bytes, _remove_old(folder, keep))
+    return CreatedBackup(target, manifest, size_bytes, _remove_old(folder, now, keep))
 
 
 def _fill(
@@ -130,8 +130,8 @@ def _count_rows(connection: sa.Connection) -> dict[str, int]:
     }
 
 
-def _remove_old(folder: Path, keep: int | None) -> list[str]:
-    old = [] if keep is None else archive.complete_backups(folder)[:-keep]
+def _remove_old(folder: Path, now: datetime, keep: int | None) -> list[str]:
+    old = [] if keep is None else archive.complete_backups(folder, now)[:-keep]
     for path in old:
         # First: a backup that is only half removed must not look complete.
         (path / MANIFEST).unlink()

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -56,7 +57,7 @@ class RestoredBackup:
 
 
 def restore(
-    engine: sa.Engine, settings: Settings, folder: Path, *, replace: bool
+    engine: sa.Engine, settings: Settings, folder: Path, now: datetime, *, replace: bool
 ) -> RestoredBackup:
     """Checks a backup, or the newest in a folder of backups, then restores artefacts and database.
 
@@ -70,7 +71,7 @@ def restore(
       DatabaseError: the database is in use, or the restore failed.
     """
     if not (folder / MANIFEST).exists():
-        folder = max(archive.complete_backups(folder), default=folder)
+        folder = [folder, *archive.complete_backups(folder, now)][-1]
     manifest = archive.read_manifest(folder)
     schema = schema_version.status(engine)
     if manifest.revision not in schema.known:

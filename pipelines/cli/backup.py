@@ -83,7 +83,7 @@ def restore(
 
     with open_database() as context:
         restored = backup.restore(
-            context.engine, context.settings, folder, replace=replace
+            context.engine, context.settings, folder, context.now, replace=replace
         )
         done = context.settings.inbox / DONE
     manifest, artefacts = restored.manifest, restored.artefacts

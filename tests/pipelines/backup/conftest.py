@@ -2,7 +2,7 @@
 
 import shutil
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -66,7 +66,10 @@ class Fleet:
 
     def restore(self, folder: Path, replace: bool = False):
         try:
-            return backup.restore(self.engine, self.settings, folder, replace=replace)
+            now = datetime.now(UTC)
+            return backup.restore(
+                self.engine, self.settings, folder, now, replace=replace
+            )
         finally:
             self.engine.dispose()
 

@@ -146,7 +146,16 @@ def test_only_the_newest_backups_are_kept(original, tmp_path):
     assert names == [each.folder.name for each in made[2:]]
     assert made[3].removed == [made[1].folder.name]
     assert (tmp_path / "harbor-of-mine").exists()
-    assert archive.complete_backups(tmp_path)[-1] == made[3].folder
+    assert archive.complete_backups(tmp_path, NOW)[-1] == made[3].folder
+
+
+def test_a_backup_of_a_clock_that_was_ahead_is_the_first_to_go(original, tmp_path):
+    ahead = original.backup(tmp_path, NOW + timedelta(days=40))
+    first = original.backup(tmp_path, NOW, keep=2)
+    second = original.backup(tmp_path, NOW + timedelta(days=1), keep=2)
+    assert (first.removed, second.removed) == ([], [ahead.folder.name])
+    kept = archive.complete_backups(tmp_path, NOW + timedelta(days=1))
+    assert kept == [first.folder, second.folder]
 
 
 def shorten(folder):
