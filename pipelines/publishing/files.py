@@ -115,6 +115,9 @@ def _publish_latest(
             _write(destination, f"{HOURS}/origin_on={shown.origin_on}", table)
             published[HOURS] = state
             done.count(HOURS)
+        else:
+            # Those that are there are of another forecast.
+            _delete(destination, f"{LATEST}/{HOURS}")
 
 
 def _read(
@@ -135,3 +138,9 @@ def _write(destination: Destination, folder: str, table: pa.Table) -> None:
     parquet.write_table(table, buffer)
     destination.write(f"{folder}/{PART}", buffer.getvalue())
     destination.write(f"{folder}/{SUCCESS}", b"")
+
+
+def _delete(destination: Destination, folder: str) -> None:
+    """Deletes the one file of a folder, and its marker first."""
+    for name in (SUCCESS, PART):
+        destination.delete(f"{folder}/{name}")

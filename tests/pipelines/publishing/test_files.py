@@ -1,6 +1,7 @@
 """Forecasts, totals and scores in a folder and in a bucket, as others read them."""
 
 import shutil
+from datetime import timedelta
 from threading import Thread
 from types import SimpleNamespace
 
@@ -19,6 +20,14 @@ from pipelines.settings import Settings
 from pipelines.store import score_totals
 from tests.pipelines.make import score_known_days
 from tests.pipelines.publishing.conftest import EARLIER, LAST
+
+FLAT_SHARES = """
+insert into hour_shares
+    (depot_id, target_on, origin_on, share, concentration, city_concentration)
+select depot_id, day_on::date, :origin, array_fill(1 / 24.0, array[24])::real[], 50, 50
+from depots cross join lateral generate_series(cast(:first as date), :last,
+                                               interval '1 day') as day_on
+"""
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +137,22 @@ def test_nothing_is_written_where_nothing_changed(fleet, published):
     before = times()
     assert publish(fleet, published) == {}
     assert times() == before
+
+
+def test_the_latest_hours_go_when_the_forecast_that_is_shown_has_none(fleet, published):
+    days = {"first": EARLIER + timedelta(days=1), "last": EARLIER + timedelta(days=7)}
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.text(FLAT_SHARES), {"origin": EARLIER, **days})
+    publish(fleet, published)
+    latest = [f"latest/hours/{name}" for name in (files.SUCCESS, files.PART)]
+    of_origin = f"hours/origin_on={EARLIER}/{files.PART}"
+    assert {*latest, of_origin} <= {*names_in(published)}
+    # As where the night could not store them.
+    fleet.next_night()
+    publish(fleet, published)
+    left = names_in(published)
+    assert not {*latest} & {*left}
+    assert of_origin in left
 
 
 def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
