@@ -15,6 +15,7 @@ STATES = {
     "failed": "✕ failed",
     "skipped": "– skipped",
 }
+NOTHING = "Nothing to report"
 REPAIRED = "Repaired: another run of this night made its forecast."
 
 
@@ -115,9 +116,10 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
-    """'Late: London, 8 depots; came on Sun 22 Nov. '; '' where no city was late."""
+    """'Late: London, 8 depots; came on Sun 22 Nov. '; 'With all orders. ' where none was late."""
     if not cities:
-        return ""
+        is_whole = night["state"] == "done" and not night["metrics"].get("late_depots")
+        return "With all orders. " if is_whole else ""
     depots = [f"{city}, {formatting.count(n, 'depot')}" for city, n in cities.items()]
     came = ""
     if not pd.isna(night["late_came_at"]):
@@ -190,7 +192,8 @@ def _result(row: Mapping[Any, Any]) -> str:
         metrics.pop("late_depots", None)
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
-    return row.get("late", "") + formatting.with_naive_name(describe(metrics))
+    text = row.get("late", "") + formatting.with_naive_name(describe(metrics))
+    return text.strip() or (NOTHING if row["state"] == "done" else "")
 
 
 def _origin(row: Mapping[Any, Any]) -> str:

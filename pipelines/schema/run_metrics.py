@@ -9,10 +9,27 @@ FRACTIONS = {
     "naive_mape": "same day last week off by {}",
 }
 """Shares, and what is said of them."""
+COUNTS = {
+    "accepted": "new row{}",
+    "unchanged": "unchanged row{}",
+    "rejected": "rejected row{}",
+    "refused": "file{} refused",
+    "new": "depot-day{} counted",
+    "corrected": "depot-day{} corrected",
+    "left_old": "correction{} too far back",
+    "scored": "forecast{} scored",
+    "artefacts": "old model file{} removed",
+    "forecasts_deleted": "old forecast{} removed",
+    "dropped": "old order{} removed",
+}
+"""What is counted, where the name does not say it; {} is the plural's s."""
+SAID_IF_ANY = COUNTS.keys() - {"accepted", "new", "scored"}
+"""Of these nothing is said where there are none."""
 COLUMNS = {"origin", "state"}
 """Shown beside the metrics."""
 DETAILS = {
     "by_run",
+    "described",
     "settings_id",
     "not_started_ids",
     "cache_hits",
@@ -36,6 +53,7 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
         _metric(name, value)
         for name, value in ordered
         if value is not None and name not in COLUMNS | redundant
+        if value or name not in SAID_IF_ANY
         if with_details or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
 
@@ -53,6 +71,8 @@ def _metric(name: str, value: Any) -> str:
             text = label if value else f"not {label}"
         case int() if name.endswith("_bytes"):
             text = f"{label.removesuffix(' bytes')} {value / 2**20:,.0f} MiB"
+        case int() if name in COUNTS:
+            text = f"{value:,} {COUNTS[name].format('' if value == 1 else 's')}"
         case int():
             text = f"{value:,} {label.removesuffix('s') if value == 1 else label}"
         case float() if name in FRACTIONS:

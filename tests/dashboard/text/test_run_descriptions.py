@@ -55,7 +55,7 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
     step = (8, 7.0, "forecast", *STEP[3:6], cities, *STEP[7:])
     ledger = runs(own, step).assign(late_came_at=[came_at, pd.NaT])
     table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
-    told = f"Late: London, 8 depots; Delft, 1 depot{came}. 1 refused"
+    told = f"Late: London, 8 depots; Delft, 1 depot{came}. 1 file refused"
     assert table["Result"].tolist() == [told]
 
 
@@ -91,7 +91,23 @@ def test_a_page_shows_a_model_by_the_end_of_its_version():
     [night] = run_descriptions.runs_table(runs(row), ZONE, nightly=True).to_dict(
         "records"
     )
-    assert night["Result"] == "model 1a2b3c4d"
+    assert night["Result"] == "With all orders. model 1a2b3c4d"
+
+
+def test_a_night_and_a_step_with_nothing_to_tell_say_so():
+    def results(state, metrics):
+        both = [(*row[:4], state, BEGAN, metrics, *row[7:]) for row in (NIGHT, STEP)]
+        ledger = runs(*both)
+        nights = run_descriptions.runs_table(ledger, ZONE, nightly=True)
+        steps = run_descriptions.steps(ledger, 7, ZONE)
+        return [*nights["Result"], *steps["Result"]]
+
+    assert results("done", {}) == ["With all orders.", "Nothing to report"]
+    assert results("done", {"artefacts": 0}) == [
+        "With all orders.",
+        "Nothing to report",
+    ]
+    assert results("running", {}) == ["", ""], "it is not known yet"
 
 
 def test_a_step_that_wrote_the_morning_message_says_to_how_many_cities():

@@ -8,7 +8,15 @@ from pipelines.schema.run_metrics import describe
 @pytest.mark.parametrize(
     ("metrics", "expected"),
     [
-        pytest.param({"files": 1, "refused": 0}, "1 file, 0 refused", id="numbers"),
+        pytest.param({"files": 1, "refused": 0}, "1 file", id="numbers"),
+        pytest.param({"files": 0, "refused": 2}, "0 files, 2 files refused", id="refused files"),
+        pytest.param(
+            {"new": 0, "corrected": 10}, "0 depot-days counted, 10 depot-days corrected",
+            id="of what",
+        ),
+        pytest.param({"artefacts": 1}, "1 old model file removed", id="removed"),
+        pytest.param({"artefacts": 0}, "", id="nothing removed"),
+        pytest.param({"scored": 1_000}, "1,000 forecasts scored", id="scored"),
         pytest.param({"done": 29, "failed": 1, "state": "done"}, "29 done, 1 failed", id="a backfill"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
         pytest.param({"live": True}, "live", id="yes"),
@@ -23,7 +31,7 @@ from pipelines.schema.run_metrics import describe
         pytest.param({"has_hours": False}, "no orders by the hour", id="no hours"),
         pytest.param({"late_cities": {"Ghent": 2}, "late_depots": 2}, "late: Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
-        pytest.param({"reason": "It is worse.", "new": 1}, "1 new, It is worse.", id="a sentence"),
+        pytest.param({"reason": "It is worse.", "new": 1}, "1 depot-day counted, It is worse.", id="a sentence"),
         pytest.param(
             {"promoted": False, "canary_failed": "m: Bad.", "reason": "Bad."},
             "not promoted, Bad.", id="a reason that is told twice",
