@@ -20,7 +20,7 @@ ROLES = {
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
-    """The model that is live, how good it is, and what became of the newest one.
+    """How good the model is that is live, which it is, and what became of the newest one.
 
     Args:
       models: `queries.models`.
@@ -37,21 +37,26 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
         since = champion["created_at"]
     version = formatting.short_version(champion["version"])
     live = scores[scores["model_version"] == champion["version"]]
-    mape = live.set_index("forecaster")["mape"].to_dict()
-    subject, names = "Its live forecasts were", ("forecast", "seasonal naive")
-    if not mape:
+    live = live.set_index("forecaster")
+    mape = live["mape"].to_dict()
+    names = ("forecast", "seasonal naive")
+    if mape:
+        number = formatting.count(int(live["counted"].iloc[0]), "scored forecast")
+        subject = f"The model in use has {number}, which were"
+    else:
         tested = (champion["scores"] or {}).get("models") or {}
         mape = {
             name: (each.get("mape") or math.nan) / 100 for name, each in tested.items()
         }
-        subject, names = "In its test it was", ("gru", "seasonal_naive")
+        subject = "The model in use has no scored forecast yet; in its test it was"
+        names = ("gru", "seasonal_naive")
     error = summaries.error_sentence(
         subject, *(mape.get(name, math.nan) for name in names)
     )
     return (
-        f"Forecasts come from model {version}, live since "
-        f"{formatting.day(since.astimezone(zone))}. {error} {_outcome(newest, zone)}"
-    )
+        f"{error} It is model {version}, live since "
+        f"{formatting.day(since.astimezone(zone))}. {_outcome(newest, zone)}"
+    ).strip()
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
@@ -59,7 +64,7 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     day = formatting.day(newest["created_at"].astimezone(zone))
     outcome = f"The newest model, trained on {day}: {ROLES[newest['role']]}"
     if newest["role"] == "champion":
-        outcome = "It is the newest model"
+        return "It is the newest model."
     if not isinstance(newest["decision_reason"], str):
         return f"{outcome}."
     # The numbers are in the list.
@@ -81,7 +86,7 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             "Version": models["version"].to_list(),
             "Status": models["role"].map(ROLES).to_list(),
             "Trained through": models["trained_through"].to_list(),
-            "MAPE": own["mape"],
+            "MAPE in its test": own["mape"],
             formatting.NAIVE.capitalize(): naive["mape"],
             "Bias": own["bias"],
             "In the 80 % band": 100 * own["coverage80"],

@@ -42,16 +42,17 @@ def models():
 def test_every_model_has_its_status_scores_and_decision(models):
     first, second = model_list.all_models(models, ZONE).to_dict("records")
     assert first == {
-        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "MAPE": 8.1,
+        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "MAPE in its test": 8.1,
+
         "Same day last week": 12.0, "Bias": -1.2, "In the 80 % band": 79.0,
         "Decision": "It beats it.",
     }  # fmt: skip
     assert (second["Status"], second["Decision"]) == (
         "former champion", "No reason recorded.",
     )  # fmt: skip
-    assert math.isnan(second["MAPE"])
+    assert math.isnan(second["MAPE in its test"])
     unknown = models.assign(scores=[{"models": None}, {}])
-    assert model_list.all_models(unknown, ZONE)["MAPE"].isna().all()
+    assert model_list.all_models(unknown, ZONE)["MAPE in its test"].isna().all()
 
 
 def test_the_reason_of_a_decision_uses_the_pages_name_of_the_naive_forecast(models):
@@ -85,9 +86,12 @@ def test_a_rollback_is_to_the_last_champion(models):
     assert model_list.rollback(models.assign(rollback_target=None)) == ""
 
 
-NO_SCORES = pd.DataFrame(columns=["model_version", "forecaster", "mape"])
+NO_SCORES = pd.DataFrame(columns=["model_version", "forecaster", "mape", "counted"])
 LIVE = pd.DataFrame(
-    [("20251119-aaa", "forecast", 0.077), ("20251119-aaa", "seasonal naive", 0.109)],
+    [
+        ("20251119-aaa", "forecast", 0.077, 684),
+        ("20251119-aaa", "seasonal naive", 0.109, 684),
+    ],
     columns=NO_SCORES.columns,
 )
 OLD, NEW = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
@@ -106,15 +110,14 @@ def newest(role, reason):
 
 
 def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive():
-    live = status_of(CHAMPION, scores=LIVE)
-    assert live == (
-        "Forecasts come from model aaa, live since Thu 20 Nov. Good. Its live forecasts were "
-        "off by 7.7 % a depot and day, 3.2 points better than same day last week. It is "
-        "the newest model. It beats same day last week."
+    assert status_of(CHAMPION, scores=LIVE) == (
+        "Good. The model in use has 684 scored forecasts, which were off by 7.7 % a depot and "
+        "day, 3.2 points better than same day last week. It is model aaa, live since Thu 20 Nov. "
+        "It is the newest model."
     )
-    assert (
-        "Good. In its test it was off by 8.1 % a depot and day, 3.9 points better"
-        in (status_of(CHAMPION))
+    assert status_of(CHAMPION).startswith(
+        "Good. The model in use has no scored forecast yet; in its test it was off by 8.1 % a "
+        "depot and day, 3.9 points better than same day last week. It is model aaa"
     )
 
 
