@@ -91,7 +91,8 @@ def fan(days: pd.DataFrame) -> Chart:
     """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band.
 
     Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
-    of a planner is a dot, whose day tells who set it and why; a long history has no others.
+    of a planner is a dot, whose day tells who set it and why. The lines of a long history are means
+    of seven days, without a band.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead = days["point"].notna()
@@ -104,20 +105,32 @@ def fan(days: pd.DataFrame) -> Chart:
     for row in table[is_set].itertuples():
         by = f"{row.made_by}: {formatting.quoted(str(row.override_reason))}"
         table.loc[row.Index, "planned_text"] = f"{row.planned_text} by {by}"
-    ahead, past = table[is_ahead], table[~is_ahead]
     is_long = len(table) > MAX_DAYS_WITH_DOTS
+    if is_long:
+        table = _means_of_seven_days(table, is_ahead)
+    ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
+    single_days = (
+        [] if is_long else [_band(ahead, x), *_planners_dots(table[is_set], x)]
+    )
     return alt.layer(
-        _band(ahead, x),
-        _line(
-            table, x, "actual", ACTUAL, width=1 if is_long else 1.5, dots=not is_long
-        ),
+        *single_days[:1],
+        _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
         *_event_markers(table.assign(zero=0.0), x, "zero"),
-        *_planners_dots(table[is_set], x),
+        *single_days[1:],
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
     ).properties(height=HEIGHT)
+
+
+def _means_of_seven_days(table: pd.DataFrame, is_ahead: pd.Series) -> pd.DataFrame:
+    """With the means of the seven days up to each day as `actual` and `point`."""
+    orders = table.assign(orders=table["actual"].where(~is_ahead, table["point"]))
+    means = orders.rolling("7D", on="day_on", min_periods=4)[["orders"]].mean()[
+        "orders"
+    ]
+    return table.assign(actual=means.mask(is_ahead), point=means.where(is_ahead))
 
 
 def past_forecasts(past: pd.DataFrame) -> Chart:

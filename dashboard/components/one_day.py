@@ -1,7 +1,7 @@
 """One scored day of the page "Accuracy": what the forecast of that morning missed, and why."""
 
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import score_filter, widgets
 from dashboard.queries import ScoreFilter
+from dashboard.queries.depot import PAST_DAYS
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
@@ -52,15 +53,27 @@ def show(
         widgets.small_table(cities, "By city")
         sheets["By city"] = "Forecast and actual orders of each city", cities
         st.caption("A total is forecast as a whole: the depots need not add up to it.")
-    st.header("By depot")
-    widgets.cut_notice(len(misses), MAX_DEPOTS)
-    st.caption(display_tables.MISSES_NOTE)
-    table = display_tables.largest_errors(misses).drop(columns="Day")
-    widgets.small_table(
-        table.head(MAX_DEPOTS),
-        "By depot",
-        hidden_on_phones=("Override",),
-        links={"Depot": display_tables.depot_links(misses.head(MAX_DEPOTS))},
-    )
+    table = show_misses("By depot", misses, scope, freshness).drop(columns="Day")
     sheets["By depot"] = "Forecast and actual orders, furthest off first", table
     return sheets
+
+
+def show_misses(
+    name: str, misses: pd.DataFrame, scope: ScoreFilter, freshness: Freshness
+) -> pd.DataFrame:
+    """Shows `queries.largest_errors` with their likely causes; gives all as a display table."""
+    st.header(name)
+    widgets.cut_notice(len(misses), MAX_DEPOTS)
+    st.caption(display_tables.MISSES_NOTE)
+    table, first = display_tables.largest_errors(misses), misses.head(MAX_DEPOTS)
+    links = {"Depot": display_tables.depot_links(first)}
+    # Why is that of the last live forecast.
+    if scope.live and not scope.horizon and freshness.last_on:
+        since = freshness.last_on - timedelta(days=PAST_DAYS - 1)
+        causes = table["Likely cause"].head(MAX_DEPOTS)
+        links["Likely cause"] = display_tables.why_links(first, causes, since)
+    seen = table.head(MAX_DEPOTS)
+    if scope.days_back == 1:
+        seen = seen.drop(columns="Day")
+    widgets.small_table(seen, name, hidden_on_phones=("Override",), links=links)
+    return table

@@ -47,13 +47,14 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
         period = widgets.choose_from_url(
             "Period", "period", periods, DEFAULT_PERIOD, width=180
         )
-        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
         # Of a single day it is the forecast of its morning.
         horizon = ALL
         if period != "1":
             horizon = widgets.choose_from_url(
                 "Days ahead", "ahead", horizons, ALL, width=120
             )
+        # Last, so that the two others share a line of a phone.
+        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
     return ScoreFilter(
         live,
         city,

@@ -76,7 +76,7 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
       ArtefactError: as `queries.load_model`.
       NoDataError: no depot of the fleet has demand.
     """
-    published = _days_ahead(queries.depot_days(scenario.depot, freshness))
+    published = _days_ahead(scenario.depot, freshness)
     is_changed = published["day_on"].dt.date.between(
         scenario.first_on, scenario.last_on
     )
@@ -84,7 +84,7 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
         1 + scenario.demand_change * is_changed, axis="index"
     )
     if scenario.kind:
-        changed *= _event_ratio(scenario, freshness)
+        changed *= _event_ratio(scenario, freshness).loc[changed.index]
     return pd.DataFrame(
         {
             "target_on": published["day_on"],
@@ -129,16 +129,14 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
       ArtefactError: as `queries.load_model`.
       NoDataError: no depot of the fleet has demand.
     """
-    published = _days_ahead(queries.depot_days(depot, freshness))
+    published = _days_ahead(depot, freshness)
     model = queries.load_model(freshness)
     panel = _panel(model, _inputs(model, depot, freshness), freshness)
     explained = explain.explain(model, panel, depot, queries.settings().point)
     rows = [
         (day_on, part.name, part.orders, number)
-        for day_on, number, day in zip(
-            published["day_on"], published["model_point"], explained, strict=False
-        )
-        for part in day.reaching(number, explain.CORRECTED).parts
+        for step, day_on, number in published[["day_on", "model_point"]].itertuples()
+        for part in explained[step].reaching(number, explain.CORRECTED).parts
     ]
     return pd.DataFrame(rows, columns=["target_on", "part", "orders", "forecast"])
 
@@ -167,5 +165,9 @@ def _predict(
         yield pd.DataFrame(quantiles_hq[: freshness.horizon], columns=list(QUANTILES))
 
 
-def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
-    return days[days["point"].notna()].reset_index(drop=True)
+def _days_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:
+    """The rows of `queries.depot_days` that are forecast, by steps of the forecast, from 0."""
+    days = queries.depot_days(depot, freshness)
+    first = pd.Timestamp(freshness.origin) + timedelta(days=1)
+    steps = (days["day_on"] - first).dt.days.rename("step")
+    return days.set_index(steps)[days["point"].notna().to_numpy()]

@@ -12,6 +12,7 @@ fragments  conditions and sub-queries that several share
 
 from dashboard.queries.database import settings
 from dashboard.queries.depot import (
+    as_of,
     depot_days,
     depot_status,
     depots,

@@ -1,6 +1,7 @@
 """Queries of one depot: status, days, past forecasts and model inputs."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -8,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row, snapshot
-from dashboard.queries.freshness import Freshness
+from dashboard.queries.freshness import NOTHING_OVER, Freshness
 from forecaster.inference.cold_start import YOUNG_DAYS
-from pipelines.planning.days_ahead import FORTNIGHT, week_before
+from pipelines.planning.days_ahead import FORTNIGHT, TODAY, is_ahead, week_before
 from pipelines.planning.tables import select
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
@@ -24,7 +25,8 @@ from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 56
-PAST_DAYS = 28
+PAST_DAYS = 56
+"""Scored days of a depot: as many as *Accuracy* has unless another period is chosen."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ select g.day_on, v.orders as actual, {week_before("d", "w")} as week_before, y.o
 from days g join depots d on d.depot_id = :depot
 left join demand_versions v
   on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
-left join ({PLANNED_FORECASTS} and f.depot_id = :depot) f on f.target_on = g.day_on
+left join ({PLANNED_FORECASTS} and f.depot_id = :depot) f
+  on f.target_on = g.day_on and {is_ahead(TODAY)}
 left join demand_versions w
   on f.target_on is not null and w.depot_id = :depot and w.service_on = g.day_on - 7
  and w.superseded_at is null
@@ -128,6 +131,8 @@ def depot_days(
     depot: str, freshness: Freshness, history_days: int = HISTORY_DAYS
 ) -> pd.DataFrame:
     """The last days of one depot, 8 weeks by default, and those ahead, a row for each day.
+
+    A day of the forecast that is over is not ahead, as in `days_ahead.fleet_week`.
 
     Returns:
       day_on, actual (NaN where not observed); of days ahead week_before (as
@@ -153,6 +158,7 @@ def depot_days(
         until=max(freshness.newest, until),
         origin=freshness.origin_on,
         model=freshness.model,
+        now=freshness.day_began_at,
     )  # fmt: skip
 
 
@@ -164,9 +170,10 @@ with kind as (
 ), latest as (
     select distinct on (s.target_on)
            s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live,
-           s.model_version
+           s.model_version, m.filename, m.sha256
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)
+    join models m on m.version = s.model_version
     join kind on kind.is_live = s.is_live
     where s.depot_id = :depot
       and (not s.is_live or (s.origin_on, s.model_version)
@@ -180,11 +187,11 @@ select * from latest order by target_on
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """The last forecast of each of 28 past days, with the actuals.
+    """The last forecast of each of 56 past days, with the actuals.
 
     Returns:
-      target_on, origin_on, actual, p10, point, p90, is_live, model_version, oldest day
-      first. Live forecasts only; hindcasts only where the depot has no live one.
+      target_on, origin_on, actual, p10, point, p90, is_live, model_version, filename and sha256
+      (of the model's artefact), oldest day first. Live forecasts only; hindcasts only where the depot has no live one.
     """
     return read(
         PAST_FORECASTS,
@@ -193,6 +200,16 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
         depot=depot,
         days_back=PAST_DAYS,
     )
+
+
+def as_of(forecast: Mapping[Hashable, Any], freshness: Freshness) -> Freshness:
+    """The freshness by which a row of `past_forecasts` is explained as the forecast shown is."""
+    origin, day = (forecast[name].date() for name in ("origin_on", "target_on"))
+    return replace(
+        freshness, origin_on=origin, last_on=origin, until_on=day, day_began_at=NOTHING_OVER,
+        model=forecast["model_version"], filename=forecast["filename"],
+        sha256=forecast["sha256"],
+    )  # fmt: skip
 
 
 # The depots whose days influence a forecast: those of its city, or the whole fleet where

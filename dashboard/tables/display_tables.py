@@ -3,7 +3,8 @@
 Whole numbers are orders or counts; floats are percentages. No I/O.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ HEADINGS = {
     "coverage": "In the 80 % band",
     "delivery_probability": "Chance of full delivery",
     "error": "Off by",
+    "error_share": "Off by %",
     "forecast_mape": "Forecast MAPE",
     "made_by": "Changed by",
     "mape": "MAPE",
@@ -43,14 +45,15 @@ HEADINGS = {
 }
 """Headings of columns whose name is not one itself."""
 FRACTIONS = {
-    "bias", "coverage", "delivery_probability", "forecast_mape", "mape", "naive_mape",
+    "bias", "coverage", "delivery_probability", "error_share", "forecast_mape", "mape", "naive_mape",
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
 MISSES_NOTE = (
     "Off by: the model's last forecast before the day less the actual orders, above zero too "
-    "high. Chance: the actual lay within the 80 % band."
+    "high; beside it the percentage of the actual."
 )
+CHANCE, UNEXPLAINED = "Chance, inside the band", "Outside the band, no event known"
 
 DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
 LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS
@@ -154,6 +157,20 @@ def depot_links(result: pd.DataFrame) -> list[str]:
     return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
 
 
+def why_links(result: pd.DataFrame, causes: Iterable[str], first_on: date) -> list[str]:
+    """Addresses of *Why this forecast* of the unexplained days of `queries.largest_errors`.
+
+    '' for other days, and for those before `first_on`, which the page Depot does not have.
+    """
+    days = zip(result["depot_id"], result["target_on"].dt.date, causes, strict=True)
+    return [
+        formatting.link("depot", depot=depot, why=day.isoformat())
+        if cause == UNEXPLAINED and day >= first_on
+        else ""
+        for depot, day, cause in days
+    ]
+
+
 def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
     """Totals of `queries.last_day` by city, and of all, over depots with forecast and actual."""
     known = scored.dropna(subset=["actual", "point"])
@@ -163,7 +180,7 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
     miss = list(map(formatting.miss, sums["part"], sums["actual"]))
     table = sums.rename_axis("city").reset_index().assign(miss=miss)
     return display(
-        table, "city", "part", "actual", "miss", part="Forecast", miss="Off by"
+        table, "city", "part", "actual", "miss", part="Forecast", miss="Off by %"
     )
 
 
@@ -171,12 +188,14 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.largest_errors`."""
     notes = formatting.day_notes(result.assign(is_closed=False))
     rows = zip(result.to_dict("records"), notes, strict=True)
+    error = result["point"] - result["actual"]
     table = display(
         result.assign(
-            error=result["point"] - result["actual"],
+            error=error,
+            error_share=error / result["actual"].where(result["actual"] > 0),
             cause=[_likely_cause(row, day) for row, day in rows],
         ),
-        "target_on", "name", "point", "override_orders", "actual", "error", "cause",
+        "target_on", "name", "point", "override_orders", "actual", "error", "error_share", "cause",
         point="Forecast", override_orders="Override", cause="Likely cause",
     )  # fmt: skip
     # A column of dashes says nothing.
@@ -193,8 +212,9 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
-    is_miss = round(row["point"]) != round(row["actual"])
-    return "Chance" if is_miss and row["p10"] <= row["actual"] <= row["p90"] else ""
+    if round(row["point"]) == round(row["actual"]):
+        return ""
+    return CHANCE if row["p10"] <= row["actual"] <= row["p90"] else UNEXPLAINED
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

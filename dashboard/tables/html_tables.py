@@ -13,7 +13,7 @@ from dashboard.text import formatting
 
 DIFFERENCES = {"Off by"}
 """Columns whose whole numbers have a sign."""
-SIGNED_PERCENTAGES, POINTS = {"Bias"}, {"Value added"}
+SIGNED_PERCENTAGES, POINTS = {"Bias", "Off by %"}, {"Value added"}
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -80,7 +80,7 @@ def table(
       result: From `display_tables`, or with columns as there.
       label: Names the table to a screen reader.
       hidden_on_phones: Columns that a phone has no room for.
-      links: Addresses to which the cells of a column lead.
+      links: Addresses to which the cells of a column lead; '' for none.
     """
     texts = {str(name): column(result[name], str(name)) for name in result.columns}
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
@@ -128,7 +128,7 @@ def _cells(texts: list[str], links: Sequence[str] | None) -> list[str]:
     if links is None:
         return [escape(text) for text in texts]
     return [
-        f'<a href="{escape(link)}">{escape(text)}</a>'
+        f'<a href="{escape(link)}">{escape(text)}</a>' if link else escape(text)
         for text, link in zip(texts, links, strict=True)
     ]
 

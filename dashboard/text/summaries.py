@@ -116,8 +116,8 @@ def feed_warning(status: DepotStatus) -> str | None:
     )
 
 
-def forecast_change(days: pd.DataFrame) -> str:
-    """How the model's forecast of a depot changed, from `queries.depot_days`.
+def forecast_change(days: pd.DataFrame, origin: date) -> str:
+    """How the model's forecast of a depot from an origin changed, from `queries.depot_days`.
 
     'The model's forecast rose by 11 to 440 overnight, over the 6 days that both forecasts
     cover.'; '' where it did not, or the two forecasts have no day in common.
@@ -128,12 +128,26 @@ def forecast_change(days: pd.DataFrame) -> str:
     if not difference:
         return ""
     verb = "rose" if difference > 0 else "fell"
-    origin = days.loc[days["model_point"].notna(), "day_on"].min() - formatting.A_DAY
     return (
         f"The model's forecast {verb} by {abs(difference):,} to {formatting.orders(after)} "
-        f"{formatting.since(both['before_on'].iloc[0], origin)}, over the "
+        f"{formatting.since(both['before_on'].iloc[0].date(), origin)}, over the "
         f"{formatting.count(len(both), 'day')} that both forecasts cover."
     )
+
+
+def history_sentence(span: str, ahead: pd.DataFrame, *, is_long: bool) -> str:
+    """What the chart of a depot's `queries.depot_days` shows, `ahead` those that are forecast."""
+    sentences = [f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}"]
+    if is_long:
+        sentences.append("Lines: mean of seven days; each day tells its own number")
+    elif not ahead.empty:
+        sentences.append("Shaded: 80 % band")
+    dots = (
+        ", dots the numbers of planners"
+        if not is_long and ahead["is_set"].any()
+        else ""
+    )
+    return ". ".join([*sentences, f"Triangles mark holidays and events{dots}."])
 
 
 def past_sentence(past: pd.DataFrame) -> str:
@@ -147,6 +161,15 @@ def past_sentence(past: pd.DataFrame) -> str:
         f"The last forecast of each of {formatting.count(len(past), 'scored day')}: MAPE "
         f"{formatting.percent(mape)}, bias {formatting.signed_percent(bias)}, {inside} of "
         f"{len(past)} days within the 80 % band."
+    )
+
+
+def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
+    """'Fri 20 Nov: 144 orders, forecast 110 (24 % too low).' of a row of `queries.past_forecasts`."""
+    return (
+        f"{formatting.day(scored['target_on'])}: {formatting.orders(scored['actual'])} orders, "
+        f"forecast {formatting.orders(scored['point'])} "
+        f"({formatting.miss(scored['point'], scored['actual'])})."
     )
 
 

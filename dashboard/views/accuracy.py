@@ -29,7 +29,6 @@ if not (live_on or hindcast_on):
         first_forecast.stop_page("There is no forecast to score yet.", None)
     widgets.stop_page(NOT_SCORED.format("forecast"))
 
-answer = st.container()
 newest = LIVE if live_on else HINDCAST
 kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
 live = kind == LIVE
@@ -45,7 +44,7 @@ if live and not (scope.depot or scope.horizon):
     scored, day_sentence = one_day.last_day(scope, newest_on, freshness)
 
 if scope.days_back == 1:
-    answer.markdown(formatting.escape_markdown(day_sentence))
+    st.markdown(formatting.escape_markdown(day_sentence))
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel("accuracy", lambda: sheets, freshness)
     st.stop()
@@ -53,14 +52,21 @@ if scope.days_back == 1:
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
-with answer:
-    sentence = f"{summaries.accuracy_sentence(scores)} {day_sentence}"
-    st.markdown(formatting.escape_markdown(sentence))
-    if day_sentence:
-        chosen = {"city": scope.city} if scope.city else {}
-        address = formatting.link("accuracy", period="1", **chosen)
-        widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
+sentence = f"{summaries.accuracy_sentence(scores)} {day_sentence}"
+st.markdown(formatting.escape_markdown(sentence))
+if day_sentence:
+    chosen = {"city": scope.city} if scope.city else {}
+    address = formatting.link("accuracy", period="1", **chosen)
+    widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
 widgets.key_figures(summaries.accuracy_figures(scores))
+
+st.header("By week")
+weeks = display_tables.accuracy_by_week(scores)
+widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
+
+misses = queries.largest_errors(scope, freshness)
+table = one_day.show_misses("Biggest misses", misses, scope, freshness)
+sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
 
 st.header("By day")
 widgets.chart(
@@ -68,20 +74,11 @@ widgets.chart(
     scores[scores["grain"] == "day"],
     "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
 )
-weeks = display_tables.accuracy_by_week(scores)
-widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
 
-misses = queries.largest_errors(scope, freshness)
-st.header("Biggest misses")
-st.caption(display_tables.MISSES_NOTE)
-table = display_tables.largest_errors(misses)
-sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
-widgets.small_table(
-    table,
-    "Biggest misses",
-    hidden_on_phones=("Override",),
-    links={"Depot": display_tables.depot_links(misses)},
-)
+if not (scope.city or scope.depot):
+    st.header("By city")
+    by_city = display_tables.accuracy(scores, "city", "City")
+    widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
 
 if not scope.depot:
     st.header("By depot")
@@ -109,31 +106,31 @@ if not scope.depot:
         )
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
-if not (scope.city or scope.depot):
-    st.header("By city")
-    by_city = display_tables.accuracy(scores, "city", "City")
-    widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
 if not scope.horizon:
-    st.header("By days ahead")
-    by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
-    widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
+    with st.expander("By days ahead"):
+        by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
+        widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
 
 if live:
-    st.header("Overrides")
-    overridden = queries.override_accuracy(scope, freshness)
-    if overridden.empty:
-        st.caption("No overrides to score here. Planners make them on the page “Plan”.")
-    else:
-        st.caption(
-            "MAPE of each day's last override, and of the forecast that the planner saw then; "
-            "Biggest misses has the model's last one."
-        )
-        widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
+    with st.expander("Overrides"):
+        overridden = queries.override_accuracy(scope, freshness)
+        if overridden.empty:
+            st.caption(
+                "No overrides to score here. Planners make them on the page “Plan”."
+            )
+        else:
+            st.caption(
+                "MAPE of each day's last override, and of the forecast that the planner saw then; "
+                "Biggest misses has the model's last one."
+            )
+            widgets.small_table(
+                display_tables.override_accuracy(overridden), "Overrides"
+            )
 
-st.header("Bands")
-bands = queries.band_coverage(scope, freshness)
-st.caption(summaries.coverage_sentence(bands))
-widgets.small_table(display_tables.band_coverage(bands), "Bands")
+with st.expander("Bands"):
+    bands = queries.band_coverage(scope, freshness)
+    st.caption(summaries.coverage_sentence(bands))
+    widgets.small_table(display_tables.band_coverage(bands), "Bands")
 
 with st.expander("All measures, and what they mean"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")

@@ -12,10 +12,11 @@ from dashboard.components import (
     widgets,
 )
 from dashboard.inference import what_if
+from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import html_grids
 from dashboard.text import formatting, summaries
 
-SPANS = {"8 weeks": 56, "13 months": 396}
+SPANS = {"8 weeks": HISTORY_DAYS, "13 months": 396}
 """Days of history in the chart; the longer one has last year's Black Friday in it."""
 
 freshness = queries.freshness()
@@ -49,13 +50,18 @@ with week:
     else:
         widgets.key_figures(summaries.depot_figures(days))
         st.html(html_grids.depot_days(ahead))
+        if ahead["year_before"].notna().any():
+            st.caption(
+                "Last year: the same holiday, else the same weekday about 52 weeks before, on a "
+                "day with the same events."
+            )
         city = plan_parts.city_of(depot, freshness)
         if city:
             widgets.note(
                 "Change its orders", formatting.link("plan", city=city, depot=depot)
             )
         widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
-        change = summaries.forecast_change(days)
+        change = summaries.forecast_change(days, freshness.origin)
         if change:
             st.caption(change)
 with history:
@@ -63,11 +69,7 @@ with history:
         widgets.chart(
             forecast_charts.fan,
             days,
-            f"Orders per day, last {span}. Triangles mark holidays and events."
-            if ahead.empty
-            else f"Orders per day: last {span} and planned. Shaded: 80 % band. Triangles "
-            "mark holidays and events"
-            f"{', dots the numbers of planners' if ahead['is_set'].any() else ''}.",
+            summaries.history_sentence(span, ahead, is_long=SPANS[span] > HISTORY_DAYS),
         )
     else:
         widgets.empty_state(
@@ -92,21 +94,32 @@ if freshness.origin_on is None or ahead.empty:
     st.stop()
 
 days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
-
-why = st.expander("Why this forecast", key="why this forecast", on_change="rerun")
+explained = days_ahead | {
+    f"{day:%Y-%m-%d}": formatting.day(day)
+    for day in past.loc[past["is_live"].astype(bool), "target_on"][::-1]
+}
+why = st.expander(
+    "Why this forecast", key="why this forecast", on_change="rerun",
+    expanded="why" in st.query_params,
+)  # fmt: skip
 if why.open:
     with why:
         busiest = max(zip(ahead["point"], days_ahead, strict=True))[1]
         day_to_explain = widgets.choose_from_url(
-            "Day to explain", "why", days_ahead, busiest, width=180
+            "Day to explain", "why", explained, busiest, width=180
         )
-        contributions = what_if.contributions(depot, freshness)
+        shown, outcome = freshness, ""
+        if day_to_explain not in days_ahead:
+            [scored] = past[past["target_on"] == day_to_explain].to_dict("records")
+            shown = queries.as_of(scored, freshness)
+            outcome = summaries.outcome_sentence(scored)
+        contributions = what_if.contributions(depot, shown)
         widgets.chart(
             forecast_charts.contributions,
             contributions[contributions["target_on"] == day_to_explain],
-            "A usual day of the week ahead, plus or minus its weekday, holidays, events and signals, "
-            "and what the pattern of its last weeks adds. Below the middle: the number shown lies "
-            "a little below the middle of the likely ones, where errors in percent are smallest.",
+            f"{outcome} A usual day of the week ahead, plus or minus its weekday, holidays, events and "
+            "signals, and what the pattern of its last weeks adds. Below the middle: the number shown "
+            "lies a little below the middle of the likely ones, where errors in percent are smallest.",
         )
 
 with st.container(key="screen-only"):

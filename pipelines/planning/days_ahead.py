@@ -60,11 +60,22 @@ def week_before(depot: str, counts: str) -> str:
     )
 
 
-# A forecast that is over as a whole is shown as it is, so that history can be loaded and looked at.
+TODAY = "(cast(:now as timestamptz) at time zone d.timezone)::date"
+"""SQL for the running day at a depot `d`."""
+
+
+def is_ahead(today: str) -> str:
+    """SQL: whether the day of the forecast `f` is not over, or the forecast is as a whole.
+
+    One that is over is shown as it is, so that history can be loaded and looked at.
+    """
+    return f"(f.target_on >= {today} or {today} > :until)"
+
+
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin")}), names as ({DEPOT_NAMES}), active as (
     select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent,
-           (cast(:now as timestamptz) at time zone d.timezone)::date as today
+           {TODAY} as today
     from depots d join names using (depot_id)
     join ({DEPOT_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
@@ -81,8 +92,7 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
            previous.point as point_before, (select origin_on from before) as before_on
     from active a
     join ({PLANNED_PARTS}) f
-      on f.depot_id = a.depot_id and f.target_on <= :until
-     and (f.target_on >= a.today or a.today > :until)
+      on f.depot_id = a.depot_id and f.target_on <= :until and {is_ahead("a.today")}
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null

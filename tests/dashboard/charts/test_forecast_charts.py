@@ -120,6 +120,23 @@ def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
     assert [row["point"] for row in forecast[1]] == [30.0, None]
 
 
+def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
+    dates = pd.date_range("2025-08-01", periods=120).as_unit("s")
+    actual = [float(n % 7) for n in range(116)]
+    long = pd.DataFrame(
+        {"day_on": dates, "actual": [*actual, *[np.nan] * 4], "is_closed": False}
+    ).assign(point=[np.nan] * 116 + [10.0] * 4, p10=5.0, p90=15.0, is_set=False)
+    long = long.assign(events=[[]] * 120, holidays=[[]] * 120)
+    history, forecast, past, ahead = marks(forecast_charts.fan(long))
+    assert [mark for mark, _ in (history, forecast)] == ["line", "line"], "and no band"
+    drawn = [row["actual"] for row in history[1]]
+    assert drawn[:4] == [None, None, None, 1.5], "too few days for a mean"
+    assert set(drawn[6:116]) == {3.0}
+    assert forecast[1][-1]["point"] == pytest.approx((4 * 10 + 4 + 3 + 2) / 7, abs=1.5)
+    assert [row["actual_text"] for row in past[1]][:3] == ["0", "1", "2"]
+    assert {row["planned_text"] for row in ahead[1]} == {"10"}
+
+
 def test_past_forecasts_show_actuals_as_dots():
     past = pd.DataFrame(
         {

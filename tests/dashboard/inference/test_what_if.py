@@ -148,6 +148,30 @@ def test_the_contributions_add_up_to_the_forecast_shown(dashboard, freshness):
     assert parts["part"].iloc[0] == "level"
 
 
+def test_a_past_day_is_explained_by_the_model_and_origin_of_its_last_forecast(
+    dashboard, freshness, seeded
+):
+    past = queries.past_forecasts("LON-01", freshness)
+    scored = past.to_dict("records")[-5]
+    parts = what_if.contributions("LON-01", queries.as_of(scored, freshness))
+    assert set(parts["target_on"]) == {scored["target_on"]}
+    assert parts["orders"].sum() == pytest.approx(scored["point"])
+    assert set(parts["forecast"]) == {scored["point"]}
+    origin = scored["origin_on"].date()
+    known = seeded.demand[seeded.demand["service_on"] <= origin]
+    panel = build_panel(
+        make_depots(), known, make_events(seeded.through), make_holidays(seeded.through),
+        origin, HORIZON + CALENDAR_REACH,
+    )  # fmt: skip
+    made = infer.forecast(queries.load_model(freshness), panel)
+    medians = pd.DataFrame(made.p50_dh, index=panel.depot_ids)
+    since = parts["part"].isin(["point shift", "corrected since"])
+    step = (scored["target_on"] - scored["origin_on"]).days - 1
+    assert parts.loc[~since, "orders"].sum() == pytest.approx(
+        medians.loc["LON-01", step], rel=1e-3
+    )
+
+
 def test_the_contributions_are_those_of_the_whole_fleet_s_forecast(freshness, seeded):
     """The page reads the depots of the depot's city alone."""
     parts = what_if.contributions("LON-01", freshness)

@@ -83,14 +83,17 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         ),
         (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(basis="cold_start"), "No history"),
-        (large_error(actual=105.0), "Chance"),
-        (large_error(), ""),
+        (large_error(actual=105.0), "Chance, inside the band"),
+        (large_error(), "Outside the band, no event known"),
+        (large_error(actual=100.4), ""),
     ],
 )
 def test_a_large_error_has_a_likely_cause(result, expected):
     [row] = rows(display_tables.largest_errors(result))
     assert row["Likely cause"] == expected
-    assert row["Off by"] == round(100 - result["actual"].iloc[0])
+    actual = result["actual"].iloc[0]
+    assert row["Off by"] == round(100 - actual)
+    assert row["Off by %"] == pytest.approx(100 * (100 - actual) / actual)
     is_set = "Mara" in expected
     assert (row["Forecast"], row.get("Override")) == (100, 40 if is_set else None)
 

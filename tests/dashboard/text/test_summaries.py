@@ -218,7 +218,7 @@ def test_the_change_is_over_the_days_that_both_forecasts_cover(
             "before_on": pd.Timestamp(before_on),
         }
     )
-    change = summaries.forecast_change(days)
+    change = summaries.forecast_change(days, date(2025, 11, 20))
     assert (expected in change, bool(change)) == (True, bool(expected))
 
 

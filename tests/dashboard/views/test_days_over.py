@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.components import days_ahead
+from dashboard.inference import what_if
+from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings
 from dashboard.text import formatting
 from pipelines import schema
@@ -33,6 +35,34 @@ def test_a_day_that_is_over_is_on_no_page_as_one_ahead(over, open_page):
         assert f'<th scope="col" class="day">{weekday}' not in text, date
     assert "Orders in the next 6 days" in page_text(open_page())
     assert '<th scope="col">6 days</th>' in page_text(open_page("depot"))
+
+
+def test_a_depots_page_has_the_days_that_are_left(over, open_page):
+    text = page_text(open_page("depot", depot="LON-01", demand="10"))
+    rows = '<th scope="row">{}</th>'.format
+    assert rows(formatting.day(over)) not in text
+    assert rows(formatting.day(over + timedelta(days=1))) in text
+    assert text.count("in the next 6 days") == 2, (
+        "its orders, and those of the scenario"
+    )
+
+
+def test_a_scenario_and_why_of_the_days_left_are_of_their_own_days(over):
+    now = queries.freshness()
+    before = replace(now, day_began_at=datetime.combine(over, time(), UTC))
+    last = over + timedelta(days=6)
+    for closed_on in (over + timedelta(days=2), last):
+        scenario = Scenario("LON-01", closed_on, closed_on, "closed")
+        days = [
+            what_if.simulate(scenario, each).set_index("target_on")["scenario"]
+            for each in (before, now)
+        ]
+        assert (len(days[0]), len(days[1])) == (7, 6)
+        pd.testing.assert_series_equal(days[0].iloc[1:], days[1])
+        assert days[1][pd.Timestamp(closed_on)] == 0
+    then, left = (what_if.contributions("LON-01", each) for each in (before, now))
+    then = then[then["target_on"] > pd.Timestamp(over)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(then, left)
 
 
 def test_change_orders_proposes_a_day_that_is_still_ahead(over, open_page):

@@ -3,6 +3,8 @@
 import json
 import re
 from datetime import UTC, date, datetime, timedelta
+from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import sqlalchemy as sa
@@ -13,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.queries import database
-from dashboard.text import formatting
+from dashboard.text import formatting, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
 from pipelines.runs.ledger import recorded
@@ -401,6 +403,24 @@ def test_why_a_forecast_is_what_it_is_is_computed_when_it_is_opened(seeded, open
     assert_no_traceback(app)
     assert len(app.get("vega_lite_chart")) == n_charts + 1
     assert "A usual day of the week ahead" in page_text(app)
+
+
+def test_a_miss_without_a_known_cause_leads_to_why_its_day_was_forecast(
+    seeded, open_page
+):
+    page = page_text(open_page("accuracy"))
+    links = re.findall(r'<a href="(depot[^"]+)">Outside the band, no event', page)
+    link = urlsplit(unescape(links[0]))
+    asked = dict(parse_qsl(link.query))
+    app = open_page("depot", **asked)
+    assert_no_traceback(app)
+    assert app.selectbox(key="choice of why").value == asked["why"]
+    past = queries.past_forecasts(asked["depot"], queries.freshness())
+    [scored] = past[past["target_on"] == asked["why"]].to_dict("records")
+    assert summaries.outcome_sentence(scored) in page_text(app)
+    other = page_text(open_page("accuracy", scores="Hindcast"))
+    assert "Outside the band, no event known" in other
+    assert "why=" not in other + page_text(open_page("accuracy", ahead="3"))
 
 
 def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
