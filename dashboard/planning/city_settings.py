@@ -11,7 +11,7 @@ from pipelines.planning.city_settings import CitySettings, in_force
 
 SAVE = (
     "select save_city_settings(:city, :vans, :orders_per_van, :service_level, "
-    ":drivers_per_van, :shifts, :planner, :settings_id)"
+    ":drivers_per_van, :shifts, :planner, :settings_id, :is_undo)"
 )
 MAX_VANS = MAX_ORDERS_PER_VAN = 100_000
 MIN_LEVEL, MAX_LEVEL = 0.5, 0.99
@@ -29,10 +29,11 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     )
 
 
-def save(settings: CitySettings, planner: str) -> int:
+def save(settings: CitySettings, planner: str, is_undo: bool = False) -> int:
     """Saves the settings of a city, clears the cached freshness, and returns their number.
 
-    `settings_id` is of those that the planner has seen. Estimated vans are not saved.
+    `settings_id` is of those that the planner has seen; an undo takes these back. Estimated
+    vans are not saved.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has saved meanwhile.
@@ -44,7 +45,9 @@ def save(settings: CitySettings, planner: str) -> int:
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:
         unset = {"vans": None, "orders_per_van": None}
-    number: int = database.call(SAVE, planner=planner, **(vars(settings) | unset))
+    number: int = database.call(
+        SAVE, planner=planner, is_undo=is_undo, **(vars(settings) | unset)
+    )
     queries.freshness.clear()
     return number
 

@@ -42,8 +42,10 @@ def van_decision_history(city: str, freshness: Freshness) -> pd.DataFrame:
 
 
 SETTINGS_HISTORY = """
-select made_at, vans, orders_per_van, service_level, drivers_per_van, shifts, made_by
-from city_settings where city = :city order by settings_id desc limit :limit
+select s.made_at, s.vans, s.orders_per_van, s.service_level, s.drivers_per_van, s.shifts,
+       s.made_by, s.undoes is not null as is_undo, later.undoes is not null as is_undone
+from city_settings s left join city_settings later on later.undoes = s.settings_id
+where s.city = :city order by s.settings_id desc limit :limit
 """
 
 

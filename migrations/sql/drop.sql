@@ -16,7 +16,8 @@ end $$;
 
 drop function add_overrides(jsonb, text, text);
 drop function save_city_settings(
-    text, integer, double precision, double precision, double precision, text, text, bigint);
+    text, integer, double precision, double precision, double precision, text, text, bigint,
+    boolean);
 drop function decide_vans(text, date, text, integer, integer, text, text, bigint, boolean);
 drop view latest_forecasts, latest_totals, daily_scores, daily_demand, events, shown_forecast,
     live_forecasts;

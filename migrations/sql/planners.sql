@@ -79,9 +79,11 @@ end $$;
 
 -- Appends the settings of a city.
 --   seen: the settings_id that the planner has seen; null for none.
+--   is_undo: whether they take those back.
 create function save_city_settings(
     of_city text, of_vans integer, per_van double precision, level double precision,
-    drivers double precision, of_shifts text, planner text, seen bigint
+    drivers double precision, of_shifts text, planner text, seen bigint,
+    is_undo boolean default false
 ) returns bigint
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
@@ -102,8 +104,9 @@ begin
             'again, then save.', of_city, newest.made_by);
     end if;
     insert into city_settings (city, vans, orders_per_van, service_level,
-                               drivers_per_van, shifts, made_by)
-    values (of_city, of_vans, per_van, level, drivers, of_shifts, btrim(planner))
+                               drivers_per_van, shifts, made_by, undoes)
+    values (of_city, of_vans, per_van, level, drivers, of_shifts, btrim(planner),
+            case when is_undo then newest.settings_id end)
     returning settings_id into added;
     return added;
 end $$;
@@ -147,5 +150,6 @@ revoke all on function decide_vans(
     text, date, text, integer, integer, text, text, bigint, boolean) from public;
 revoke all on function add_overrides(jsonb, text, text) from public;
 revoke all on function save_city_settings(
-    text, integer, double precision, double precision, double precision, text, text, bigint)
+    text, integer, double precision, double precision, double precision, text, text, bigint,
+    boolean)
     from public;

@@ -34,7 +34,7 @@ begin
         grant execute on function
             add_overrides(jsonb, text, text),
             save_city_settings(text, integer, double precision, double precision,
-                               double precision, text, text, bigint),
+                               double precision, text, text, bigint, boolean),
             decide_vans(text, date, text, integer, integer, text, text, bigint, boolean)
             to harbor_dashboard;
     end if;

@@ -1,18 +1,21 @@
 """Days, numbers and names as people read them in English, whatever the locale."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import pandas as pd
+
+from pipelines.planning.city_settings import ACCEPT, ASK, HIRE
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 )  # fmt: skip
 UNKNOWN = "–"
+DECIDED = {ACCEPT: "risk accepted", ASK: "help asked for"}
 
 
 def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
@@ -86,6 +89,16 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
             where = f" in {listed(here)}" if len(own) < n_cities else ""
             described.append(name + where)
     return " · ".join(described)
+
+
+def decision_words(decision: Mapping[Any, Any]) -> str:
+    """'23 vans hired, 2 off the road': what was decided of a day, without who and when."""
+    words = DECIDED.get(decision["kind"], "")
+    if decision["kind"] == HIRE:
+        words = f"{count(int(decision['extra']), 'van')} hired"
+    off = int(decision["off_road"])
+    off_road = f"{count(off, 'van')} off the road" if off else ""
+    return ", ".join(filter(None, [words, off_road])) or "nothing decided"
 
 
 def link(page: str, **query: str) -> str:

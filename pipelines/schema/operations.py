@@ -50,6 +50,8 @@ city_settings = sa.Table(
     sa.Column("drivers_per_van", sa.Double, nullable=False),
     # "06-14, 14-22"; empty where nobody has set them.
     sa.Column("shifts", sa.Text, nullable=False, server_default=sa.text("''")),
+    # The settings that it takes back.
+    sa.Column("undoes", sa.BigInteger),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("(vans is null) = (orders_per_van is null)", name="estimated"),
