@@ -8,6 +8,7 @@ import pytest
 from dashboard import queries
 from dashboard.planning import city_settings, van_plan
 from forecaster.errors import BadInputError
+from pipelines.planning import shift_times
 from pipelines.planning.city_settings import DEFAULT_CAPACITY, CitySettings, estimate
 from pipelines.planning.vans import quantile_orders
 from tests.dashboard.planning.test_van_plan import DAYS, fleet
@@ -117,3 +118,10 @@ def test_the_second_of_two_planners_is_told_of_the_first(seeded):
 def test_an_unknown_city_has_no_settings(seeded):
     with pytest.raises(BadInputError, match="No depot is in the city Atlantis"):
         city_settings.save(replace(LONDON, city="Atlantis"), "Anna")
+
+
+def test_a_mistake_in_shifts_is_told_with_the_rule():
+    wrong = CitySettings("London", 9, 50.0, shifts="six to two")
+    (told,) = city_settings.problems(wrong, "Ann")
+    assert told == f"Shifts are “six to two”. {shift_times.RULE}"
+    assert city_settings.problems(replace(wrong, shifts="06-14"), "Ann") == []

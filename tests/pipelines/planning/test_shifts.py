@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.hours import parts
-from dashboard.planning.city_settings import problems
 from pipelines.planning import shift_times, shifts
 from pipelines.planning.city_settings import CitySettings
 
@@ -48,12 +46,6 @@ def test_hours_outside_go_to_the_next_shift_and_shared_ones_are_halved():
     part = shifts.hours_by_shift(shift_times.parse("06-14, 12-20"))
     assert list(part[0, [3, 5, 22, 23]]) == [1, 1, 1, 1]
     assert list(part[:, 12]) == [0.5, 0.5]
-
-
-def test_a_mistake_in_shifts_is_told_with_the_rule():
-    (told,) = problems(CitySettings("London", 9, 50.0, shifts="six to two"), "Ann")
-    assert told == f"Shifts are “six to two”. {shift_times.RULE}"
-    assert problems(CitySettings("London", 9, 50.0, shifts="06-14"), "Ann") == []
 
 
 def plan_days(**columns):
@@ -111,13 +103,6 @@ def test_a_busy_afternoon_needs_more_vans_than_the_day_and_is_its_busiest_hour()
     assert afternoon["busiest_hour"] == 17
     assert afternoon["busiest_orders"] == pytest.approx(1000 * 6 / by_hour.sum())
     assert list(rows["short"]) == [0, afternoon["vans"] - 25]
-    html = parts.shift_grid(rows)
-    assert (
-        f'{afternoon["vans"]} vans <b class="short">−{afternoon["short"]}</b>' in html
-    )
-    assert html.count('class="short"') == 1
-    assert "17–18" in html
-    assert f"{afternoon['drivers']} drivers" in html
 
 
 def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
@@ -161,35 +146,3 @@ def test_a_closed_day_and_one_without_hours_have_no_shifts():
     assert shifts.by_shift(plan_days(point=0.0), BANDS, even, settings).empty
     other = plan_days(target_on=[DAY + pd.Timedelta(days=1)])
     assert shifts.by_shift(other, BANDS, even, settings).empty
-
-
-def test_today_is_told_city_by_city_and_escaped():
-    depots = pd.DataFrame(
-        {
-            "depot_id": ["a", "b"],
-            "name": ["<b>", "quiet"],
-            "city": "Lon & don",
-            "target_on": DAY,
-            "until_hour": 11.0,
-            "by_hour": [[20] * 24, [10] * 24],
-            "share": [[1 / 24] * 24] * 2,
-            "concentration": 500.0,
-            "city_concentration": 900.0,
-            "part": [240.0, 240.0],
-            "city_p10": 430.0,
-            "city_p50": 480.0,
-            "city_p90": 530.0,
-            "fleet_p10": 430.0,
-            "fleet_p50": 480.0,
-            "fleet_p90": 530.0,
-        }
-    )
-    html = parts.today_html(depots)
-    assert (
-        "<b>Lon &amp; don</b>: 330 orders by 11:00 local time, usually 45.8 % of a day"
-        in html
-    )
-    assert "forecast 480." in html
-    assert "&lt;b&gt;</a> 220, usually 110 by now" in html
-    assert "quiet" not in html
-    assert parts.today_html(depots[:0]) == ""
