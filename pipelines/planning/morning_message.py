@@ -1,8 +1,9 @@
 """The morning message: what planners of each city should look at, once the night is done."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import pandas as pd
 import sqlalchemy as sa
@@ -20,11 +21,13 @@ MIN_CHANGED_ORDERS = 20.0
 
 SHOWN = """
 select s.origin_on, s.model_version, m.filename, m.sha256,
+       coalesce(r.finished_at, s.published_at) as made_at,
        (select max(target_on) from forecasts f
         where (f.origin_on, f.model_version) = (s.origin_on, s.model_version)) as until_on,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as last_on
 from shown_forecast s join models m on m.version = s.model_version
+left join runs r on r.run_id = s.run_id
 where s.origin_on = :origin
 """
 
@@ -53,6 +56,7 @@ class Tables:
       plan: Of the forecast shown.
       week, events, last_day: As `days_ahead` has them.
       last_on: Newest day with known demand.
+      made_at: When the forecast was made, in the fleet's zone.
     """
 
     plan: Plan
@@ -60,6 +64,7 @@ class Tables:
     events: pd.DataFrame
     last_day: pd.DataFrame
     last_on: date
+    made_at: datetime
 
 
 def morning_message(
@@ -111,7 +116,8 @@ def read_tables(
     except ArtefactError:
         replay = None
     plan = make_plan(week, cities, bands, replay, shares)
-    return Tables(plan, week, events, last_day, row.last_on)
+    made_at = row.made_at.astimezone(settings.zone)
+    return Tables(plan, week, events, last_day, row.last_on, made_at)
 
 
 def message_lines(
@@ -122,39 +128,42 @@ def message_lines(
     Today is that of the fleet's zone. The address is that under which planners open the pages; ''
     for no links.
     """
-    first = tables.week["target_on"].min()
-    days = tables.plan.cities
-    soon = days[days["target_on"] < first + timedelta(days=rule.days)]
+    end = tables.week["target_on"].min() + timedelta(days=rule.days)
     changes = _changes(tables.week)
+    made_at = f"{words.day(tables.made_at)}, {tables.made_at:%H:%M}"
     found: list[tuple[int, float, str, str]] = []
-    for city, own in soon.groupby("city"):
-        missing = own["missing"]
-        is_told = (missing >= rule.vans) & (missing > 0) & ~own["is_decided"]
-        change_by_day = changes.get(str(city), {})
-        sentences = [
-            _short_sentence(day, tables.events)
-            for day in own[is_told].to_dict("records")
-        ]
-        largest = 0.0
-        for day in own["target_on"]:
-            change = change_by_day.get(day, 0.0)
-            if change and abs(change) >= rule.change:
-                largest = max(largest, abs(change))
-                sentences.append(
-                    f"{words.day(day)}: forecast {words.signed_percent(change, 0)} since "
-                    "the last one."
-                )
-        if not sentences:
+    for city, days in tables.plan.cities.groupby("city"):
+        is_short = (days["missing"] >= rule.vans) & (days["missing"] > 0)
+        is_left = is_short & ~days["is_decided"]
+        is_settled = days["is_decided"] & (is_short | days["extra"].gt(0))
+        is_soon = days["target_on"] < end
+        own = changes.get(str(city), {})
+        large = {
+            day: own[day]
+            for day in days.loc[is_soon, "target_on"]
+            if abs(own.get(day, 0.0)) >= rule.change and own.get(day)
+        }
+        if not (large or is_left[is_soon].any()):
             continue
+        n_later = int(is_left[~is_soon].sum())
         parts = [
-            f"{city}, {words.day(today)}.",
-            *sentences,
+            f"{city}, forecast of {made_at}.",
+            *(
+                _short_sentence(day, tables.events)
+                for day in days[is_soon & (is_left | is_settled)].to_dict("records")
+            ),
+            *(
+                f"{words.day(day)}: forecast {words.signed_percent(change, 0)} since the last one."
+                for day, change in large.items()
+            ),
+            f"{words.count(n_later, 'more short day')} after these." if n_later else "",
             last_day_sentence(tables.last_day, str(city), tables.last_on, today),
             words.link(f"{dashboard_url}/plan", city=str(city))
             if dashboard_url
             else "",
         ]
-        short = -int(missing[is_told].sum())
+        short = -int(days.loc[is_soon & is_left, "missing"].sum())
+        largest = max(map(abs, large.values()), default=0.0)
         found.append((short, -largest, str(city), " ".join(filter(None, parts))))
     lines = [line for *_, line in sorted(found)]
     more = len(lines) - MAX_CITIES
@@ -162,23 +171,24 @@ def message_lines(
     return lines[:MAX_CITIES] + rest
 
 
-def _short_sentence(day: dict[str, object], events: pd.DataFrame) -> str:
+def _short_sentence(day: Mapping[Hashable, Any], events: pd.DataFrame) -> str:
     """'Fri 27 Nov: 23 vans short (Black Friday), chance of full delivery < 1 %.'.
 
-    'Sun 29 Nov: 1 van short in the shift 06–14.', where the day has enough.
+    'Sun 29 Nov: 1 van short in the shift 06–14.', where the day has enough. What is decided
+    stands in place of the chance: 'Fri 27 Nov: 23 vans short, help asked for by Ann.'
     """
-    target_on = pd.Timestamp(str(day["target_on"]))
-    occasion = words.names_of_day(
-        events[events["day_on"] == target_on], [str(day["city"])], 0
-    )
+    on_day = events[events["day_on"] == day["target_on"]]
+    occasion = words.names_of_day(on_day, [day["city"]], 0)
+    short = f"{words.count(day['missing'], 'van')} short"
+    ending = f", chance of full delivery {words.chance(day['delivery_probability'])}"
+    if not day["missing"]:
+        short = "covered"
+    elif not day["short"]:
+        short, ending = f"{short} in the shift {day['shift']}", ""
+    if day["kind"]:
+        ending = f", {words.decision_words(day)} by {day['made_by']}"
     reason = f" ({occasion})" if occasion else ""
-    vans = words.count(int(str(day["missing"])), "van")
-    if not day["short"]:
-        return (
-            f"{words.day(target_on)}: {vans} short in the shift {day['shift']}{reason}."
-        )
-    chance = words.chance(float(str(day["delivery_probability"])))
-    return f"{words.day(target_on)}: {vans} short{reason}, chance of full delivery {chance}."
+    return f"{words.day(day['target_on'])}: {short}{reason}{ending}."
 
 
 def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:

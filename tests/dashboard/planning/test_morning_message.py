@@ -23,6 +23,7 @@ from tests.dashboard.planning.test_van_plan import DAYS, NO_BANDS, fleet
 
 TODAY = date(2025, 11, 21)
 YESTERDAY = date(2025, 11, 20)
+MADE_AT = datetime(2025, 11, 21, 4, 31, tzinfo=UTC)
 RULE = Rule(vans=1, days=3, change=0.2)
 EVENTS = pd.DataFrame(
     [(DAYS[1], "black_friday", False, "London", 2)],
@@ -45,14 +46,14 @@ def week_of(before=150.0):
 
 def lines(week, vans, rule=RULE, scored=SCORED, today=TODAY, url=""):
     plan = make_plan(week, {"London": CitySettings("London", vans, 50, 0.9)}, NO_BANDS)
-    tables = Tables(plan, week, EVENTS, scored, YESTERDAY)
+    tables = Tables(plan, week, EVENTS, scored, YESTERDAY, MADE_AT)
     return message_lines(tables, rule, today, url)
 
 
 def test_a_city_short_of_vans_is_named_with_reason_chance_and_yesterday():
     (line,) = lines(week_of(before=200.0), 4, url="https://fleet.example")
     assert line == (
-        "London, Fri 21 Nov. Sat 22 Nov: 1 van short (Black Friday), chance of full "
+        "London, forecast of Fri 21 Nov, 04:31. Sat 22 Nov: 1 van short (Black Friday), chance of full "
         "delivery 50 %. Yesterday 3 % too low. https://fleet.example/plan?city=London"
     )
 
@@ -81,7 +82,7 @@ def test_a_day_of_which_only_a_shift_is_short_is_told_with_its_shift():
     plan = make_plan(week_of(200.0), settings, NO_BANDS, shares=shares)
     missing = plan.cities["missing"].tolist()
     assert plan.cities["short"].tolist() == [0, 0]
-    tables = Tables(plan, week_of(200.0), EVENTS, SCORED, YESTERDAY)
+    tables = Tables(plan, week_of(200.0), EVENTS, SCORED, YESTERDAY, MADE_AT)
     [line] = message_lines(tables, RULE, TODAY, "")
     assert (
         f"Sat 22 Nov: {missing[1]} vans short in the shift 06–14 (Black Friday)."
@@ -97,6 +98,32 @@ def test_a_day_of_which_only_a_shift_is_short_is_told_with_its_shift():
     }
     plan = make_plan(week_of(200.0), decided, NO_BANDS, shares=shares)
     assert message_lines(replace(tables, plan=plan), RULE, TODAY, "") == []
+
+
+def test_a_decided_day_is_told_as_decided_and_days_beyond_the_rule_are_counted():
+    decisions = {
+        DAYS[0].date(): VanDecision("London", DAYS[0].date(), "ask", made_by="Ann"),
+        DAYS[1].date(): VanDecision("London", DAYS[1].date(), "hire", 1, made_by="Ben"),
+    }
+    settings = CitySettings("London", 1, 50, 0.9, decisions=decisions)
+    week = week_of(200.0)
+    plan = make_plan(week, {"London": settings}, NO_BANDS)
+    tables = Tables(plan, week, EVENTS, SCORED, YESTERDAY, MADE_AT)
+    missing = plan.cities["missing"].tolist()
+    [line] = message_lines(tables, RULE, TODAY, "")
+    assert (
+        f"04:31. Fri 21 Nov: {missing[0]} vans short, help asked for by Ann. "
+        f"Sat 22 Nov: {missing[1]} vans short (Black Friday), 1 van hired by Ben. Yesterday"
+    ) in line
+    undecided = {"London": replace(settings, decisions={})}
+    plan = make_plan(week, undecided, NO_BANDS)
+    [line] = message_lines(replace(tables, plan=plan), replace(RULE, days=1), TODAY, "")
+    assert "1 more short day after these. Yesterday" in line
+    enough = replace(decisions[DAYS[1].date()], extra=9)
+    settled = replace(settings, decisions={DAYS[1].date(): enough})
+    plan = make_plan(week, {"London": settled}, NO_BANDS)
+    [line] = message_lines(replace(tables, plan=plan), RULE, TODAY, "")
+    assert "Sat 22 Nov: covered (Black Friday), 9 vans hired by Ben." in line
 
 
 def test_a_changed_day_is_told_and_a_small_one_is_not():
@@ -132,7 +159,7 @@ def test_the_worst_cities_come_first_and_at_most_ten():
     ).assign(point_before=100.0)
     settings = {name: CitySettings(name, 1, 50, 0.9) for name in names}
     tables = Tables(
-        make_plan(week, settings, NO_BANDS), week, EVENTS, SCORED, YESTERDAY
+        make_plan(week, settings, NO_BANDS), week, EVENTS, SCORED, YESTERDAY, MADE_AT
     )
     told = message_lines(tables, RULE, TODAY, "")
     assert [line[:7] for line in told[:-1]] == names[:1:-1]
@@ -172,7 +199,12 @@ def test_its_numbers_are_those_of_the_pages(seeded):
     city, day = str(first["city"]), first["target_on"].date()
     decision = city_settings.by_city(freshness)[city].decision_on(day)
     van_decisions.save(replace(decision, kind=ACCEPT), "Ann")
-    assert told().count(" short") == len(short) - 1 == len(short_days())
+    assert len(short_days()) == len(short) - 1
+    assert told().count(" short") == len(short)
+    assert (
+        f"{formatting.count(first['short'], 'van')} short, risk accepted by Ann."
+        in told()
+    )
     # Another origin than the one shown is nobody's morning.
     assert morning_message(database.engine(), rule, YESTERDAY, now) == []
     off = Settings(home=settings.home, message_days=0)
