@@ -59,7 +59,7 @@ def figures_and_grid(
     """Key figures, grid and note on totals of a city, or of all (''), in a sort order."""
     depots = ranked(city, order, freshness)
     names = day_names(city, freshness, with_cities=False)
-    grid = html_grids.fleet_grid(depots, names)
+    grid = html_grids.fleet_grid(depots, names, is_by_change=order == WEEK)
     return summaries.fleet_figures(depots), grid, summaries.totals_note(depots)
 
 

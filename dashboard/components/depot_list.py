@@ -6,10 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import days_ahead, widgets
+from dashboard.components import days_ahead, page_head, widgets
+from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import html_grids
+from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, summaries
+from dashboard.text.brief import MIN_CHANGE
+from pipelines.planning.van_plan import ALL_CITIES
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
@@ -24,17 +27,23 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
       depots: `queries.depots`.
       freshness: Of the forecast; without one the list has names alone.
     """
-    shown = depots.head(MAX_DEPOTS)
     numbers = totals = pd.DataFrame()
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     else:
+        order = widgets.choose_pill("Sort by", "first", days_ahead.SORT_ORDERS)
+        week = days_ahead.ranked("", order, freshness)
+        page_head.save_as_excel("depots", lambda: workbook.week_sheets(week), freshness)
         numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
+        place = {depot: n for n, depot in enumerate(week["depot_id"].unique())}
+        depots = depots.assign(place=depots["depot_id"].map(place))
+        depots = depots.sort_values(["city", "place"], kind="stable")
         st.caption(
             "Planned orders, and how far the forecast of the last day was off (+ is too "
-            "high). Under a name: missing data, or how the model's forecast changed since the "
-            "previous one."
+            f"high); bold: {100 * MIN_CHANGE:.0f} % or more. Under a name: missing data, or how the "
+            "model's forecast changed since the previous one; under a city: days short of vans."
         )
+    shown = depots.head(MAX_DEPOTS)
     if len(shown) < len(depots):
         more = len(depots) - len(shown)
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
@@ -51,24 +60,36 @@ def _without_forecast(champion: str | None) -> str:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The columns of the list as texts, by depot with `status`, HTML; and by city."""
+    """The columns of the list, and `status`, as HTML: by depot, and by city and of all."""
     assert freshness.last_on is not None, "requires known demand"
     week = days_ahead.ranked("", days_ahead.NAME, freshness)
     last_day = queries.last_day(freshness).dropna(subset=["actual", "point"])
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     depots = week.drop_duplicates("depot_id").to_dict("records")
     status = {str(row["depot_id"]): html_grids.status(row) for row in depots}
-    numbers, totals = (
-        _columns(week, key, orders).assign(
-            **{off_by: _change(last_day, key, orders, "actual")}
-        )
-        for key, orders in (("depot_id", "point"), ("city", "part"))
+    numbers = _columns(week, "depot_id", "point", last_day, off_by)
+    week, last_day = (
+        pd.concat([rows, rows.assign(city=ALL_CITIES)]) for rows in (week, last_day)
     )
-    return numbers.assign(status=pd.Series(status, dtype=object)), totals
+    totals = _columns(week, "city", "part", last_day, off_by)
+    days = van_plan.fleet_plan(freshness).cities
+    short = days[days["missing"] > 0].groupby("city")["target_on"].agg(_short_days)
+    return (
+        numbers.assign(status=pd.Series(status, dtype=object)),
+        totals.assign(status=short.astype(object)),
+    )
 
 
-def _columns(week: pd.DataFrame, key: str, orders: str) -> pd.DataFrame:
-    """Orders of the first days and of all, and the change against last week, by `key`."""
+def _short_days(days: pd.Series) -> str:
+    """'short of vans Fri 27 Nov, Sat 28 Nov', as HTML."""
+    listed = formatting.listed([formatting.day(day) for day in days])
+    return f'<b class="late">short of vans {listed}</b>'
+
+
+def _columns(
+    week: pd.DataFrame, key: str, orders: str, last_day: pd.DataFrame, off_by: str
+) -> pd.DataFrame:
+    """Orders of the first days and of all, their change, and the last day's, by `key`."""
     days = sorted(week["target_on"].unique())
     parts = {formatting.day(day): week[week["target_on"] == day] for day in days[:DAYS]}
     parts |= {formatting.count(len(days), "day"): week}
@@ -77,12 +98,13 @@ def _columns(week: pd.DataFrame, key: str, orders: str) -> pd.DataFrame:
         for head, rows in parts.items()
     }
     comparable = week.dropna(subset=["week_before"])
-    change = _change(comparable, key, orders, "week_before")
-    return pd.DataFrame(columns | {"vs last week": change})
+    columns["vs last week"] = _change(comparable, key, orders, "week_before")
+    return pd.DataFrame(columns | {off_by: _change(last_day, key, orders, "actual")})
 
 
 def _change(rows: pd.DataFrame, key: str, orders: str, reference: str) -> pd.Series:
-    """'+3 %': how far the orders differ from those that they are compared with, by `key`."""
+    """'+3 %': how far the orders differ from those that they are compared with, by `key`; HTML."""
     sums = rows.groupby(key)[[orders, reference]].sum()
-    ratio = sums[orders] / sums[reference].where(sums[reference] > 0)
-    return (ratio - 1).map(lambda share: formatting.signed_percent(share, 0))
+    change = sums[orders] / sums[reference].where(sums[reference] > 0) - 1
+    texts = change.map(lambda share: formatting.signed_percent(share, 0))
+    return texts.where(~(change.abs() >= MIN_CHANGE), "<b>" + texts + "</b>")

@@ -1,11 +1,9 @@
 """What the pages show of shifts, and of the running day."""
 
-from collections.abc import Hashable, Mapping
 from datetime import datetime
 from html import escape
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +14,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
 from dashboard.text import formatting
 from forecaster.hours import today
+from pipelines.planning.van_plan import ALL_CITIES
 
 MAX_DEPOTS = 3
 CLOCK_MINUTES = 10
@@ -31,10 +30,9 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
     settings = city_settings.by_city(freshness)[city]
     unset = "" if settings.shifts else "Nobody has set the shifts of this city yet. "
     st.caption(
-        f"{unset}Drivers and vans of each shift for the service level, if vans may be moved "
-        "between depots, and its planned orders: those of its hours, and of hours before it in "
-        "which no shift works. A van carries its orders of a day evenly over the shifts: one with "
-        "more than its part of the orders may lack vans where the day has enough."
+        f"{unset}For the service level, if vans may be moved between depots. Orders of hours in "
+        "which no shift works go to the next one. A shift with more than its part of a day's "
+        "orders may lack vans where the day has enough."
     )
 
 
@@ -79,15 +77,10 @@ def _today_html(now: datetime, freshness: Freshness) -> str:
 
 
 def today_html(depots: pd.DataFrame) -> str:
-    """The running day in sentences; '' where nothing has come of it."""
+    """The running day by city, and the depots furthest off; '' where nothing has come of it."""
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
-    # A fleet in several zones has no clock.
-    has_clock = cities["until_hour"].nunique() == 1
-    lines = [
-        f"<li>{_city_line(row, has_clock)}</li>" for row in cities.to_dict("records")
-    ]
     off = today.depots_off(today.depots_so_far(depots)).head(MAX_DEPOTS)
     places = [
         f'<a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
@@ -98,24 +91,28 @@ def today_html(depots: pd.DataFrame) -> str:
     furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
     return (
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
-        f"<ul>{''.join(lines)}</ul>{furthest}</section>"
+        f"{_cities(cities)}{furthest}</section>"
     )
 
 
-def _city_line(city: Mapping[Hashable, Any], has_clock: bool) -> str:
-    """'London: 1,214 orders by 11:00 local time, usually 46 % of a day. On the way to 2,640 (…)…'."""
-    number = {
-        name: formatting.orders(city[name])
-        for name in ("orders_so_far", "estimate", "p10", "p90", "forecast")
-    }
-    minutes = int(60 * city["until_hour"])
-    usual = formatting.percent(city["usual_share"])
-    until = f"by {minutes // 60:02d}:{minutes % 60:02d} local time"
-    if not (city["city"] or has_clock):
-        until = "so far"
-    name = escape(str(city["city"]) or "All cities")
-    return (
-        f"<b>{name}</b>: {number['orders_so_far']} orders {until}, usually {usual} of a day. "
-        f"On the way to <b>{number['estimate']}</b> "
-        f"({number['p10']} to {number['p90']}), forecast {number['forecast']}."
-    )
+def _cities(cities: pd.DataFrame) -> str:
+    """The running day by city as a table; each leads to its plan."""
+    heads = ("So far", "Usually by then", "On the way to", "Forecast")
+    rows = []
+    for city in cities.to_dict("records"):
+        minutes = int(60 * city["until_hour"])
+        # A fleet in several zones has no clock.
+        until = f"by {minutes // 60:02d}:{minutes % 60:02d}" if city["city"] else ""
+        number = {
+            each: formatting.orders(city[each]) for each in today.CITY_COLUMNS[4:]
+        }
+        cells = [
+            f"{number['orders_so_far']}<small>{until}</small>",
+            formatting.orders(city["usual_share"] * city["forecast"]),
+            f"<b>{number['estimate']}</b><small>{number['p10']} to {number['p90']}</small>",
+            number["forecast"],
+        ]
+        name = html_tables.city_name(str(city["city"])) if city["city"] else ALL_CITIES
+        rows.append(html_tables.row(name, [f"<td>{cell}</td>" for cell in cells]))
+    columns = [f'<th scope="col">{head}</th>' for head in heads]
+    return html_tables.grid("narrow", "Orders today so far", "City", columns, rows)

@@ -22,28 +22,35 @@ def brief(
     """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
 
     Args:
-      decisions: Most urgent first; the first five are shown, the others unfold.
+      decisions: Most urgent first; the first five that are left are shown, and of the decided
+        ones; the others unfold.
       short_days: How many days are short of vans, from `plan_summaries.short_days`.
       last_day: A sentence.
       address: Of the page with that day by depot; '' for none.
       estimated: Cities whose shortages rest on estimated vans.
       is_current: Whether the forecast is from the newest orders that are due.
     """
-    body = ""
-    if decisions:
-        first, more = decisions[:MAX_DECISIONS], decisions[MAX_DECISIONS:]
-        body = f"<ul>{''.join(map(_item, first))}</ul>"
-        if more:
-            body += (
-                f"<details><summary>{len(more):,} more</summary>"
-                f"<ul>{''.join(map(_item, more))}</ul></details>"
-            )
+    left = [each for each in decisions if not each.is_decided]
+    decided = [each for each in decisions if each.is_decided]
+    body = _items(left, "more") + _items(decided, "more decided")
     day = escape(last_day)
     if address:
         day = _link(address, last_day)
     return (
         f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions, short_days, is_current)}</h2>{body}'
         f"<p>{day}</p>{_caution(estimated)}</section>"
+    )
+
+
+def _items(decisions: Sequence[Decision], more: str) -> str:
+    """The first five as a list, and the others, which unfold."""
+    first, others = decisions[:MAX_DECISIONS], decisions[MAX_DECISIONS:]
+    body = f"<ul>{''.join(map(_item, first))}</ul>" if first else ""
+    if not others:
+        return body
+    return (
+        f"{body}<details><summary>{len(others):,} {more}</summary>"
+        f"<ul>{''.join(map(_item, others))}</ul></details>"
     )
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from dashboard.tables import html_tables
 from dashboard.text import formatting, summaries
+from pipelines.planning.van_plan import ALL_CITIES
 
 Row = dict[Hashable, Any]
 Days = Sequence[pd.Timestamp]
@@ -36,12 +37,15 @@ DAY_STATES = {
 def fleet_grid(
     depots: pd.DataFrame,
     names: Mapping[pd.Timestamp, str] | None = None,
+    *,
+    is_by_change: bool = False,
 ) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by day; their days are marked in the head.
+      is_by_change: Whether the change against last week is seen on phones, too.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
@@ -61,44 +65,49 @@ def fleet_grid(
         for city, own in depots.groupby("city", sort=False)
     ]
     if len(bodies) > 1:
-        bodies.insert(0, [_city_totals("All cities", depots, days)])
+        bodies.insert(0, [_city_totals(ALL_CITIES, depots, days)])
     return html_tables.grid(
-        "hf-fleet", "Planned orders by depot and day", "Depot", heads, *bodies
+        f"hf-fleet{' by-change' * is_by_change}",
+        "Planned orders by depot and day",
+        "Depot",
+        heads,
+        *bodies,
     )
 
 
 def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) -> str:
-    """The depots of each city, links to their pages, with columns of texts.
+    """The depots of each city, links to their pages, with columns of numbers.
 
     Args:
       depots: `queries.depots`.
-      numbers: Texts by depot_id, a column for each heading; and `status`, HTML below a
-        depot's name. Empty without a forecast.
-      totals: The same by city, without `status`.
+      numbers: HTML by depot_id, a column for each heading; and `status`, below a depot's name.
+        Empty without a forecast.
+      totals: The same by city, and of all.
     """
-    heads = list(totals.columns)
+    heads = [head for head in totals.columns if head != "status"]
     of_depot, of_city = numbers.to_dict("index"), totals.to_dict("index")
     bodies = []
     for city, own in depots.groupby("city", sort=False):
-        cells = _texts(of_city.get(city, {}), heads)
-        rows = [html_tables.row(escape(str(city)), cells, "total")]
+        name, cells = html_tables.city_name(str(city)), of_city.get(city, {})
+        rows = [_listed(name if cells else escape(str(city)), cells, heads, "total")]
         for row in own.to_dict("records"):
-            texts = of_depot.get(row["depot_id"], {})
             link = escape(formatting.link("depot", depot=row["depot_id"]))
             name = f'<a href="{link}">{escape(row["name"])}</a>'
-            name += f"<small>{texts.get('status', '')}</small>"
-            rows.append(html_tables.row(name, _texts(texts, heads)))
+            rows.append(_listed(name, of_depot.get(row["depot_id"], {}), heads))
         bodies.append(rows)
+    if len(bodies) > 1 and of_city:
+        bodies.insert(0, [_listed(ALL_CITIES, of_city[ALL_CITIES], heads, "total")])
     columns = [f'<th scope="col">{escape(head)}</th>' for head in heads]
     return html_tables.grid("hf-depots", "Depots by city", "Depot", columns, *bodies)
 
 
-def _texts(texts: Row, heads: Sequence[str]) -> list[str]:
-    known = [texts.get(head) for head in heads]
-    return [
-        f"<td>{escape(text if isinstance(text, str) else formatting.UNKNOWN)}</td>"
-        for text in known
-    ]
+def _listed(name: str, cells: Row, heads: Sequence[str], css_class: str = "") -> str:
+    """A row of the list of depots; name and cells are HTML, and what is no text is not known."""
+    shown = {head: text for head, text in cells.items() if isinstance(text, str)}
+    texts = [f"<td>{shown.get(head, formatting.UNKNOWN)}</td>" for head in heads]
+    return html_tables.row(
+        f"{name}<small>{shown.get('status', '')}</small>", texts, css_class
+    )
 
 
 def depot_days(days: pd.DataFrame) -> str:
@@ -154,7 +163,8 @@ def _city(
     """A city's totals, its first depots, and the notice with the number of others."""
     depot_ids = depots["depot_id"].unique()
     shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
-    lines = [_city_totals(city, depots, days)]
+    name = f"{html_tables.city_name(city)}<small>vans and drivers</small>"
+    lines = [_city_totals(name, depots, days)]
     lines += [
         _depot(list(own), days) for _, own in groupby(shown, itemgetter("depot_id"))
     ]
@@ -164,7 +174,7 @@ def _city(
 
 
 def _city_totals(name: str, depots: pd.DataFrame, days: Days) -> str:
-    """The planned totals of some depots, by day."""
+    """The planned totals of some depots, by day; the name is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
     cells = [
@@ -178,7 +188,7 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days) -> str:
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
-    return html_tables.row(escape(name), cells, "total")
+    return html_tables.row(name, cells, "total")
 
 
 def _sum(total: float) -> str:

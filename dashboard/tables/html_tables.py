@@ -39,10 +39,18 @@ def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
     return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
 
 
-def day_head(day: pd.Timestamp, event: str = "", *, is_marked: bool = False) -> str:
+def city_name(city: str, **day: str) -> str:
+    """A city's name that leads to its vans and drivers, of a `day` if one is given."""
+    link = escape(formatting.link("plan", city=city, **day))
+    return f'<a href="{link}" target="_self">{escape(city)}</a>'
+
+
+def day_head(
+    day: pd.Timestamp, event: str = "", *, is_marked: bool = False, link: str = ""
+) -> str:
     """A day's head; the name of its event is left to a tooltip on phones.
 
-    `is_marked` marks the day that the address names.
+    `is_marked` marks the day that the address names; `link` is an address to which it leads.
     """
     weekday, number, month = formatting.day(day).split(" ")
     mark = ""
@@ -50,10 +58,10 @@ def day_head(day: pd.Timestamp, event: str = "", *, is_marked: bool = False) -> 
         name = escape(event)
         mark = f'<abbr class="event" title="{name}">▲<span class="desk"> {name}</span></abbr>'
     marked = ' class="day marked" aria-current="date"' if is_marked else ' class="day"'
-    return (
-        f'<th scope="col"{marked}>{mark}{weekday}'
-        f"<small>{number} <span>{month}</span></small></th>"
-    )
+    text = f"{weekday}<small>{number} <span>{month}</span></small>"
+    if link:
+        text = f'<a href="{escape(link)}" target="_self">{text}</a>'
+    return f'<th scope="col"{marked}>{mark}{text}</th>'
 
 
 def figures(values: dict[str, tuple[str, str]]) -> str:

@@ -138,6 +138,17 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
     window.page.wait_for_url("**/depot?depot=LON-03")
 
 
+def test_a_phone_shows_the_column_that_depots_are_sorted_by(fleet, visit):
+    window = visit(fleet[0], "phone")
+    change = window.page.locator("table.hf-fleet th", has_text="vs last week")
+    window.to("/?first=Name")
+    assert not change.is_visible()
+    window.to("/?first=Change+vs+last+week")
+    assert change.is_visible()
+    assert window.too_wide() <= 0
+    window.fits(SMALL_PHONE)
+
+
 @pytest.mark.parametrize(
     "said",
     [{"user_agent": PHONE, "is_mobile": True, "has_touch": True}, {}],

@@ -90,12 +90,14 @@ def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit, size):
     window = visit(fleet, size)
     window.to("/")
     section = window.page.get_by_role("region", name="Today so far")
-    lines = section.get_by_role("listitem").all_inner_texts()
-    assert {line.partition(":")[0] for line in lines} >= {"London", "Rotterdam"}
-    for line in lines:
-        assert "of a day" in line
-        assert "On the way to" in line
+    cities = section.locator("tbody th").all_inner_texts()
+    assert set(cities) >= {"London", "Rotterdam"}
+    assert "to" in section.locator("tbody tr").last.inner_text()
     assert window.too_wide() <= 0
+    section.get_by_role("link", name="London").click()
+    window.page.wait_for_url("**/plan?city=London")
+    text = window.settled()
+    assert "Drivers 14–22" in text, "one tap from tomorrow's afternoon"
 
 
 @pytest.mark.parametrize("size", browser.SIZES)
@@ -107,11 +109,13 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size)
     assert len(table.locator("tbody tr").all()) == 7
     assert "09–10" in table.locator("tbody tr").first.inner_text()
     assert window.too_wide() <= 0
-    page.get_by_text("Settings of London").click()
+    page.get_by_role("link", name="Please set them").click()
+    page.wait_for_url("**form=settings")
+    window.settled()
     times = {"phone": "05-13, 13-21", "desk": "06-14, 14-22"}[size]
     page.get_by_role("textbox", name="Shifts").fill(times)
     page.get_by_label("Vans", exact=True).fill("40")
-    page.locator(".st-key-name-in-settings input").fill("Ann")
+    page.locator(".st-key-your-name input").fill("Ann")
     page.get_by_role("button", name="Save settings").click()
     first, second = times.replace("-", "–").split(", ")
     table.get_by_role("columnheader", name=first).wait_for()

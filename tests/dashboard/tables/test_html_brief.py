@@ -1,5 +1,7 @@
 """The morning brief as HTML: headings, links, and what unfolds."""
 
+import re
+
 from dashboard.tables import html_brief
 from dashboard.text.brief import Decision
 from tests.dashboard.cells import Cells
@@ -76,6 +78,16 @@ def test_beyond_five_decisions_the_others_unfold():
     shown, _, folded = html.partition("<details>")
     assert (shown.count("<li>"), folded.count("<li>")) == (5, 2)
     assert "<summary>2 more</summary>" in html
+
+
+def test_what_is_decided_is_never_among_the_folded_rest():
+    decided = Decision("Vans", "Fri: 9 hired", "plan?day=F", is_decided=True)
+    html = html_brief.brief([*make(7), decided], "", "", "", [])
+    unfolded = re.sub("<details>.*?</details>", "", html)
+    assert unfolded.count("<li>") == 5
+    assert '<li class="decided">' in unfolded
+    many = html_brief.brief([decided] * 7, "", "", "", [])
+    assert "<summary>2 more decided</summary>" in many
 
 
 def test_names_are_escaped():

@@ -44,9 +44,9 @@ def test_a_week_has_totals_cities_and_depots(two_cities):
     assert Cells(html_grids.fleet_grid(two_cities)).text == [
         ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs last week"],
         ["All cities", "1,010", "500", "1,510", "+11 %"],
-        ["London", "1,000", "500", "1,500", "+11 %"],
+        ["London vans and drivers", "1,000", "500", "1,500", "+11 %"],
         ["Wapping", "1,000", "500", "1,500", "+10 %"],
-        ["Rotterdam", "10", "0", "10", "–"],
+        ["Rotterdam vans and drivers", "10", "0", "10", "–"],
         ["Waalhaven", "≈10", "closed", "10", "+10 %"],
     ]
 
@@ -64,7 +64,7 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
     html = html_grids.fleet_grid(week)
     rows = Cells(html).text
     assert rows[1][:3] == ["All cities", "1,410", "500"]
-    assert rows[2][:3] == ["London", "1,400", "500"]
+    assert rows[2][:3] == ["London vans and drivers", "1,400", "500"]
     assert rows[3][:3] == ["Wapping", "1,400 set model 1,000", "500"]
     assert "1,400 (model 1,000), set by Anna: &lt;b&gt;strike" in html
 
@@ -120,7 +120,7 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice(monkeypatch):
     notice = "find one by name on page Depot , or save all as Excel"
     cut = ["Depot 0", "Depot 1", f"and 3 more: choose the city, {notice}"]
     assert [row[0] for row in cells.text] == [
-        "Depot", "All cities", "London", *cut, "Rotterdam", *cut,
+        "Depot", "All cities", "London vans and drivers", *cut, "Rotterdam vans and drivers", *cut,
     ]  # fmt: skip
     assert cells.text[1][1] == "100", "totals are of all"
     spans = {attrs["colspan"] for _, attrs in cells.tags if "colspan" in attrs}
@@ -168,7 +168,8 @@ def test_text_from_the_database_never_becomes_html(two_cities):
     odd = two_cities.assign(depot_id='A&B "1"/é', point=370_901.0, part=370_901.0)
     cells = Cells(html_grids.fleet_grid(odd))
     links = {attrs["href"] for tag, attrs in cells.tags if tag == "a"}
-    assert links == {"depot?depot=A%26B+%221%22%2F%C3%A9"}
+    plans = {"plan?city=London", "plan?city=Rotterdam"}
+    assert links == {"depot?depot=A%26B+%221%22%2F%C3%A9", *plans}
     assert cells.text[2][1] == "370,901 371k", "short on phones"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
@@ -14,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
+from dashboard.components import depot_list
+from dashboard.planning import city_settings
 from dashboard.queries import database
 from dashboard.text import formatting, summaries
 from pipelines import schema
@@ -159,7 +162,8 @@ def grid_of(app):
 def first_of(app, city):
     """Name of the depot that comes first in a city's part of the grid."""
     names = [row[0] for row in Cells(grid_of(app)).text]
-    return names[names.index(city) + 1]
+    [place] = [n for n, name in enumerate(names) if name.startswith(f"{city}")]
+    return names[place + 1]
 
 
 def test_depots_are_sorted_as_chosen_or_as_the_address_says(seeded, open_page):
@@ -209,7 +213,7 @@ def test_the_list_of_depots_has_the_next_days_what_is_missing_and_the_last_error
     ]  # fmt: skip
     ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
     by_name = {row[0].split(" ")[0]: row[1:] for row in rows}
-    assert next(iter(by_name)) == "London"
+    assert list(by_name)[:2] == ["All", "London"]
     last = queries.last_day(queries.freshness()).set_index("depot_id")
     off = last["point"] / last["actual"] - 1
     for depot_id, name, *_ in DEPOTS:
@@ -224,6 +228,27 @@ def test_the_list_of_depots_has_the_next_days_what_is_missing_and_the_last_error
     week = queries.fleet_week(queries.freshness())
     london = week.loc[week["city"] == "London", "part"].sum()
     assert by_name["London"][2] == f"{round(london):,}"
+    assert rows[0][3] == f"{round(week['part'].sum()):,}"
+    assert app.get("download_button")[0].proto.label == "Save as Excel"
+
+
+def test_the_list_of_depots_is_sorted_as_days_ahead_and_names_short_days_and_large_changes(
+    seeded, open_page, monkeypatch
+):
+    monkeypatch.setattr(depot_list, "MIN_CHANGE", 0.02)
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=0), "Ann")
+    app = open_page("depot")
+    assert first_of(app, "London").startswith("Poplar missing data after")
+    assert_no_traceback(app)
+    grid = grid_of(app)
+    day = formatting.day(seeded.through + timedelta(days=1))
+    assert f'<b class="late">short of vans {day}, ' in grid
+    changes = re.findall("<td>(<b>)?[+−]?([0-9]+) %", grid)
+    assert min(int(share) for mark, share in changes if mark) >= 2
+    assert max((int(share) for mark, share in changes if not mark), default=0) <= 2
+    app.pills(key="first").select("Name").run()
+    assert first_of(app, "London").startswith("Greenwich")
 
 
 def test_before_the_first_forecast_a_page_says_how_far_its_training_is(

@@ -1,0 +1,56 @@
+"""What pages show of shifts and of the running day."""
+
+import pandas as pd
+
+from dashboard.hours import parts
+from tests.dashboard.cells import Cells
+
+DAY = pd.Timestamp("2026-11-26")
+
+
+def test_shifts_have_drivers_vans_what_is_short_and_the_busiest_hour():
+    both = {
+        "target_on": DAY, "orders": 400.0, "busiest_hour": 17, "busiest_orders": 90.0,
+    }  # fmt: skip
+    rows = pd.DataFrame(
+        [
+            both | {"shift": "06–14", "vans": 20, "short": 0, "drivers": 20},
+            both | {"shift": "14–22", "vans": 28, "short": 3, "drivers": 30},
+        ]
+    )
+    assert Cells(parts.shift_grid(rows)).text[1] == [
+        "Thu 26 Nov", "20 drivers 20 vans · 400 orders", "30 drivers 28 vans −3 · 400 orders",
+        "17–18 90 orders",
+    ]  # fmt: skip
+
+
+def test_today_is_told_city_by_city_and_escaped():
+    depots = pd.DataFrame(
+        {
+            "depot_id": ["a", "b"],
+            "name": ["<b>", "quiet"],
+            "city": "Lon & don",
+            "target_on": DAY,
+            "until_hour": 11.0,
+            "by_hour": [[20] * 24, [10] * 24],
+            "share": [[1 / 24] * 24] * 2,
+            "concentration": 500.0,
+            "city_concentration": 900.0,
+            "part": [240.0, 240.0],
+            "city_p10": 430.0,
+            "city_p50": 480.0,
+            "city_p90": 530.0,
+            "fleet_p10": 430.0,
+            "fleet_p50": 480.0,
+            "fleet_p90": 530.0,
+        }
+    )
+    html = parts.today_html(depots)
+    [head, row] = Cells(html).text
+    assert head == ["City", "So far", "Usually by then", "On the way to", "Forecast"]
+    assert row[:3] == ["Lon & don", "330 by 11:00", "220"]
+    assert row[4].startswith("480 ")
+    assert 'href="plan?city=Lon+%26+don"' in html
+    assert "&lt;b&gt;</a> 220, usually 110 by now" in html
+    assert "quiet" not in html
+    assert parts.today_html(depots[:0]) == ""
