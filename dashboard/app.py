@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.auth import session
 from dashboard.components import page_head, widgets
-from dashboard.components.banner import banner
+from dashboard.components.banner import IS_WARNING, banner
 from dashboard.text import summaries
 from forecaster.errors import HarborError
 
@@ -37,6 +37,7 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(freshness.zones))
     texts = banner(freshness, now.date(), due_on, settings.zone)
+    st.session_state[IS_WARNING] = texts.warning is not None
     progress = queries.run_in_progress() if texts.warning else None
     at_work = summaries.progress_sentence(progress) if progress else ""
     if at_work:

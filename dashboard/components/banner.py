@@ -8,6 +8,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting
 
 MAX_CITIES = 5
+IS_WARNING = "the banner warns"
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def _fields(
         key=f"reason {form}",
     )  # fmt: skip
     reason = written.strip() or common or ""
-    entry = _Entry(action, chosen, number, reason, planner_name("change"))
+    entry = _Entry(action, chosen, number, reason, planner_name())
     return entry, below_number
 
 

@@ -1,4 +1,4 @@
-"""Parts of the page Plan: the depots in the grid, the address of a cell, the workbook."""
+"""Parts of the page Plan: the depots in the grid, the address of a form, the history."""
 
 from dataclasses import replace
 from datetime import date
@@ -9,13 +9,17 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import widgets
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import workbook
+from dashboard.tables import display_tables, workbook
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS = 50
 """Depots of a city in the grid at first; a browser is slow with hundreds."""
+FORMS = {
+    "vans": "Vans of a day", "orders": "Change orders", "settings": "Settings",
+}  # fmt: skip
+"""Forms of a city by the address's `form`, with their headings."""
 
 
 def depots_in_grid(plan: Plan, depot: str) -> Plan:
@@ -81,3 +85,33 @@ def day_of_address(days: pd.DataFrame) -> date | None:
         name = formatting.escape_markdown(text)
         widgets.empty_state(f"{name} is not among the days ahead. Choose one here.")
     return known.get(text)
+
+
+def form_of_address(depot: str, settings: CitySettings) -> str:
+    """The one of `FORMS` that the address asks for; '' for none.
+
+    That of orders for a depot; of settings where there are no vans to decide on.
+    """
+    form = "orders" if depot else st.query_params.get("form", "")
+    if form == "vans" and settings.vans is None:
+        return "settings"
+    return form if form in FORMS else ""
+
+
+def history(city: str, freshness: Freshness) -> None:
+    """What planners of a city have decided and saved, newest first."""
+    decided = queries.van_decision_history(city, freshness)
+    changed = queries.override_history(city, freshness)
+    settings = queries.settings_history(city, freshness)
+    zone = queries.zone()
+    for name, table in (
+        ("Decisions on vans", display_tables.van_decisions(decided, zone)),
+        ("Override history", display_tables.override_history(changed, zone)),
+        ("Settings over time", display_tables.settings_history(settings, zone)),
+    ):
+        st.subheader(name)
+        if table.empty:
+            st.caption("None yet.")
+        else:
+            hidden = ("Forecast at override",)
+            widgets.small_table(table, name, hidden_on_phones=hidden)

@@ -12,7 +12,7 @@ import streamlit as st
 from dashboard.auth import session
 from dashboard.planning import overrides
 
-NAME = "planner's name"
+NAME, FIELD = "planner's name", "your name"
 COOKIE = "harbor_planner"
 MAX_AGE_DAYS = 90
 SCRIPT = (
@@ -24,32 +24,25 @@ SCRIPT = (
 
 
 def known_name() -> str:
-    """The name that `planner_name` gave last; '' for none."""
-    name = session.planner_name()
-    return st.session_state.get(NAME, "") if name is None else name
-
-
-def planner_name(form: str) -> str:
-    """The logged-in user's name, else a field of a form; the browser keeps what is typed there."""
+    """The logged-in user's name, else the one typed last, which the browser keeps; '' for none."""
     name = session.planner_name()
     if name is not None:
         return name
-    if NAME not in st.session_state:
-        cookie = unquote(st.context.cookies.to_dict().get(COOKIE, ""))
-        st.session_state[NAME] = cookie[: overrides.MAX_NAME_LENGTH]
-    field = f"name in {form}"
-    typed = st.session_state.get(field)
-    # A second click brings what the field held before the first one's run put a name there.
-    known = st.session_state.get(f"{field}, known", (typed,))
-    if typed not in (None, *known):
-        st.session_state[NAME] = typed
-    # All forms show the name that was typed last.
-    if typed != st.session_state[NAME]:
-        st.session_state[field] = st.session_state[NAME]
+    cookie = unquote(st.context.cookies.to_dict().get(COOKIE, ""))
+    known: str = st.session_state.setdefault(NAME, cookie[: overrides.MAX_NAME_LENGTH])
+    return known
+
+
+def planner_name() -> str:
+    """The logged-in user's name, else a field of the form; the browser keeps what is typed there."""
+    known = known_name()
+    if session.planner_name() is not None:
+        return known
+    st.session_state.setdefault(FIELD, known)
     name = st.text_input(
-        "Your name", width=320, max_chars=overrides.MAX_NAME_LENGTH, key=field
+        "Your name", width=320, max_chars=overrides.MAX_NAME_LENGTH, key=FIELD
     )
-    st.session_state[f"{field}, known"] = (typed, name)
+    st.session_state[NAME] = name
     if name:
         mark = f'<i class="hf-name" data-name="{escape(name)}"></i>'
         script = f"{mark}<script>{SCRIPT}</script>"

@@ -9,13 +9,12 @@ from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings
-from dashboard.text import formatting
 from forecaster.errors import BadInputError
 from pipelines.planning import shift_times
 from pipelines.planning.city_settings import CitySettings
 
 
-def settings_form(settings: CitySettings, *, is_open: bool) -> None:
+def settings_form(settings: CitySettings) -> None:
     """The form for the settings of a city; saves them for everybody.
 
     What was first shown, and entered since, stays in the fields when a colleague saves
@@ -27,13 +26,9 @@ def settings_form(settings: CitySettings, *, is_open: bool) -> None:
     when_opened = forms.settings_when_opened
     if when_opened is None or f"vans {form}" not in st.session_state:
         when_opened = forms.settings_when_opened = settings
-    title = formatting.escape_markdown(settings.city)
-    expander = st.expander(
-        f"Settings of {title}", expanded=is_open, icon=":material/tune:"
-    )
-    with expander.form(f"settings of {form}", border=False):
+    with st.form(f"settings of {form}", border=False):
         entered = _settings_fields(when_opened, form)
-        planner = planner_name("settings")
+        planner = planner_name()
         if st.form_submit_button("Save settings"):
             _save_settings(entered, planner, when_opened)
 
@@ -119,7 +114,7 @@ def _save(
     """Saves settings, and loads the page again, which says so or why not."""
     forms = saved_change.of_session()
     try:
-        number = city_settings.save(settings, planner)
+        number = city_settings.save(settings, planner, is_undo=before is None)
     except BadInputError as error:
         # The page tells the newest settings above the form from now on.
         queries.freshness.clear()

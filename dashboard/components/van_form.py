@@ -17,6 +17,7 @@ from dashboard.text import formatting, plan_summaries
 from forecaster.errors import BadInputError
 from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan, make_plan
+from pipelines.planning.words import decision_words
 
 ACTIONS = {
     HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "Nothing decided",
@@ -59,23 +60,24 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         formatting.escape_markdown(sentence or "There are enough vans on that day.")
     )
     if current.kind or current.off_road:
-        words = plan_summaries.decision_words(vars(current))
+        words = decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
     entered = _fields(row, current, city.vans or 0, f"{form} {chosen}")
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
     unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
-    planner = planner_name("vans")
-    if st.button("Save decision", type="primary", key=f"save vans {form}"):
-        _save(replace(entered, decision_id=seen), planner, current, unsure)
-    else:
-        _tell(forms, name, chosen)
+    planner = planner_name()
+    with st.container(key="plan-save"):
+        if st.button("Save decision", type="primary", key=f"save vans {form}"):
+            _save(replace(entered, decision_id=seen), planner, current, unsure)
+        else:
+            _tell(forms, name, chosen)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
     """'Fri 27 Nov · 23 short'."""
-    decided = plan_summaries.decision_words(day) if day["kind"] else ""
+    decided = decision_words(day) if day["kind"] else ""
     short = f"{day['missing']:,} short" if day["missing"] else ""
     words = [formatting.day(day["target_on"]), short, decided]
     return " · ".join(filter(None, words))
@@ -156,7 +158,7 @@ def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) 
         forms.vans_seen = {}
         forms.vans_refusal = entered.city, str(error)
         st.rerun()
-    words = plan_summaries.decision_words(vars(entered))
+    words = decision_words(vars(entered))
     sentence = f"Saved: {_place(entered)}: {words}."
     _note(forms, sentence, planner, replace(before, decision_id=number))
 
@@ -196,7 +198,7 @@ def _tell(forms: saved_change.Forms, city: str, day: date) -> None:
     except BadInputError as error:
         forms.vans_refusal, saved.sentence = (city, str(error)), ""
         st.rerun()
-    words = plan_summaries.decision_words(vars(before))
+    words = decision_words(vars(before))
     note = f", {formatting.quoted(before.note)}" if before.note else ""
     sentence = f"Undone: {_place(before)}. Back to: {words}{note}."
     _note(forms, sentence, saved.planner)

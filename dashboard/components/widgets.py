@@ -63,7 +63,7 @@ def cut_notice(number: int, most: int) -> None:
 def note(text: str, address: str, before: str = "") -> None:
     """A small line that leads to another part of the pages; `before` stands in front of it."""
     link = f'<a href="{escape(address)}" target="_self">{escape(text)}</a>'
-    st.html(f'<p class="hf-note">{escape(before)}{link}</p>')
+    st.html(f'<p class="hf-note">{escape(before)}{link}</p>', width="content")
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:

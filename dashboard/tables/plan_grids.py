@@ -18,9 +18,10 @@ from dashboard.tables.html_grids import (
     is_closed,
     override_note,
 )
-from dashboard.text import formatting, plan_summaries
+from dashboard.text import formatting
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
+from pipelines.planning.words import DECIDED, decision_words
 
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
@@ -62,8 +63,18 @@ def _in_columns(
     ]
 
 
-def _heads(days: Iterable[pd.Timestamp], marked: date | None) -> list[str]:
-    return [html_tables.day_head(day, is_marked=day.date() == marked) for day in days]
+def _heads(
+    days: Iterable[pd.Timestamp], marked: date | None, city: str = ""
+) -> list[str]:
+    """The days' heads; in the plan of a city each leads to its day."""
+    return [
+        html_tables.day_head(
+            day,
+            is_marked=day.date() == marked,
+            link=formatting.link("plan", city=city, day=f"{day:%Y-%m-%d}") * bool(city),
+        )
+        for day in days
+    ]
 
 
 def _day_class(day: pd.Timestamp, marked: date | None) -> str:
@@ -72,15 +83,12 @@ def _day_class(day: pd.Timestamp, marked: date | None) -> str:
 
 def _city_name(settings: CitySettings, marked: date | None) -> str:
     day = {} if marked is None else {"day": f"{marked:%Y-%m-%d}"}
-    link = escape(formatting.link("plan", city=settings.city, **day))
     vans = "vans not known"
     if settings.vans is not None:
         vans = f"has {formatting.count(settings.vans, 'van')}"
     estimated = " (estimated)" if settings.is_estimated else ""
-    return (
-        f'<a href="{link}" target="_self">{escape(settings.city)}</a>'
-        f"<small>{vans}{estimated}</small>"
-    )
+    name = html_tables.city_name(settings.city, **day)
+    return f"{name}<small>{vans}{estimated}</small>"
 
 
 def _city_cell(day: Row, marked: date | None) -> str:
@@ -119,7 +127,8 @@ def depots(plan: Plan, marked: date | None = None) -> str:
         cells = {row["target_on"]: _depot_cell(row, marked) for row in rows}
         name = _depot_name(rows[0])
         body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
-    heads, label = _heads(columns, marked), "Vans and orders by depot and day"
+    heads = _heads(columns, marked, city=str(days["city"].iloc[0]))
+    label = "Vans and orders by depot and day"
     totals = [*_totals(days, marked), *_decisions(days, marked)]
     return html_tables.grid("hf-plan", label, "Depot", heads, body, totals)
 
@@ -201,7 +210,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         # The style keeps what is left to decide off a printed plan by these words.
         says = text
         if day["made_by"] and text != "decide":
-            says = f"{plan_summaries.decision_words(day)} by {day['made_by']}"
+            says = f"{decision_words(day)} by {day['made_by']}"
             text += f'<span class="desk">, {escape(day["made_by"])}</span>'
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
@@ -214,7 +223,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
 
 def _decision(day: Row) -> str:
     """What a cell shows of a day's decision: '+3 hired −1 off'."""
-    text = plan_summaries.DECIDED.get(day["kind"], "")
+    text = DECIDED.get(day["kind"], "")
     if day["extra"]:
         text = f"+{day['extra']:,} hired"
     if day["off_road"]:

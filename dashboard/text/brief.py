@@ -17,7 +17,7 @@ import pandas as pd
 from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link
 from pipelines.planning.van_plan import Settings
-from pipelines.planning.words import names_of_day
+from pipelines.planning.words import decision_words, names_of_day
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
 MIN_CHANGE = 0.15
@@ -128,7 +128,7 @@ def _short(cities: pd.DataFrame) -> str:
 def _too_few(cities: pd.DataFrame) -> str:
     """'; London: 5 vans hired by Ann, 4 still short'."""
     return "".join(
-        f"; {day['city']}: {plan_summaries.decision_words(day)} by {day['made_by']}, "
+        f"; {day['city']}: {decision_words(day)} by {day['made_by']}, "
         f"{day['missing']:,} still short"
         for day in cities[cities["kind"] != ""].to_dict("records")
     )
@@ -140,7 +140,7 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
         Decision(
             VANS,
             f"{formatting.day(day['target_on'])}, {day['city']}: {_state(day)}; "
-            f"{plan_summaries.decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
+            f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             link(
                 "plan",
                 city=day["city"],
@@ -165,7 +165,10 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
     """The cities short of vans on a day with their addresses, worst first."""
     day_on = f"{day:%Y-%m-%d}"
     places = [
-        (plan_summaries.short_in_city(row), link("plan", city=row["city"], day=day_on))
+        (
+            plan_summaries.short_in_city(row),
+            link("plan", city=row["city"], day=day_on, form="vans"),
+        )
         for row in plan_summaries.worst_first(short).head(MAX_NAMES).to_dict("records")
     ]
     more = len(short) - MAX_NAMES

@@ -1,18 +1,18 @@
 """Key figures and sentences of a plan; no I/O."""
 
+import math
 from collections.abc import Hashable, Mapping
-from typing import Any
+from datetime import date
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
-from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, CitySettings
-from pipelines.planning.van_plan import LIKELY
-
-MAX_LISTED = 3
-DECIDED = {ACCEPT: "risk accepted", ASK: "help asked for"}
+from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.van_plan import LIKELY, Plan
+from pipelines.planning.words import decision_words
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -31,13 +31,13 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 
 def settings_in_history(row: Mapping[Any, Any]) -> str:
-    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
+    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14 (undone)'."""
     vans = "Vans and orders per van estimated"
     if not pd.isna(row["vans"]):
         vans = f"{formatting.count(int(row['vans']), 'van')}, "
         vans += f"{formatting.count(round(row['orders_per_van']), 'order')} per van"
     shifts = f", shifts {row['shifts']}" if row["shifts"] else ""
-    return f"{vans}, {_others(row)}{shifts}"
+    return _with_undo(f"{vans}, {_others(row)}{shifts}", row)
 
 
 def _others(settings: Mapping[Any, Any]) -> str:
@@ -65,6 +65,35 @@ def figures(days: pd.DataFrame) -> Figures:
         expected = f"expected in {period}, {share} of all"
         result["Undelivered orders"] = (formatting.orders(undelivered), expected)
     return result
+
+
+def day_figures(plan: Plan, day: date | None) -> Figures:
+    """The vans and drivers of a day of a city's plan, of its first one for None.
+
+    Its vans are those of its busiest shift, where that needs more than the day.
+    """
+    on = pd.Timestamp(day or plan.cities["target_on"].min())
+    [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
+    shifts = [
+        each for each in plan.shifts.to_dict("records") if each["target_on"] == on
+    ]
+    needed = max(row["needed"], *(each["vans"] for each in shifts), 0)
+    have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
+    busiest = f"most in {row['shift']}" if needed > row["needed"] else ""
+    note = ", ".join(filter(None, [have, busiest]))
+    drivers = {"Drivers": (f"{row['drivers']:,}", "")}
+    return {f"Vans, {formatting.day(on)}": (f"{needed:,}", note)} | (
+        {f"Drivers {each['shift']}": _of_shift(each) for each in shifts} or drivers
+    )
+
+
+def _of_shift(shift: Mapping[Hashable, Any]) -> tuple[str, str]:
+    """('37', '37 vans, 732 orders')."""
+    orders = formatting.count(round(shift["orders"]), "order")
+    return (
+        f"{shift['drivers']:,}",
+        f"{formatting.count(shift['vans'], 'van')}, {orders}",
+    )
 
 
 def short_days(days: pd.DataFrame) -> str:
@@ -101,7 +130,7 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def fleet_sentence(days: pd.DataFrame) -> str:
-    """The days on which cities are short of vans, worst first, from `Plan.cities`."""
+    """The days on which cities are short of vans, by date, from `Plan.cities`."""
     short = days[days["missing"] > 0]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
     note = f"The vans of {formatting.listed(unknown)} are not known"
@@ -111,16 +140,12 @@ def fleet_sentence(days: pd.DataFrame) -> str:
         if unknown:
             return f"{note}. Every other city has enough vans every day."
         return "Every city has enough vans every day."
-    by_day = short.groupby("target_on")[["short", "missing"]].sum()
-    worst = by_day.sort_values(["short", "missing"], ascending=False).index
     listed = [
-        f"{formatting.day(day)} {_short_on_day(short[short['target_on'] == day])}"
-        for day in worst[:MAX_LISTED]
+        _short_on_day(formatting.day(cast(pd.Timestamp, day)), own)
+        for day, own in short.groupby("target_on")
     ]
-    more = len(worst) - len(listed)
-    rest = f", and {formatting.count(more, 'day')} more" if more else ""
     ending = f" {note}." if unknown else ""
-    return f"{short_days(days)}: {'; '.join(listed)}{rest}.{ending}"
+    return f"{short_days(days)}: {'; '.join(listed)}.{ending}"
 
 
 def every_day_sentence(every_day: pd.DataFrame) -> str:
@@ -134,13 +159,13 @@ def every_day_sentence(every_day: pd.DataFrame) -> str:
     )
 
 
-def _short_on_day(cities: pd.DataFrame) -> str:
-    """'13, 4 decided (London 9, Helsinki 4)', '2 in a shift (London 2 in 06–14)'."""
+def _short_on_day(day: str, cities: pd.DataFrame) -> str:
+    """'13 on Fri 27 Nov, 4 decided (London 9, Helsinki 4)', '2 in a shift on … (London 2 in 06–14)'."""
     named = [short_in_city(row) for row in worst_first(cities).to_dict("records")]
-    total = int(cities["short"].sum())
+    total, where = int(cities["short"].sum()), ""
     if not total:
-        return f"{cities['missing'].sum():,} in a shift ({formatting.listed(named)})"
-    return f"{total:,}{decided_of(cities)} ({formatting.listed(named)})"
+        total, where = int(cities["missing"].sum()), " in a shift"
+    return f"{total:,}{where} on {day}{decided_of(cities)} ({formatting.listed(named)})"
 
 
 def worst_first(cities: pd.DataFrame) -> pd.DataFrame:
@@ -162,7 +187,7 @@ def decided_of(cities: pd.DataFrame) -> str:
 
 
 def city_sentence(days: pd.DataFrame, city: str) -> str:
-    """The days on which a city is short of vans, from its rows of `Plan.cities`."""
+    """The days on which a city is short of vans, by date, from its rows of `Plan.cities`."""
     if days["vans"].isna().all():
         return (
             f"The number of vans in {city} is not known, so every depot gets as many as it "
@@ -179,33 +204,26 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
             f"{city} has enough vans every day: {amount}, if vans are moved between its "
             f"depots.{but}"
         )
-    worst = worst_first(short).head(MAX_LISTED)
-    listed = [_short_in_words(day) for day in worst.to_dict("records")]
-    more = len(short) - len(listed)
-    rest = f" and {formatting.count(more, 'day')} more" if more else ""
-    return (
-        f"{short_days(days)}: {', '.join(listed)}{rest}. Vans are assigned to deliver as "
-        "many orders as possible."
-    )
+    told = days[(days["missing"] > 0) | (days["kind"] != "")].sort_values("target_on")
+    listed = map(_short_in_words, told.to_dict("records"))
+    return f"{short_days(days)}: {', '.join(listed)}."
 
 
 def _short_in_words(day: Mapping[Hashable, Any]) -> str:
-    """'Fri 27 Nov (35; chance of full delivery < 1 %; help asked for)'."""
-    words = [f"{day['missing']:,} in the shift {day['shift']}"]
-    if day["short"]:
-        chance = formatting.chance(day["delivery_probability"])
-        words = [f"{day['short']:,}", f"chance of full delivery {chance}"]
-    if day["kind"]:
-        words.append(decision_words(day))
-    return f"{formatting.day(day['target_on'])} ({'; '.join(words)})"
+    """'35 on Fri 27 Nov (help asked for by Ann)', '2 in the shift 06–14 on Sat 28 Nov'."""
+    number = f"{day['missing']:,}" if day["missing"] else "none"
+    shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""
+    decided = f" ({decision_words(day)} by {day['made_by']})" if day["kind"] else ""
+    return f"{number}{shift} on {formatting.day(day['target_on'])}{decided}"
 
 
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     """What extra vans buy on a day of `Plan.cities`; '' where it lacks none.
 
-    'Fri 27 Nov: 23 vans short. 23 more: 90 % sure to carry all orders; 17 more: 70 %. Without:
-    12 %, and about 682 orders late.' Once they are hired: 'Fri 27 Nov: covered, 23 vans hired;
-    90 % sure to carry all orders. Without: …'
+    'Fri 27 Nov: 23 vans short. Hire 23: 90 % sure to carry all orders; 17: 70 %. Without: 12 %,
+    and about 682 orders late.' Where a shift lacks more, one number is for both: 'Hire 26, as the
+    shift 06–14 needs them: at least 90 % sure …'. Once they are hired: 'Fri 27 Nov: covered, 23
+    vans hired; 90 % sure to carry all orders. Without: …'
     """
     name, extra = formatting.day(day["target_on"]), int(day["extra"])
     shift = f" in the shift {day['shift']}"
@@ -223,32 +241,28 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
         still = f"; {day['shift_short']:,} short{shift}" if day["shift_short"] else ""
         chance = formatting.chance(day["delivery_probability"])
         return f"{name}: covered, {hired}; {chance} sure to carry all orders{still}. {without}"
-    more = f", {int(day['shift_lacking']):,}{shift}" if day["shift_lacking"] else ""
-    short, in_all = f"{formatting.count(lacking, 'van')} short{more}", "more"
+    short, in_all = f"{formatting.count(lacking, 'van')} short", ""
     if extra:
-        short, in_all = f"{hired}, {day['short']:,} still short", "in all"
-    likely = f"; {fewer:,} {in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
-    buys = f"{lacking:,} {in_all}: {level:.0%} sure to carry all orders{likely}. "
-    return f"{name}: {short}. {buys.replace('%', ' %')}{without}"
-
-
-def decision_words(decision: Mapping[Any, Any]) -> str:
-    """'23 vans hired, 2 off the road': what was decided of a day, without who and when."""
-    words = DECIDED.get(decision["kind"], "")
-    if decision["kind"] == HIRE:
-        words = f"{formatting.count(int(decision['extra']), 'van')} hired"
-    off = int(decision["off_road"])
-    off_road = f"{formatting.count(off, 'van')} off the road" if off else ""
-    return ", ".join(filter(None, [words, off_road])) or "nothing decided"
+        short, in_all = f"{hired}, {day['short']:,} still short", " in all"
+    hire, sure = f"Hire {lacking:,}{in_all}", f"{level:.0%}"
+    if day["shift_lacking"]:
+        hire = f"Hire {day['shift_lacking']:,.0f}{in_all}, as the shift {day['shift']} needs them"
+        sure = f"at least {sure}"
+    likely = f"; {fewer:,}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
+    buys = f"{hire}: {sure} sure to carry all orders{likely}."
+    return f"{name}: {short}. {buys.replace('%', ' %')} {without}"
 
 
 def decision_in_history(decision: Mapping[Any, Any]) -> str:
     """'33 vans hired (undone)', 'Undone, back to: nothing decided'."""
-    words = decision_words(decision)
-    if decision["is_undo"]:
+    return _with_undo(decision_words(decision), decision)
+
+
+def _with_undo(words: str, row: Mapping[Any, Any]) -> str:
+    """The words of a row of a history with what it took back, or that it was taken back."""
+    if row["is_undo"]:
         return f"Undone, back to: {words}"
-    undone = " (undone)" if decision["is_undone"] else ""
-    return f"{formatting.display_name(words)}{undone}"
+    return formatting.display_name(words) + " (undone)" * bool(row["is_undone"])
 
 
 def decided_by(decision: Mapping[Any, Any], zone: ZoneInfo) -> str:

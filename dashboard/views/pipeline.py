@@ -17,9 +17,7 @@ n_missing, is_warned = 0, bool(freshness.alarms)
 if freshness.last_on is not None:
     gaps = queries.calendar(freshness).query("missing > 0")
     n_missing = 0 if gaps.empty else int(gaps["n_missing"].iloc[0])
-    due_on = queries.settings().due_on(now, dict(freshness.zones))
-    warning = banner.banner(freshness, now.date(), due_on, zone).warning
-    is_warned = is_warned or warning is not None
+    is_warned = is_warned or st.session_state[banner.IS_WARNING]
 files = queries.files(freshness)
 loaded = display_tables.loaded_files(files, zone)
 refused = display_tables.refused_files(files, zone)

@@ -16,7 +16,7 @@ from dashboard.components import (
 )
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_plan
-from dashboard.tables import display_tables, plan_grids, workbook
+from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
@@ -58,68 +58,46 @@ if not city:
 # A printed or saved sheet is named by it.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
-top = st.container()
+panel = st.container()
 sentence = plan_summaries.city_sentence(plan.cities, city)
 every_day = plan_summaries.every_day_sentence(plan.every_day)
 st.markdown(formatting.escape_markdown(f"{sentence} {every_day}"))
-widgets.key_figures(plan_summaries.figures(plan.cities))
-plan_parts.settings_note(settings[city])
+widgets.key_figures(plan_summaries.day_figures(plan, day))
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), day))
 st.caption(
     "Large: the depot's part of the city's vans, and of its need where that is more. Small: "
     "planned orders, with “set” where a planner changed them. Need: vans for the service level "
     f"if they may be moved between depots. {summaries.totals_note(plan.depots)}"
 )
-with st.container(key="screen-only"):
-    st.caption("Click a cell to change its orders, or the vans of a day.")
+with st.container(horizontal=True, key="screen-only"):
+    for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
+        widgets.note(heading, formatting.link("plan", city=city, form=form))
 parts.shifts_of_city(city, plan.shifts, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
     st.html(moves)
+plan_parts.settings_note(settings[city])
 
-# What was clicked is changed at the top of the page.
-form = st.query_params.get("form", "")
-if settings[city].vans is not None:
-    lacks = bool((plan.cities["missing"].gt(0) & ~plan.cities["is_decided"]).any())
-    is_first = form == "vans" or bool(day and not depot and not form and lacks)
-    with (top if is_first else st.container()).container(key="plan-vans"):
-        st.header("Vans of a day")
-        van_form.van_form(plan, freshness, day)
-with top if form == "settings" else st.container():
-    settings_form.settings_form(settings[city], is_open=form == "settings")
-place = top.container(key="plan-panel") if depot else st.container()
-with place.container(key="plan-form"):
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.header("Change orders", width="content")
-        if depot:
+form = plan_parts.form_of_address(depot, settings[city])
+if form:
+    with panel.container(key="plan-panel"), st.container(key="plan-form"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.header(plan_parts.FORMS[form], width="content")
             widgets.note("Close", formatting.link("plan", city=city))
-    if depot:
-        page_head.run(plan_forms.KEYBOARD)
-    plan_forms.change_form(city, freshness, depot, day)
+        if form == "settings":
+            settings_form.settings_form(settings[city])
+        elif form == "vans":
+            van_form.van_form(plan, freshness, day)
+        else:
+            if depot:
+                page_head.run(plan_forms.KEYBOARD)
+            plan_forms.change_form(city, freshness, depot, day)
+if form != "orders":
+    # Its confirmation is not in sight.
+    saved_change.of_session().change.sentence = ""
 
 with st.container(key="plan-history"):
-    decided = queries.van_decision_history(city, freshness)
-    if not decided.empty:
-        st.header("Decisions on vans")
-        widgets.small_table(
-            display_tables.van_decisions(decided, queries.zone()), "Decisions on vans"
-        )
-    saved_settings = queries.settings_history(city, freshness)
-    if not saved_settings.empty:
-        st.header("Settings over time")
-        widgets.small_table(
-            display_tables.settings_history(saved_settings, queries.zone()),
-            "Settings over time",
-        )
-    st.header("Override history")
-    history = queries.override_history(city, freshness)
-    if history.empty:
-        st.caption("No overrides in this city yet.")
-    else:
-        saved_change.newest_change(planner_name.known_name(), city)
-        widgets.small_table(
-            display_tables.override_history(history, queries.zone()),
-            "Override history",
-            hidden_on_phones=("Forecast at override",),
-        )
+    saved_change.newest_change(planner_name.known_name(), city)
+    with st.expander("Decisions, changes and settings until now"):
+        plan_parts.history(city, freshness)

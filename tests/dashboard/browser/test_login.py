@@ -78,7 +78,7 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
 
     log_in(page, ANNA)
     page.get_by_text("Orders up to").wait_for()
-    window.to("/plan?city=Rotterdam")
+    window.to("/plan?city=Rotterdam&form=orders")
     assert not page.get_by_label("Your name").is_visible()
     page.get_by_label("Orders a day").fill("7777")
     reason = page.get_by_label("Or in your own words")
@@ -87,6 +87,7 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
     page.locator(".st-key-plan-form").get_by_text("Preview:").wait_for()
     page.get_by_text("Yes, 7,777 is right").click()
     page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("settings until now").click()
     page.get_by_role("cell", name="Anna Visser").wait_for()
     window.to("/plan?city=Rotterdam")
     page.get_by_text("Your last change").wait_for()

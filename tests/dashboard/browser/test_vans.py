@@ -44,7 +44,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     brief.locator("li .places a", has_text="Rotterdam").first.click()
     page.wait_for_url("**/plan?city=Rotterdam&day=*")
     window.settled()
-    form = page.locator(".st-key-plan-vans")
+    form = page.locator(".st-key-plan-form")
     sentence = form.get_by_text("sure to carry all orders")
     assert sentence.bounding_box()["y"] < browser.SIZES["phone"][1], (
         "on the first screen"
@@ -66,6 +66,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     assert "sure to carry all orders. Without: " in covered.inner_text()
     row = page.locator("tr", has=page.get_by_role("rowheader", name="Decision"))
     assert f"+{lacking}" in row.inner_text()
+    page.get_by_text("settings until now").click()
     history = page.get_by_role("table", name="Decisions on vans")
     assert "From Hertz" in history.inner_text()
     with page.expect_download() as saved:
@@ -88,11 +89,22 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     form.get_by_text("Now: ").wait_for()
 
 
+def test_what_is_not_decided_is_open_on_paper(fleet, visit):
+    window = visit(fleet)
+    window.to("/plan?city=London")
+    undecided = window.page.locator('.hf-plan a[aria-label$=": decide"]').first
+    assert undecided.inner_text() == "decide"
+    window.page.emulate_media(media="print")
+    assert undecided.inner_text() == ""
+    shown = undecided.evaluate("link => getComputedStyle(link, '::after').content")
+    assert shown == '"open"'
+
+
 def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     window = visit(fleet)
     page = window.page
     window.to("/plan?city=London&form=vans")
-    form = page.locator(".st-key-plan-vans")
+    form = page.locator(".st-key-plan-form")
     form.get_by_text("Accept the risk").click()
     form.get_by_label("Your name").fill("Ben")
     form.get_by_role("button", name="Save decision").click()
@@ -102,6 +114,7 @@ def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     form.get_by_role("button", name="Undo").click()
     undone = form.get_by_test_id("stAlert").get_by_text("Undone: London, ")
     assert undone.inner_text().endswith("Back to: nothing decided.")
+    page.get_by_text("settings until now").click()
     history = page.get_by_role("table", name="Decisions on vans")
     history.get_by_text("Undone, back to: nothing decided").wait_for()
     history.get_by_text("Risk accepted (undone)").wait_for()
@@ -113,7 +126,7 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     window = visit(fleet)
     page = window.page
     window.to("/plan?city=Rotterdam&form=vans")
-    form = page.locator(".st-key-plan-vans")
+    form = page.locator(".st-key-plan-form")
     form.get_by_text("Hire", exact=True).click()
     page.get_by_label("Extra vans").fill("99999")
     page.get_by_label("Extra vans").press("Enter")
@@ -135,7 +148,7 @@ def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
     forms = []
     for window, name in ((first, "Ann"), (second, "Ben")):
         window.to("/plan?city=London&form=vans")
-        form = window.page.locator(".st-key-plan-vans")
+        form = window.page.locator(".st-key-plan-form")
         form.get_by_text("Ask for help").click()
         form.get_by_label("Your name").fill(name)
         form.get_by_label("Your name").press("Enter")
@@ -147,5 +160,6 @@ def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
     forms[1].get_by_text("were decided on by Ann after you had opened them").wait_for()
     forms[1].get_by_role("button", name="Save decision").click()
     forms[1].get_by_text("Saved: London, ").wait_for()
+    second.page.get_by_text("settings until now").click()
     history = second.page.get_by_role("table", name="Decisions on vans")
     assert history.inner_text().index("Ben") < history.inner_text().index("Ann")

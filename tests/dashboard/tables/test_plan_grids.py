@@ -80,7 +80,8 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
 def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
     html = plan_grids.depots(plan)
     tags = Cells(html).tags
-    first, second, *_ = [attributes for tag, attributes in tags if tag == "a"]
+    day, _, first, second, *_ = [each for tag, each in tags if tag == "a"]
+    assert day["href"] == "plan?city=London&day=2025-11-21"
     assert first["href"] == "plan?city=London&depot=A&day=2025-11-21"
     assert first["aria-label"] == "Change Poplar, Fri 21 Nov: 3 vans, 150 orders"
     assert second["aria-label"] == (

@@ -93,13 +93,13 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
         "Fri 27 Nov: 9 vans short (Black Friday)",
         "plan?day=2026-11-27",
         (
-            ("London 5", "plan?city=London&day=2026-11-27"),
-            ("Helsinki 4", "plan?city=Helsinki&day=2026-11-27"),
+            ("London 5", "plan?city=London&day=2026-11-27&form=vans"),
+            ("Helsinki 4", "plan?city=Helsinki&day=2026-11-27&form=vans"),
         ),
         is_severe=True,
     )
     assert sunday.text == "Sun 22 Nov: 2 vans short"
-    assert sunday.places == (("London 2", "plan?city=London&day=2026-11-22"),)
+    assert sunday.places == (("London 2", "plan?city=London&day=2026-11-22&form=vans"),)
 
 
 def test_a_day_on_which_the_vans_will_probably_do_is_not_severe_and_says_so():
@@ -146,7 +146,9 @@ def test_a_city_that_asked_for_help_stays_short_and_counts_as_decided():
     assert asked.text == (
         "Fri 27 Nov, Helsinki: 4 vans short; help asked for by Ann, Sun 22 Nov, 08:12"
     )
-    assert "14, 4 decided (" in plan_summaries.fleet_sentence(days.assign(vans=9.0))
+    assert "14 on Fri 27 Nov, 4 decided (" in plan_summaries.fleet_sentence(
+        days.assign(vans=9.0)
+    )
 
 
 def test_a_hire_that_is_too_small_leaves_a_trace():
@@ -162,7 +164,9 @@ def test_a_day_of_which_only_a_shift_is_short_is_told():
     days = days.assign(missing=2, shift="06–14")
     friday, _ = decide(days, special=EVERYWHERE)
     assert friday.text == "Fri 27 Nov: 2 vans short in a shift (Black Friday)"
-    assert friday.places == (("London 2 in 06–14", "plan?city=London&day=2026-11-27"),)
+    assert friday.places == (
+        ("London 2 in 06–14", "plan?city=London&day=2026-11-27&form=vans"),
+    )
     assert not friday.is_severe
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.text import plan_summaries
 from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.van_plan import Plan
 
 ZONE = ZoneInfo("Europe/London")
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
@@ -19,7 +20,7 @@ def totals(*rows):
     days = pd.DataFrame(rows, columns=columns)
     return days.assign(
         point=100.0, undelivered=5.0, shift="", missing=days["short"], shift_short=0, kind="", extra=0,
-        off_road=0, is_decided=False,
+        off_road=0, is_decided=False, made_by="Ann",
     )  # fmt: skip
 
 
@@ -41,9 +42,9 @@ def test_the_key_figures_are_of_all_cities_and_no_zeros():
     assert plan_summaries.figures(calm) == {"Most vans needed": ("81", "on Fri 28 Nov")}
 
 
-def test_the_worst_days_and_cities_are_named_first():
+def test_days_are_named_by_date_and_of_each_the_worst_city_first():
     assert plan_summaries.fleet_sentence(FLEET) == (
-        "1 day short of vans: Fri 28 Nov 13 (London 9, Helsinki 4)."
+        "1 day short of vans: 13 on Fri 28 Nov (London 9, Helsinki 4)."
     )
 
 
@@ -59,7 +60,7 @@ def decide(days, city, day, **columns):
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
     assert plan_summaries.fleet_sentence(asked) == (
-        "1 day short of vans, 1 partly decided: Fri 28 Nov 13, 4 decided (London 9, "
+        "1 day short of vans, 1 partly decided: 13 on Fri 28 Nov, 4 decided (London 9, "
         "Helsinki 4)."
     )
     assert plan_summaries.figures(asked)["Van-days short"] == (
@@ -71,10 +72,11 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     assert plan_summaries.short_days(hired) == (
         "1 day short of vans, 1 decided, 1 shortage covered"
     )
+    covered = plan_summaries.city_sentence(hired[hired["city"] == "London"], "London")
+    assert "none on Thu 27 Nov (3 vans hired by Ann), 9 on Fri 28 Nov (risk" in covered
     london = both[both["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London").startswith(
-        "1 day short of vans, 1 decided: Fri 28 Nov (9; chance of full delivery < 1 %; risk "
-        "accepted)."
+        "1 day short of vans, 1 decided: 9 on Fri 28 Nov (risk accepted by Ann)."
     )
 
 
@@ -82,13 +84,12 @@ def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
     shift = FLEET["target_on"].eq(DAYS[0]) & FLEET["city"].eq("London")
     days = FLEET.assign(shift="06–14", missing=FLEET["missing"].mask(shift, 2))
     assert plan_summaries.fleet_sentence(days) == (
-        "1 day short of vans, 1 more in a shift: Fri 28 Nov 13 (London 9, Helsinki 4); Thu 27 Nov "
-        "2 in a shift (London 2 in 06–14)."
+        "1 day short of vans, 1 more in a shift: 2 in a shift on Thu 27 Nov (London 2 in "
+        "06–14); 13 on Fri 28 Nov (London 9, Helsinki 4)."
     )
     london = days[days["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London").startswith(
-        "1 day short of vans, 1 more in a shift: Fri 28 Nov (9; chance of full delivery < 1 %), "
-        "Thu 27 Nov (2 in the shift 06–14). "
+        "1 day short of vans, 1 more in a shift: 2 in the shift 06–14 on Thu 27 Nov, 9 on Fri 28 Nov."
     )
     only = days[days["target_on"] == DAYS[0]]
     assert plan_summaries.short_days(only) == "1 day short of vans in a shift"
@@ -109,11 +110,10 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     )
 
 
-def test_a_citys_sentence_has_days_and_chances():
+def test_a_citys_sentence_has_its_short_days_or_the_vans_to_spare():
     london = FLEET[FLEET["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London") == (
-        "1 day short of vans: Fri 28 Nov (9; chance of full delivery < 1 %). Vans are "
-        "assigned to deliver as many orders as possible."
+        "1 day short of vans: 9 on Fri 28 Nov."
     )
     assigned_more = london[:1].assign(needed=[33])
     assert plan_summaries.city_sentence(assigned_more, "London") == (
@@ -136,7 +136,7 @@ def test_a_citys_sentence_has_days_and_chances():
     [
         (
             33, 36,
-            "Fri 28 Nov: 33 vans short, 36 in the shift 06–14. 33 more: 90 % sure to carry all",
+            "Fri 28 Nov: 33 vans short. Hire 36, as the shift 06–14 needs them: at least 90 % sure to",
         ),
         (0, 3, "Fri 28 Nov: enough vans for the day, but 3 vans short in the shift 06–14."),
         (0, 0, ""),
@@ -153,12 +153,48 @@ def test_a_shift_that_needs_more_than_its_day_is_named(lacking, in_a_shift, expe
     assert bool(sentence) == bool(expected)
 
 
+def test_all_short_days_are_listed_by_date():
+    days = pd.date_range("2025-11-24", periods=7).as_unit("s")
+    rows = [("London", day, 50 + n, 49.0, 1 + n, 0.5) for n, day in enumerate(days)]
+    listed = plan_summaries.city_sentence(totals(*rows), "London")
+    assert listed == (
+        "7 days short of vans: 1 on Mon 24 Nov, 2 on Tue 25 Nov, 3 on Wed 26 Nov, 4 on Thu 27 Nov, "
+        "5 on Fri 28 Nov, 6 on Sat 29 Nov, 7 on Sun 30 Nov."
+    )
+    fleet = plan_summaries.fleet_sentence(totals(*rows))
+    assert fleet.count("London") == 7
+    assert fleet.index("Mon 24") < fleet.index("Sun 30")
+
+
+def test_a_days_figures_are_vans_for_its_busiest_shift_and_drivers_of_each():
+    days = totals(
+        ("London", DAYS[0], 20, 32.0, 0, 0.9), ("London", DAYS[1], 35, 32.0, 3, 0.1)
+    )
+    days = days.assign(drivers=70, shift="14–22")
+    shifts = pd.DataFrame(
+        {
+            "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 38],
+            "drivers": [33, 39], "orders": [812.4, 1.0],
+        }
+    )  # fmt: skip
+    plan = Plan(days, days, days, shifts)
+    assert plan_summaries.day_figures(plan, DAYS[1].date()) == {
+        "Vans, Fri 28 Nov": ("38", "have 32, most in 14–22"),
+        "Drivers 06–14": ("33", "33 vans, 812 orders"),
+        "Drivers 14–22": ("39", "38 vans, 1 order"),
+    }
+    assert plan_summaries.day_figures(plan, None) == {
+        "Vans, Thu 27 Nov": ("20", "have 32"),
+        "Drivers": ("70", ""),
+    }
+
+
 @pytest.mark.parametrize(
     ("extra", "short", "in_a_shift", "expected"),
     [
         (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
         (33, 0, 3, "covered, 33 vans hired; 91 % sure to carry all orders; 3 short in the shift 06–14."),
-        (20, 13, 0, "20 vans hired, 13 still short. 33 in all: 90 % sure to carry all orders."),
+        (20, 13, 0, "20 vans hired, 13 still short. Hire 33 in all: 90 % sure to carry all orders."),
     ],
 )  # fmt: skip
 def test_a_day_with_hired_vans_begins_with_them(extra, short, in_a_shift, expected):

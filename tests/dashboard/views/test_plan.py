@@ -37,8 +37,8 @@ def rerun(app, city="London"):
     return app.pills(key="city").select(city).run()
 
 
-def city_page(open_page, city, **keys):
-    return rerun(open_page("plan", **keys), city)
+def city_page(open_page, city, form="orders", **keys):
+    return rerun(open_page("plan", form=form, **keys), city)
 
 
 def every_field(app):
@@ -81,7 +81,7 @@ def choose_action(app, action):
 
 def enter(app, number, reason="Weather", name="Anna"):
     """Fills the form of changes in, without saving."""
-    fields = {"number": number, "reason": reason, "name in change": name}
+    fields = {"number": number, "reason": reason, "your name": name}
     given = {each: value for each, value in fields.items() if value is not None}
     for each, value in given.items():
         field(app, each).set_value(value)
@@ -159,27 +159,31 @@ def test_the_day_of_the_address_is_marked_with_the_grid_above_the_form(
     assert field(app, "first").value == tomorrow
 
 
-def test_estimated_settings_lead_to_their_form(seeded, open_page):
-    text = page_text(city_page(open_page, "Rotterdam"))
-    assert 'href="plan?city=Rotterdam&amp;form=settings"' in text
-    app = city_page(open_page, "Rotterdam", form="settings")
-    [form] = [each for each in app.expander if each.label.startswith("Settings")]
-    assert form.proto.expanded
-    app = city_page(open_page, "Rotterdam")
-    [form] = [each for each in app.expander if each.label.startswith("Settings")]
-    assert not form.proto.expanded
+def test_a_city_has_no_form_until_the_address_asks_for_one_and_then_one_name(
+    seeded, open_page
+):
+    app = city_page(open_page, "Rotterdam", form="")
+    text = page_text(app)
+    assert not [*app.text_input, *app.number_input]
+    for form in ("settings", "orders", "vans"):
+        assert f'href="plan?city=Rotterdam&amp;form={form}"' in text
+        app = city_page(open_page, "Rotterdam", form=form)
+        assert_no_traceback(app)
+        names = [box for box in app.text_input if box.label == "Your name"]
+        assert len(names) == 1
+        assert plan_parts.FORMS[form] in [each.value for each in app.header]
 
 
 def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
-    app = city_page(open_page, "London")
+    app = city_page(open_page, "London", form="settings")
     setting(app, "Vans").set_value(20)
     setting(app, "Orders per van").set_value(33)
     setting(app, "Service level").set_value(75)
-    field(app, "name in settings").set_value("Anna")
+    field(app, "your name").set_value("Anna")
     app = press(app, "Save settings")
     assert_no_traceback(app)
     assert "Saved: the settings of London" in told(app.success)
-    text = page_text(city_page(open_page, "London"))
+    text = page_text(city_page(open_page, "London", form="settings"))
     assert "20 vans, 33 orders per van, service level 75 %" in text
     assert "Set by Anna, " in text
     assert "estimated" not in text
@@ -188,9 +192,9 @@ def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
 
 def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, open_page):
     write(sa.update(schema.depots).values(vans=5))
-    app = city_page(open_page, "London")
+    app = city_page(open_page, "London", form="settings")
     field(app, "shifts").set_value("06-14, 14-22")
-    field(app, "name in settings").set_value("Anna")
+    field(app, "your name").set_value("Anna")
     app = press(app, "Save settings")
     assert told(app.success) == (
         "Saved: the settings of London, for everybody. Its vans stay estimated."
@@ -206,12 +210,11 @@ def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, ope
 
 
 def test_the_extra_vans_that_are_suggested_follow_the_settings(seeded, open_page):
-    app = city_page(open_page, "London")
-    field(app, "name in settings").set_value("Anna")
     suggested = []
     for vans in (4, 1):
-        setting(app, "Vans").set_value(vans)
-        app = press(app, "Save settings")
+        london = city_settings.by_city(queries.freshness())["London"]
+        city_settings.save(replace(london, vans=vans), "Anna")
+        app = city_page(open_page, "London", form="vans")
         suggested.append(setting(app, "Extra vans").value)
     assert suggested[1] == suggested[0] + 3
 
@@ -220,9 +223,9 @@ def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     seeded, open_page
 ):
     before = city_settings.by_city(queries.freshness())["London"]
-    app = city_page(open_page, "London")
+    app = city_page(open_page, "London", form="settings")
     setting(app, "Vans").set_value(20)
-    field(app, "name in settings").set_value("Anna")
+    field(app, "your name").set_value("Anna")
     app = press(press(app, "Save settings"), "Undo")
     assert_no_traceback(app)
     assert told(app.success) == "Undone: the settings of London, for everybody."
@@ -231,8 +234,10 @@ def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     history = queries.settings_history("London", queries.freshness())
     assert history["vans"].fillna(0).tolist() == [0, 20]
     text = page_text(app)
-    assert "20 vans, " in text
-    assert "Vans and orders per van estimated, service level 90 %" in text
+    assert "1 driver per van (undone)" in text
+    assert (
+        "Undone, back to: Vans and orders per van estimated, service level 90 %" in text
+    )
 
 
 def test_a_confirmation_stays_with_the_city_and_the_day_it_speaks_of(
@@ -264,9 +269,9 @@ def test_another_city_drops_the_depot_of_the_one_before(seeded, open_page):
 def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_replaced(
     seeded, open_page
 ):
-    mine = city_page(open_page, "London")
+    mine = city_page(open_page, "London", form="settings")
     setting(mine, "Vans").set_value(20)
-    field(mine, "name in settings").set_value("Bob")
+    field(mine, "your name").set_value("Bob")
     london = city_settings.by_city(queries.freshness())["London"]
     city_settings.save(replace(london, vans=30), "Mara")
     mine = press(mine, "Save settings")
@@ -294,7 +299,7 @@ def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than
     assert field(app, "off road").max == 30
     [kind] = [each for each in app.segmented_control if each.label == "Decision"]
     kind.set_value("")
-    field(app, "name in vans").set_value("Ben")
+    field(app, "your name").set_value("Ben")
     app = press(app, "Save decision")
     assert_no_traceback(app)
     history = queries.van_decision_history("London", queries.freshness())
@@ -347,7 +352,7 @@ def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, ope
     assert "Your last change" in page_text(app)
     app = city_page(open_page, "London")
     assert "Undo" not in labels(app), "nobody's"
-    field(app, "name in change").set_value("Anna ")
+    field(app, "your name").set_value("Anna ")
     app = rerun(app)
     day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
     assert f"Greenwich, {day}: 1,340 orders." in page_text(app).replace("\\", "")
@@ -357,7 +362,7 @@ def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, ope
     assert cell("LON-01", tomorrow).orders == before
     change(city_page(open_page, "London"), "1350", name="Mara")
     app = city_page(open_page, "London")
-    field(app, "name in change").set_value("Anna")
+    field(app, "your name").set_value("Anna")
     assert not {"Undo", "Set this again"} & labels(rerun(app)), "hers is newer"
 
 
@@ -404,11 +409,11 @@ def test_a_new_forecast_is_seen_before_a_change_of_it_is_saved(
 
 def test_a_name_that_was_cleared_is_not_put_back(seeded, open_page):
     app = city_page(open_page, "London")
-    field(app, "name in change").set_value("Anna")
+    field(app, "your name").set_value("Anna")
     app = rerun(app)
-    field(app, "name in change").set_value("")
+    field(app, "your name").set_value("")
     app = change(app, "420", name=None)
-    assert field(app, "name in change").value == ""
+    assert field(app, "your name").value == ""
     assert "name" in told(app.error)
 
 
@@ -462,7 +467,7 @@ def test_a_day_goes_back_to_the_model(seeded, tomorrow, open_page):
     override(340, day=tomorrow)
     app = city_page(open_page, "London")
     field(app, "reason").set_value("Weather")
-    field(app, "name in change").set_value("Anna")
+    field(app, "your name").set_value("Anna")
     app = press(choose_action(app, WITHDRAW), "Save")
     assert "back to the model, 340 → " in told(app.success)
     assert not cell("LON-01", tomorrow).is_set
@@ -505,22 +510,16 @@ def test_a_second_click_on_save_finds_the_change_saved(
     assert cell("LON-01", tomorrow).orders == before
 
 
-@pytest.mark.parametrize("before", ["", "Bob"])
 def test_a_second_click_leaves_the_name_that_was_typed_last(
-    seeded, open_page, monkeypatch, before
+    seeded, open_page, monkeypatch
 ):
-    app = city_page(open_page, "London")
-    if before:
-        field(app, "name in settings").set_value(before)
-        app = rerun(rerun(app))
+    app = enter(city_page(open_page, "London"), "+10 %", name="Bob")
     app = enter(app, "+10 %", name="Anna")
     app = click_again_while(monkeypatch, app, "Save", overrides, "add")
     assert not app.error
-    names = [field(app, f"name in {form}").value for form in ("change", "settings")]
-    assert names == ["Anna", "Anna"]
-    field(app, "name in change").set_value("")
-    app = rerun(rerun(app))
-    assert field(app, "name in settings").value == ""
+    assert field(app, "your name").value == "Anna"
+    app.query_params["form"] = "settings"
+    assert field(rerun(app), "your name").value == "Anna"
 
 
 def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page):
