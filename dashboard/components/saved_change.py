@@ -164,9 +164,7 @@ def message(is_begun: bool, city: str, chosen: object) -> None:
 
 
 def newest_change(planner: str, city: str) -> None:
-    """What a planner changed last in a city, with its Undo; nothing while the form confirms it."""
-    if of_session().change.sentence:
-        return
+    """What a planner changed last in a city, with its Undo."""
     newest = _offered(planner, city)
     if newest.empty:
         return

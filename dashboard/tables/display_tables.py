@@ -230,11 +230,18 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     return display(
         result.assign(
             When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            Action=[overrides.description(row) for row in result.to_dict("records")],
+            orders=list(map(_override, result.to_dict("records"))),
         ),
-        "When", "name", "target_on", "Action", "orders", "point", "reason", "made_by",
+        "When", "name", "target_on", "orders", "point", "reason", "made_by",
         point="Forecast at override",
     )  # fmt: skip
+
+
+def _override(row: Mapping[Hashable, Any]) -> str:
+    """'420', 'undone: 420' or 'back to the model'."""
+    done, number = overrides.description(row), formatting.orders(row["orders"])
+    words = [done] * (done != "set") + [number] * (number != formatting.UNKNOWN)
+    return ": ".join(words)
 
 
 def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -93,11 +93,10 @@ if form:
             if depot:
                 page_head.run(plan_forms.KEYBOARD)
             plan_forms.change_form(city, freshness, depot, day)
-if form != "orders":
-    # Its confirmation is not in sight.
-    saved_change.of_session().change.sentence = ""
 
 with st.container(key="plan-history"):
-    saved_change.newest_change(planner_name.known_name(), city)
+    # Where the form confirms it, it is there.
+    if form != "orders" or not saved_change.of_session().change.sentence:
+        saved_change.newest_change(planner_name.known_name(), city)
     with st.expander("Decisions, changes and settings until now"):
         plan_parts.history(city, freshness)

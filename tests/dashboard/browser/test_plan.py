@@ -225,6 +225,11 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     page.locator("table").get_by_text("Harbour road: Stra").wait_for()
     window.settled()
     assert window.too_wide() <= 0
+    of_history = BROKEN_WORDS.replace(
+        "table.hf th:first-child", ".st-key-plan-history td"
+    )
+    broken = page.evaluate(of_history)
+    assert [word for word in broken if len(word) < 10] == []
     actions = page.locator(
         ".st-key-plan-form [data-testid=stButtonGroup]"
     ).first.locator("button")

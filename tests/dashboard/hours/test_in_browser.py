@@ -109,7 +109,7 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size)
     assert len(table.locator("tbody tr").all()) == 7
     assert "09–10" in table.locator("tbody tr").first.inner_text()
     assert window.too_wide() <= 0
-    page.get_by_role("link", name="Please set them").click()
+    page.locator("a[href*='form=settings']").click()
     page.wait_for_url("**form=settings")
     window.settled()
     times = {"phone": "05-13, 13-21", "desk": "06-14, 14-22"}[size]

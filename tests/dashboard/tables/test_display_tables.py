@@ -126,9 +126,9 @@ def test_files_are_listed_without_their_folder():
 @pytest.mark.parametrize(
     ("orders", "undoes", "expected"),
     [
-        (420.0, np.nan, "set"),
+        (420.0, np.nan, "420"),
         (np.nan, np.nan, "back to the model"),
-        (420.0, 7.0, "undone"),
+        (420.0, 7.0, "undone: 420"),
         (np.nan, 7.0, "undone"),
     ],
 )
@@ -140,7 +140,7 @@ def test_the_history_speaks_of_overrides_in_the_words_of_the_form(
     row |= {"orders": orders, "point": 341.0, "reason": "Weather", "made_by": "Anna"}
     history = pd.DataFrame([{**row, "made_at": made_at}])
     shown = display_tables.override_history(history, ZoneInfo("Europe/London"))
-    assert shown["Action"].tolist() == [expected]
+    assert shown["Orders"].tolist() == [expected]
 
 
 SCORES = pd.DataFrame(

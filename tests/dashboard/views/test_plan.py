@@ -340,7 +340,7 @@ def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
     assert cell("LON-01", tomorrow).orders == 1234
     history = queries.override_history("", queries.freshness())
     shown = display_tables.override_history(history, queries.zone())
-    assert shown["Action"].tolist() == ["set", "undone", "set"]
+    assert shown["Orders"].tolist() == ["1,234", "undone", "1,234"]
 
 
 def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, open_page):
