@@ -32,7 +32,7 @@ select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at
        finished_at, metrics, error,
        extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
          ::float8 as seconds,
-       case when step = 'nightly' then (
+       case when step = 'nightly' and metrics ? 'late_depots' then (
            select max(counted_at) from (
                select min(recorded_at) as counted_at from demand_versions
                where service_on = runs.origin_on and orders is not null group by depot_id

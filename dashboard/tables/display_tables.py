@@ -164,7 +164,7 @@ def why_links(result: pd.DataFrame, causes: Iterable[str], first_on: date) -> li
     """
     days = zip(result["depot_id"], result["target_on"].dt.date, causes, strict=True)
     return [
-        formatting.link("depot", depot=depot, why=day.isoformat())
+        f"{formatting.link('depot', depot=depot, why=day.isoformat())}#forecast-vs-actual"
         if cause == UNEXPLAINED and day >= first_on
         else ""
         for depot, day, cause in days

@@ -13,7 +13,8 @@ from dashboard.text import formatting
 
 DIFFERENCES = {"Off by"}
 """Columns whose whole numbers have a sign."""
-SIGNED_PERCENTAGES, POINTS = {"Bias", "Off by %"}, {"Value added"}
+SIGNED_PERCENTAGES, POINTS = {"Bias": 1, "Off by %": 0}, {"Value added"}
+"""Columns of percentages with a sign, and their digits; columns of percentage points."""
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -124,12 +125,12 @@ def column(values: pd.Series, name: str) -> list[str]:
     if pd.api.types.is_integer_dtype(values):
         is_signed = name in DIFFERENCES
         return _texts(values, formatting.signed if is_signed else "{:,}".format)
-    percent = formatting.percent
+    shares = values.astype(float) / 100
     if name in SIGNED_PERCENTAGES:
-        percent = formatting.signed_percent
-    elif name in POINTS:
-        percent = formatting.signed_points
-    return [percent(value / 100) for value in values.astype(float)]
+        digits = SIGNED_PERCENTAGES[name]
+        return [formatting.signed_percent(share, digits) for share in shares]
+    percent = formatting.signed_points if name in POINTS else formatting.percent
+    return [percent(share) for share in shares]
 
 
 def _cells(texts: list[str], links: Sequence[str] | None) -> list[str]:

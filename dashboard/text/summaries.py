@@ -158,9 +158,10 @@ def past_sentence(past: pd.DataFrame) -> str:
     bias = error.sum() / volume if volume > 0 else math.nan
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
     return (
-        f"The last forecast of each of {formatting.count(len(past), 'scored day')}: MAPE "
-        f"{formatting.percent(mape)}, bias {formatting.signed_percent(bias)}, {inside} of "
-        f"{len(past)} days within the 80 % band."
+        f"The last forecast of each of {formatting.count(len(past), 'scored day')}: off by "
+        f"{formatting.percent(mape)} (MAPE), bias {formatting.signed_percent(bias)} of volume, "
+        f"{inside} of {len(past)} days within the 80 % band. Accuracy counts all forecasts of a day, "
+        "not the last alone."
     )
 
 

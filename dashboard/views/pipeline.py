@@ -9,6 +9,9 @@ from dashboard.components import banner, widgets
 from dashboard.tables import display_tables, html_grids
 from dashboard.text import formatting, run_descriptions
 
+TIMES = ("Started", "Duration")
+"""Columns of runs that phones leave out."""
+
 freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
@@ -70,8 +73,7 @@ if nights.empty:
     )
 else:
     st.caption(f"Times in {zone.key}.")
-    hidden = ("Started", "Duration")
-    widgets.small_table(nights, "Nightly runs", hidden_on_phones=hidden)
+    widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES)
 
 labels = run_descriptions.labels(runs)
 if labels:
@@ -81,7 +83,7 @@ if labels:
     if steps.empty:
         st.caption("This run has no steps.")
     else:
-        widgets.small_table(steps, "Run steps", hidden_on_phones=("Started",))
+        widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
 
 if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")

@@ -36,6 +36,7 @@ def test_figures_are_escaped():
         pytest.param(pd.Series([1200, None], dtype="Int64"), "Days", ["1,200", "–"], id="n"),
         pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
         pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
+        pytest.param(pd.Series([-12.4, 0.2]), "Off by %", ["−12 %", "0 %"], id="off in percent"),
         pytest.param(pd.Series([-1200, 48, 0]), "Off by", ["−1,200", "+48", "0"], id="off"),
         pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
         pytest.param(

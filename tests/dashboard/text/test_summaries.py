@@ -83,8 +83,9 @@ def test_past_forecasts_are_summarised():
         }
     )
     assert summaries.past_sentence(past) == (
-        "The last forecast of each of 3 scored days: MAPE 10.0 %, bias −2.3 %, 2 of 3 days "
-        "within the 80 % band."
+        "The last forecast of each of 3 scored days: off by 10.0 % (MAPE), bias −2.3 % of "
+        "volume, 2 of 3 days within the 80 % band. Accuracy counts all forecasts of a day, not "
+        "the last alone."
     )
 
 
