@@ -66,7 +66,7 @@ def test_a_scenario_and_why_of_the_days_left_are_of_their_own_days(over):
 
 
 def test_change_orders_proposes_a_day_that_is_still_ahead(over, open_page):
-    app = open_page("plan")
+    app = open_page("plan", form="orders")
     app = app.pills(key="city").select("London").run()
     days = [box for box in app.selectbox if box.label in ("From", "To")]
     today = over + timedelta(days=1)
