@@ -37,13 +37,11 @@ TITLES = {
     "orders_text": "Orders",
     "p10_text": "Low (P10)",
     "p90_text": "High (P90)",
-    "scenario_text": "Scenario",
     "forecast_mape": "Forecast MAPE",
     "naive_mape": "Same day last week",
     "counted_text": "Depot-days scored",
     "series": "Series",
     "label": "Inside the band",
-    "bands_text": "Bands scored",
     "contribution": "Part",
     "effect": "Orders",
 }

@@ -107,30 +107,20 @@ def fan(days: pd.DataFrame) -> Chart:
         table.loc[row.Index, "planned_text"] = f"{row.planned_text} by {by}"
     is_long = len(table) > MAX_DAYS_WITH_DOTS
     if is_long:
-        table = _means_of_seven_days(table, is_ahead)
+        lines = table[["actual", "point"]]
+        means = table.rolling("7D", on="day_on")[["actual", "point"]].mean()
+        table[["actual", "point"]] = means[["actual", "point"]].where(lines.notna())
     ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
-    single_days = (
-        [] if is_long else [_band(ahead, x), *_planners_dots(table[is_set], x)]
-    )
     return alt.layer(
-        *single_days[:1],
+        *([] if is_long else [_band(ahead, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
         *_event_markers(table.assign(zero=0.0), x, "zero"),
-        *single_days[1:],
+        *_planners_dots(table[is_set], x),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
     ).properties(height=HEIGHT)
-
-
-def _means_of_seven_days(table: pd.DataFrame, is_ahead: pd.Series) -> pd.DataFrame:
-    """With the means of the seven days up to each day as `actual` and `point`."""
-    orders = table.assign(orders=table["actual"].where(~is_ahead, table["point"]))
-    means = orders.rolling("7D", on="day_on", min_periods=4)[["orders"]].mean()[
-        "orders"
-    ]
-    return table.assign(actual=means.mask(is_ahead), point=means.where(is_ahead))
 
 
 def past_forecasts(past: pd.DataFrame) -> Chart:

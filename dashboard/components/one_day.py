@@ -65,15 +65,14 @@ def show_misses(
     st.header(name)
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
-    table, first = display_tables.largest_errors(misses), misses.head(MAX_DEPOTS)
+    first = misses.head(MAX_DEPOTS)
+    table = display_tables.largest_errors(first)
     links = {"Depot": display_tables.depot_links(first)}
     # Why is that of the last live forecast.
     if scope.live and not scope.horizon and freshness.last_on:
         since = freshness.last_on - timedelta(days=PAST_DAYS - 1)
-        causes = table["Likely cause"].head(MAX_DEPOTS)
-        links["Likely cause"] = display_tables.why_links(first, causes, since)
-    seen = table.head(MAX_DEPOTS)
+        links["Likely cause"] = display_tables.why_links(first, table, since)
     if scope.days_back == 1:
-        seen = seen.drop(columns="Day")
-    widgets.small_table(seen, name, hidden_on_phones=("Override",), links=links)
-    return table
+        table = table.drop(columns="Day")
+    widgets.small_table(table, name, hidden_on_phones=("Override",), links=links)
+    return display_tables.largest_errors(misses)

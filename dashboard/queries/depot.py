@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read, read_row, snapshot
-from dashboard.queries.freshness import NOTHING_OVER, Freshness
+from dashboard.queries.freshness import Freshness
 from forecaster.inference.cold_start import YOUNG_DAYS
 from pipelines.planning.days_ahead import FORTNIGHT, TODAY, is_ahead, week_before
 from pipelines.planning.tables import select
@@ -206,7 +206,7 @@ def as_of(forecast: Mapping[Hashable, Any], freshness: Freshness) -> Freshness:
     """The freshness by which a row of `past_forecasts` is explained as the forecast shown is."""
     origin, day = (forecast[name].date() for name in ("origin_on", "target_on"))
     return replace(
-        freshness, origin_on=origin, last_on=origin, until_on=day, day_began_at=NOTHING_OVER,
+        freshness, origin_on=origin, last_on=origin, until_on=day, day_began_at=Freshness.day_began_at,
         model=forecast["model_version"], filename=forecast["filename"],
         sha256=forecast["sha256"],
     )  # fmt: skip

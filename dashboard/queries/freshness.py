@@ -10,9 +10,6 @@ from dashboard.queries.database import read_row, settings
 from pipelines.planning.days_ahead import Shown
 from pipelines.schema.active_depots import ACTIVE_ZONES
 
-NOTHING_OVER = datetime(2000, 1, 1, tzinfo=UTC)
-"""A moment before every day that is forecast."""
-
 
 @dataclass(frozen=True)
 class Freshness:
@@ -64,7 +61,7 @@ class Freshness:
     zones: tuple[tuple[str, int], ...] = ()
     is_demo: bool = False
     has_hours: bool = False
-    day_began_at: datetime = NOTHING_OVER
+    day_began_at: datetime = datetime(2000, 1, 1, tzinfo=UTC)
 
     @property
     def origin(self) -> date:

@@ -3,7 +3,7 @@
 Whole numbers are orders or counts; floats are percentages. No I/O.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
@@ -157,15 +157,17 @@ def depot_links(result: pd.DataFrame) -> list[str]:
     return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
 
 
-def why_links(result: pd.DataFrame, causes: Iterable[str], first_on: date) -> list[str]:
-    """Addresses of *Why this forecast* of the unexplained days of `queries.largest_errors`.
+def why_links(result: pd.DataFrame, table: pd.DataFrame, since: date) -> list[str]:
+    """Addresses of *Why this forecast* of unexplained days from `since` on; '' for others.
 
-    '' for other days, and for those before `first_on`, which the page Depot does not have.
+    `result` is `queries.largest_errors`, `table` its display table.
     """
-    days = zip(result["depot_id"], result["target_on"].dt.date, causes, strict=True)
+    days = zip(
+        result["depot_id"], result["target_on"], table["Likely cause"], strict=True
+    )
     return [
-        f"{formatting.link('depot', depot=depot, why=day.isoformat())}#forecast-vs-actual"
-        if cause == UNEXPLAINED and day >= first_on
+        f"{formatting.link('depot', depot=depot, why=f'{day:%Y-%m-%d}')}#forecast-vs-actual"
+        if cause == UNEXPLAINED and day.date() >= since
         else ""
         for depot, day, cause in days
     ]

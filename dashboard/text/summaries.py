@@ -135,21 +135,6 @@ def forecast_change(days: pd.DataFrame, origin: date) -> str:
     )
 
 
-def history_sentence(span: str, ahead: pd.DataFrame, *, is_long: bool) -> str:
-    """What the chart of a depot's `queries.depot_days` shows, `ahead` those that are forecast."""
-    sentences = [f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}"]
-    if is_long:
-        sentences.append("Lines: mean of seven days; each day tells its own number")
-    elif not ahead.empty:
-        sentences.append("Shaded: 80 % band")
-    dots = (
-        ", dots the numbers of planners"
-        if not is_long and ahead["is_set"].any()
-        else ""
-    )
-    return ". ".join([*sentences, f"Triangles mark holidays and events{dots}."])
-
-
 def past_sentence(past: pd.DataFrame) -> str:
     """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
     error = past["point"] - past["actual"]
@@ -167,11 +152,9 @@ def past_sentence(past: pd.DataFrame) -> str:
 
 def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     """'Fri 20 Nov: 144 orders, forecast 110 (24 % too low).' of a row of `queries.past_forecasts`."""
-    return (
-        f"{formatting.day(scored['target_on'])}: {formatting.orders(scored['actual'])} orders, "
-        f"forecast {formatting.orders(scored['point'])} "
-        f"({formatting.miss(scored['point'], scored['actual'])})."
-    )
+    actual, forecast = scored["actual"], scored["point"]
+    told = f"{formatting.orders(actual)} orders, forecast {formatting.orders(forecast)}"
+    return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
 def accuracy_figures(scores: pd.DataFrame) -> Figures:

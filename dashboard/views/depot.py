@@ -16,8 +16,11 @@ from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import html_grids
 from dashboard.text import formatting, summaries
 
-SPANS = {"8 weeks": HISTORY_DAYS, "13 months": 396}
-"""Days of history in the chart; the longer one has last year's Black Friday in it."""
+SPANS = {
+    "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
+    "13 months": (396, "Lines: mean of seven days."),
+}
+"""Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
 
 freshness = queries.freshness()
 depots = queries.depots(freshness)
@@ -39,7 +42,7 @@ if feed_warning:
 week, history = st.columns(2, gap="large")
 with history:
     span = widgets.choose_pill("History", "history", list(SPANS))
-days = queries.depot_days(depot, freshness, SPANS[span])
+days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
 with week:
     if ahead.empty:
@@ -69,7 +72,9 @@ with history:
         widgets.chart(
             forecast_charts.fan,
             days,
-            summaries.history_sentence(span, ahead, is_long=SPANS[span] > HISTORY_DAYS),
+            f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}. "
+            f"{SPANS[span][1]} Triangles mark holidays and events"
+            f"{', dots the numbers of planners' if ahead['is_set'].any() else ''}.",
         )
     else:
         widgets.empty_state(
