@@ -1,5 +1,7 @@
 """Publishes the forecast that is shown, where the settings say so."""
 
+import errno
+
 import pyarrow as pa
 import sqlalchemy as sa
 
@@ -46,10 +48,12 @@ def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> No
         try:
             run.metrics["published"] = publish_files(engine, destination).written
         except (OSError, pa.ArrowException) as error:
+            advice = "Check HARBOR_PUBLISH_URL and what this account may do there"
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                advice = "Make room there"
             raise PublishError(
-                f"The forecast could not be published to {where}: {first_line(error)}. Check "
-                "HARBOR_PUBLISH_URL and what this account may do there; the next attempt "
-                "publishes what is missing."
+                f"The forecast could not be published to {where}: {first_line(error)}. "
+                f"{advice}; the next attempt publishes what is missing."
             ) from error
     with engine.connect() as connection:
         shown = connection.execute(sa.text(MADE_BY_RUN), {"run": made_by})

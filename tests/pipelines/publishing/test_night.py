@@ -13,6 +13,7 @@ from pipelines.publishing import webhooks
 from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 from tests.pages import ROOT
+from tests.pipelines.faults.faults import fill, small_disk
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import midnight_after
 from tests.pipelines.publishing.conftest import LAST
@@ -111,6 +112,15 @@ def test_what_fails_is_told_and_made_up_for_and_the_forecast_is_there(
     assert nightly_states(fleet) == ["done"] * 3
     with pytest.raises(NothingToDoError):
         night(**given)
+
+
+def test_a_full_disk_of_what_is_published_asks_for_room_and_not_for_rights(night):
+    with small_disk(1) as disk:
+        filler = fill(disk)
+        unpublished = night(publish_url=str(disk))["unpublished"]
+        assert "No space left on device. Make room there; the next" in unpublished
+        filler.unlink()
+        assert night(publish_url=str(disk))["unpublished"] is None
 
 
 def test_a_scheduler_tries_again_what_was_not_published(night, fleet, tmp_path):
