@@ -62,7 +62,8 @@ def settings_note(settings: CitySettings) -> None:
     """What a city plans with, and who set it; leads to its form."""
     text = plan_summaries.settings_text(settings, queries.zone())
     label = "Please set them" if settings.is_estimated else "Change"
-    widgets.note(label, formatting.settings_link(settings.city), f"{text} ")
+    link = formatting.plan_link(settings.city, form="settings")
+    widgets.note(label, link, f"{text} ")
 
 
 def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:
@@ -112,6 +113,5 @@ def history(city: str, freshness: Freshness) -> None:
         st.subheader(name)
         if table.empty:
             st.caption("None yet.")
-        else:
-            hidden = ("Forecast at override",)
-            widgets.small_table(table, name, hidden_on_phones=hidden)
+            continue
+        widgets.small_table(table, name, hidden_on_phones=("Forecast at override",))

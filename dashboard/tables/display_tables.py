@@ -201,9 +201,7 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
         point="Forecast", override_orders="Override", cause="Likely cause",
     )  # fmt: skip
     # A column of dashes says nothing.
-    return table.drop(
-        columns=[name for name in ("Override",) if table[name].isna().all()]
-    )
+    return table.drop(columns=["Override"] if table["Override"].isna().all() else [])
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
@@ -229,12 +227,9 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.override_history`; times in `zone`."""
+    orders = list(map(_override, result.to_dict("records")))
     return display(
-        result.assign(
-            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            orders=list(map(_override, result.to_dict("records"))),
-        ),
-        "When", "name", "target_on", "orders", "point", "reason", "made_by",
+        _with_times(result, zone).assign(orders=orders), "When", "name", "target_on", "orders", "point", "reason", "made_by",
         point="Forecast at override",
     )  # fmt: skip
 
@@ -248,28 +243,23 @@ def _override(row: Mapping[Hashable, Any]) -> str:
 
 def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.van_decision_history`; times in `zone`."""
-    words = [
-        plan_summaries.decision_in_history(row) for row in result.to_dict("records")
-    ]
+    words = list(map(plan_summaries.decision_in_history, result.to_dict("records")))
     return display(
-        result.assign(
-            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            Decision=words,
-        ),
-        "When", "target_on", "Decision", "note", "made_by", made_by="Decided by",
+        _with_times(result, zone).assign(Decision=words), "When", "target_on", "Decision", "note", "made_by", made_by="Decided by",
     )  # fmt: skip
 
 
 def settings_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.settings_history`; times in `zone`."""
-    rows = result.to_dict("records")
+    words = list(map(plan_summaries.settings_in_history, result.to_dict("records")))
     return display(
-        result.assign(
-            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
-            Settings=list(map(plan_summaries.settings_in_history, rows)),
-        ),
-        "When", "Settings", "made_by", made_by="Set by",
+        _with_times(result, zone).assign(Settings=words), "When", "Settings", "made_by", made_by="Set by",
     )  # fmt: skip
+
+
+def _with_times(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    times = [formatting.timestamp(at, zone) for at in result["made_at"]]
+    return result.assign(When=times)
 
 
 def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -33,9 +33,7 @@ def brief(
     left = [each for each in decisions if not each.is_decided]
     decided = [each for each in decisions if each.is_decided]
     body = _items(left, "more") + _items(decided, "more decided")
-    day = escape(last_day)
-    if address:
-        day = _link(address, last_day)
+    day = _link(address, last_day) if address else escape(last_day)
     return (
         f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions, short_days, is_current)}</h2>{body}'
         f"<p>{day}</p>{_caution(estimated)}</section>"
@@ -72,7 +70,9 @@ def _caution(estimated: Sequence[str]) -> str:
     """Leads to the settings of the cities whose vans are estimated."""
     if not estimated:
         return ""
-    links = [_link(formatting.settings_link(city), city) for city in estimated]
+    links = [
+        _link(formatting.plan_link(city, form="settings"), city) for city in estimated
+    ]
     return (
         f'<p class="set"><small>Vans are estimated in '
         f"{formatting.listed(links, MAX_CITIES, 'cities')}: click a city to set its vans and "

@@ -4,6 +4,7 @@ Names, texts and numbers are escaped here; what is called HTML is not.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
 from html import escape
 from typing import Any
 
@@ -40,9 +41,9 @@ def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
     return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
 
 
-def city_name(city: str, **day: str) -> str:
+def city_name(city: str, day: date | None = None) -> str:
     """A city's name that leads to its vans and drivers, of a `day` if one is given."""
-    link = escape(formatting.link("plan", city=city, **day))
+    link = escape(formatting.plan_link(city, day))
     return f'<a href="{link}" target="_self">{escape(city)}</a>'
 
 

@@ -71,7 +71,7 @@ def _heads(
         html_tables.day_head(
             day,
             is_marked=day.date() == marked,
-            link=formatting.link("plan", city=city, day=f"{day:%Y-%m-%d}") * bool(city),
+            link=formatting.plan_link(city, day) * bool(city),
         )
         for day in days
     ]
@@ -82,12 +82,11 @@ def _day_class(day: pd.Timestamp, marked: date | None) -> str:
 
 
 def _city_name(settings: CitySettings, marked: date | None) -> str:
-    day = {} if marked is None else {"day": f"{marked:%Y-%m-%d}"}
     vans = "vans not known"
     if settings.vans is not None:
         vans = f"has {formatting.count(settings.vans, 'van')}"
     estimated = " (estimated)" if settings.is_estimated else ""
-    name = html_tables.city_name(settings.city, **day)
+    name = html_tables.city_name(settings.city, marked)
     return f"{name}<small>{vans}{estimated}</small>"
 
 
@@ -105,10 +104,9 @@ def _city_cell(day: Row, marked: date | None) -> str:
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
         title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
-    target_on = day["target_on"]
-    link = formatting.link("plan", city=day["city"], day=f"{target_on:%Y-%m-%d}")
+    link = formatting.plan_link(day["city"], day["target_on"])
     return (
-        f'<td class="{_day_class(target_on, marked)}" title="{escape(title)}">'
+        f'<td class="{_day_class(day["target_on"], marked)}" title="{escape(title)}">'
         f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{shortage}{text}</a></td>'
     )
 
@@ -163,8 +161,7 @@ def _depot_cell(row: Row, marked: date | None) -> str:
 
 def _edit_link(row: Row, content: str, html: str) -> str:
     """A link around a whole cell; a screen reader says `content`."""
-    day = f"{row['target_on']:%Y-%m-%d}"
-    link = formatting.link("plan", city=row["city"], depot=row["depot_id"], day=day)
+    link = formatting.plan_link(row["city"], row["target_on"], depot=row["depot_id"])
     cell = f"{row['name']}, {formatting.day(row['target_on'])}"
     label = escape(f"Change {cell}: {content}")
     return f'<a href="{escape(link)}" target="_self" aria-label="{label}">{html}</a>'
@@ -203,9 +200,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
     cells = []
     for day in days.to_dict("records"):
         target_on = day["target_on"]
-        link = formatting.link(
-            "plan", city=day["city"], day=f"{target_on:%Y-%m-%d}", form="vans"
-        )
+        link = formatting.plan_link(day["city"], target_on, form="vans")
         text = _decision(day)
         # The style keeps what is left to decide off a printed plan by these words.
         says = text

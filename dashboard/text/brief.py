@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.text import formatting, plan_summaries, summaries
-from dashboard.text.formatting import link
+from dashboard.text.formatting import link, plan_link
 from pipelines.planning.van_plan import Settings
 from pipelines.planning.words import decision_words, names_of_day
 
@@ -108,10 +108,9 @@ def _shortages(
         )
         event = f" ({occasion})" if occasion else ""
         text = f"{formatting.day(day)}: {_short(on_day)}{event}{_still_likely(own)}{_too_few(own)}"
-        link_of_day = link("plan", day=f"{day:%Y-%m-%d}")
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
-        places = _places(own, day)
-        found.append(Decision(VANS, text, link_of_day, places, is_severe))
+        address, places = plan_link(day=day), _places(own, day)
+        found.append(Decision(VANS, text, address, places, is_severe))
     return sorted(found, key=lambda each: not each.is_severe)
 
 
@@ -141,12 +140,7 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
             VANS,
             f"{formatting.day(day['target_on'])}, {day['city']}: {_state(day)}; "
             f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
-            link(
-                "plan",
-                city=day["city"],
-                day=f"{day['target_on']:%Y-%m-%d}",
-                form="vans",
-            ),
+            plan_link(day["city"], day["target_on"], form="vans"),
             is_decided=True,
         )
         for day in settled.sort_values(["target_on", "city"]).to_dict("records")
@@ -163,18 +157,14 @@ def _state(day: Mapping[Hashable, Any]) -> str:
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
-    day_on = f"{day:%Y-%m-%d}"
     places = [
-        (
-            plan_summaries.short_in_city(row),
-            link("plan", city=row["city"], day=day_on, form="vans"),
-        )
+        (plan_summaries.short_in_city(row), plan_link(row["city"], day, form="vans"))
         for row in plan_summaries.worst_first(short).head(MAX_NAMES).to_dict("records")
     ]
     more = len(short) - MAX_NAMES
     if more > 0:
         named = formatting.count(more, "more city", "more cities")
-        places.append((named, link("plan", day=day_on)))
+        places.append((named, plan_link(day=day)))
     return tuple(places)
 
 
@@ -267,10 +257,8 @@ def _events(
         if not _is_partial(own, sizes):
             orders = formatting.orders(rows["part"].sum())
             text += f": {orders} orders planned{_versus_last_week(rows)}"
-        place = (
-            {"city": cities[0]} if len(cities) == 1 else {"day": f"{first:%Y-%m-%d}"}
-        )
-        found.append(Decision(EVENT, text, link("plan", **place)))
+        place = plan_link(*cities) if len(cities) == 1 else plan_link(day=first)
+        found.append(Decision(EVENT, text, place))
     return found
 
 

@@ -154,9 +154,10 @@ def quoted(reason: str) -> str:
     return f"“{reason}”"
 
 
-def settings_link(city: str) -> str:
-    """Address of the form for the settings of a city."""
-    return link("plan", city=city, form="settings")
+def plan_link(city: str = "", day: date | None = None, **more: str) -> str:
+    """Address of the page Plan, of a city and a day if they are given; `more` is of its form."""
+    query = {"city": city, "day": f"{day:%Y-%m-%d}" if day else "", **more}
+    return link("plan", **{name: value for name, value in query.items() if value})
 
 
 def day_notes(days: pd.DataFrame) -> list[list[str]]:

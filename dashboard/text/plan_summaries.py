@@ -57,9 +57,7 @@ def figures(days: pd.DataFrame) -> Figures:
     period = formatting.next_days(len(by_day))
     short, undelivered = by_day["short"].sum(), by_day["undelivered"].sum()
     if short:
-        decided = days.loc[days["is_decided"], "short"].sum()
-        note = f", {decided:,} decided" if decided else ""
-        result["Van-days short"] = (f"{short:,}", f"in {period}{note}")
+        result["Van-days short"] = (f"{short:,}", f"in {period}{decided_of(days)}")
     if round(undelivered):
         share = formatting.percent(undelivered / days["point"].sum())
         expected = f"expected in {period}, {share} of all"
@@ -74,9 +72,7 @@ def day_figures(plan: Plan, day: date | None) -> Figures:
     """
     on = pd.Timestamp(day or plan.cities["target_on"].min())
     [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
-    shifts = [
-        each for each in plan.shifts.to_dict("records") if each["target_on"] == on
-    ]
+    shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
     needed = max(row["needed"], *(each["vans"] for each in shifts), 0)
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
     busiest = f"most in {row['shift']}" if needed > row["needed"] else ""
@@ -90,10 +86,8 @@ def day_figures(plan: Plan, day: date | None) -> Figures:
 def _of_shift(shift: Mapping[Hashable, Any]) -> tuple[str, str]:
     """('37', '37 vans, 732 orders')."""
     orders = formatting.count(round(shift["orders"]), "order")
-    return (
-        f"{shift['drivers']:,}",
-        f"{formatting.count(shift['vans'], 'van')}, {orders}",
-    )
+    vans = formatting.count(shift["vans"], "van")
+    return f"{shift['drivers']:,}", f"{vans}, {orders}"
 
 
 def short_days(days: pd.DataFrame) -> str:
@@ -103,11 +97,7 @@ def short_days(days: pd.DataFrame) -> str:
     ', 1 shortage covered' are days of a city that hired vans close. '' where no day is short.
     """
     is_short, is_decided = days["missing"] > 0, days["is_decided"]
-    parts = (
-        is_short & ~is_decided,
-        is_short & is_decided,
-        days["short"] > 0,
-    )
+    parts = (is_short & ~is_decided, is_short & is_decided, days["short"] > 0)
     left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
     short = left | decided
     if not short:
@@ -121,12 +111,8 @@ def short_days(days: pd.DataFrame) -> str:
         (len(decided & left), "partly decided"),
         (n_covered, f"shortage{'s' * (n_covered > 1)} covered"),
     ]
-    return ", ".join(
-        [
-            f"{n_days} short of vans{in_shift}",
-            *(f"{number:,} {name}" for number, name in counts if number),
-        ]
-    )
+    told = [f"{number:,} {name}" for number, name in counts if number]
+    return ", ".join([f"{n_days} short of vans{in_shift}", *told])
 
 
 def fleet_sentence(days: pd.DataFrame) -> str:
@@ -181,7 +167,7 @@ def short_in_city(day: Mapping[Hashable, Any]) -> str:
 
 
 def decided_of(cities: pd.DataFrame) -> str:
-    """', 4 decided': the vans of one day's shortage about which somebody has decided."""
+    """', 4 decided': the vans of the days' shortage about which somebody has decided."""
     decided = cities.loc[cities["is_decided"], "short"].sum()
     return f", {decided:,} decided" if decided else ""
 

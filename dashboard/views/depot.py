@@ -60,9 +60,7 @@ with week:
             )
         city = plan_parts.city_of(depot, freshness)
         if city:
-            widgets.note(
-                "Change its orders", formatting.link("plan", city=city, depot=depot)
-            )
+            widgets.note("Change its orders", formatting.plan_link(city, depot=depot))
         widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
         change = summaries.forecast_change(days, freshness.origin)
         if change:

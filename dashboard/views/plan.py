@@ -71,7 +71,7 @@ st.caption(
 )
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
-        widgets.note(heading, formatting.link("plan", city=city, form=form))
+        widgets.note(heading, formatting.plan_link(city, form=form))
 parts.shifts_of_city(city, plan.shifts, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
@@ -84,7 +84,7 @@ if form:
     with panel.container(key="plan-panel"), st.container(key="plan-form"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.header(plan_parts.FORMS[form], width="content")
-            widgets.note("Close", formatting.link("plan", city=city))
+            widgets.note("Close", formatting.plan_link(city))
         if form == "settings":
             settings_form.settings_form(settings[city])
         elif form == "vans":

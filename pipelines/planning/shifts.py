@@ -16,7 +16,7 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
 from pipelines.planning.vans import quantile_orders, vans_for
 
-NO_SHIFTS = pd.DataFrame(columns=["city"])
+NO_SHIFTS = pd.DataFrame(columns=["city", "target_on"])
 
 
 def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:

@@ -82,7 +82,7 @@ def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
     tags = Cells(html).tags
     day, _, first, second, *_ = [each for tag, each in tags if tag == "a"]
     assert day["href"] == "plan?city=London&day=2025-11-21"
-    assert first["href"] == "plan?city=London&depot=A&day=2025-11-21"
+    assert first["href"] == "plan?city=London&day=2025-11-21&depot=A"
     assert first["aria-label"] == "Change Poplar, Fri 21 Nov: 3 vans, 150 orders"
     assert second["aria-label"] == (
         "Change Poplar, Sat 22 Nov: 3 vans of 4 needed, 200 orders"
