@@ -16,7 +16,7 @@ from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, plan_summaries, summaries
 from dashboard.text.summaries import Figures
 
-URGENT, WEEK, NAME = "Missing data first", "Change vs last week", "Name"
+URGENT, WEEK, NAME = "To check first", "Change vs last week", "Name"
 SORT_ORDERS = (URGENT, WEEK, NAME)
 """Orders of the depots of a city; the first is the default."""
 

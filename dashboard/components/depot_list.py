@@ -11,7 +11,6 @@ from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, summaries
-from dashboard.text.brief import MIN_CHANGE
 from pipelines.planning.van_plan import ALL_CITIES
 
 MAX_DEPOTS = 1000
@@ -40,7 +39,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         depots = depots.sort_values(["city", "place"], kind="stable")
         st.caption(
             "Planned orders, and how far the forecast of the last day was off (+ is too "
-            f"high); bold: {100 * MIN_CHANGE:.0f} % or more. Under a name: missing data, or how the "
+            "high). Under a name: missing data, or how the "
             "model's forecast changed since the previous one; under a city: days short of vans."
         )
     shown = depots.head(MAX_DEPOTS)
@@ -99,12 +98,12 @@ def _columns(
     }
     comparable = week.dropna(subset=["week_before"])
     columns["vs last week"] = _change(comparable, key, orders, "week_before")
-    return pd.DataFrame(columns | {off_by: _change(last_day, key, orders, "actual")})
+    columns[off_by] = _change(last_day, key, orders, "actual")
+    return pd.DataFrame(columns)
 
 
 def _change(rows: pd.DataFrame, key: str, orders: str, reference: str) -> pd.Series:
-    """'+3 %': how far the orders differ from those that they are compared with, by `key`; HTML."""
+    """'+3 %': how far the orders differ from those that they are compared with, by `key`."""
     sums = rows.groupby(key)[[orders, reference]].sum()
     change = sums[orders] / sums[reference].where(sums[reference] > 0) - 1
-    texts = change.map(lambda share: formatting.signed_percent(share, 0))
-    return texts.where(~(change.abs() >= MIN_CHANGE), "<b>" + texts + "</b>")
+    return change.map(lambda share: formatting.signed_percent(share, 0))

@@ -26,14 +26,22 @@ button.onclick = async () => {
     prompt('Copy this address:', location.href);
   }
 };
+const push = History.prototype.pushState;
+history.pushState = (state, title, url) => {
+  const next = new URL(url ?? '', location.href);
+  const isCarriedOver = window.harborMenu && !location.search
+    && next.pathname === location.pathname;
+  (isCarriedOver ? history.replaceState : push).call(history, state, title, url);
+};
 document.onclick = ({target}) => {
+  window.harborMenu = Boolean(target.closest('a[data-testid*="Nav"]'));
   if (innerWidth >= 768 || !target.closest('[data-testid="stSidebarNavLink"]')) return;
   setTimeout(() => document.querySelector('[data-testid="stSidebar"]:not([data-collapsed="true"])'
     + ' [data-testid="stSidebarCollapseButton"] button')?.click(), 300);
 };
 }"""
-"""Copies the page's address, or shows it where the browser lets no page copy (http). Closes the
-menu of a narrow window after a choice, which Streamlit does only where the browser says that it is
+"""Copies the page's address, or shows it where the browser lets no page copy (http). Makes one entry
+of the browser's history of a choice in the menu and the city that is carried over. Closes the menu of a narrow window after a choice, which Streamlit does only where the browser says that it is
 a phone's. Always the same text, which `server.asgi` lets run."""
 
 

@@ -52,8 +52,8 @@ class Confirmation:
         return bool(self.sentence)
 
     def show(self) -> None:
-        """Shows it; for the first time also at the top."""
-        widgets.confirmation(self.sentence, self.is_new)
+        """Shows it."""
+        widgets.confirmation(self.sentence)
         self.is_new = False
 
 

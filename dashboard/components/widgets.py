@@ -204,12 +204,9 @@ def refusal(consequence: str, reasons: Sequence[str]) -> None:
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
 
 
-def confirmation(sentence: str, is_new: bool) -> None:
-    """What was saved, where the planner is looking; while it is new also at the top."""
-    told = formatting.escape_markdown(sentence)
-    if is_new:
-        st.toast(told, icon=":material/check:")
-    st.success(told, icon=":material/check:")
+def confirmation(sentence: str) -> None:
+    """What was saved, where the planner is looking."""
+    st.success(formatting.escape_markdown(sentence), icon=":material/check:")
 
 
 def refusal_unless_ticked(sentence: str, label: str, key: str) -> str:

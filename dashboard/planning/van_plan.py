@@ -14,7 +14,7 @@ from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, make_plan
 
-POOL = "spare pool"
+POOL = "hired or spare"
 """Stands for vans of the city that belong to no depot."""
 
 

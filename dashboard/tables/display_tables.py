@@ -53,7 +53,8 @@ MISSES_NOTE = (
     "Off by: the model's last forecast before the day less the actual orders, above zero too "
     "high; beside it the percentage of the actual."
 )
-CHANCE, UNEXPLAINED = "Chance, inside the band", "Outside the band, no event known"
+UNEXPLAINED = "No event known"
+"""Of a miss outside the band."""
 
 DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
 LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS
@@ -212,9 +213,9 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
-    if round(row["point"]) == round(row["actual"]):
-        return ""
-    return CHANCE if row["p10"] <= row["actual"] <= row["p90"] else UNEXPLAINED
+    is_equal = round(row["point"]) == round(row["actual"])
+    is_inside = row["p10"] <= row["actual"] <= row["p90"]
+    return "" if is_equal or is_inside else UNEXPLAINED
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -66,20 +66,19 @@ def figures(days: pd.DataFrame) -> Figures:
 
 
 def day_figures(plan: Plan, day: date | None) -> Figures:
-    """The vans and drivers of a day of a city's plan, of its first one for None.
-
-    Its vans are those of its busiest shift, where that needs more than the day.
-    """
+    """The vans and drivers of a day of a city's plan, of its first one for None."""
     on = pd.Timestamp(day or plan.cities["target_on"].min())
     [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
     shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
-    needed = max(row["needed"], *(each["vans"] for each in shifts), 0)
+    most = max((each["vans"] for each in shifts), default=0)
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
-    busiest = f"most in {row['shift']}" if needed > row["needed"] else ""
+    busiest = f"{most:,} in {row['shift']}" if most > row["needed"] else ""
     note = ", ".join(filter(None, [have, busiest]))
     drivers = {"Drivers": (f"{row['drivers']:,}", "")}
-    return {f"Vans, {formatting.day(on)}": (f"{needed:,}", note)} | (
-        {f"Drivers {each['shift']}": _of_shift(each) for each in shifts} or drivers
+    name = formatting.day(on)
+    return {f"Vans, {name}": (f"{row['needed']:,}", note)} | (
+        {f"Drivers {each['shift']}, {name}": _of_shift(each) for each in shifts}
+        or drivers
     )
 
 
@@ -185,11 +184,8 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
         amount = "none to spare on the busiest day"
         if spare:
             amount = f"at least {formatting.count(spare, 'van')} more than needed"
-        but = " A shift may lack some: see below." if days["shift_short"].any() else ""
-        return (
-            f"{city} has enough vans every day: {amount}, if vans are moved between its "
-            f"depots.{but}"
-        )
+        enough = f"{city} has enough vans every day: {amount}"
+        return f"{enough}, if vans are moved between its depots."
     told = days[(days["missing"] > 0) | (days["kind"] != "")].sort_values("target_on")
     listed = map(_short_in_words, told.to_dict("records"))
     return f"{short_days(days)}: {', '.join(listed)}."

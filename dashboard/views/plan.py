@@ -84,7 +84,7 @@ if form:
     with panel.container(key="plan-panel"), st.container(key="plan-form"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.header(plan_parts.FORMS[form], width="content")
-            widgets.note("Close", formatting.plan_link(city))
+            widgets.note("Close", formatting.plan_link(city, day))
         if form == "settings":
             settings_form.settings_form(settings[city])
         elif form == "vans":

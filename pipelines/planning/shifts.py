@@ -43,12 +43,15 @@ def of_cities(
     )
 
 
-def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
+def with_largest(
+    days: pd.DataFrame, shifts: pd.DataFrame, settings: Mapping[str, CitySettings]
+) -> pd.DataFrame:
     """`Plan.cities` with what the shifts of a day need.
 
     Args:
       days: Rows of `Plan.cities`.
       shifts: `by_shift` of them; empty where orders have no times.
+      settings: Of their cities: shifts that nobody has set are never short.
 
     Returns:
       The days, with drivers of all shifts where they have any; and the columns shift,
@@ -61,7 +64,8 @@ def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
         shift=("shift", "last"), needed=("vans", "last"), drivers=("drivers", "sum")
     )
     own = days.merge(of_day, "left", ["city", "target_on"], suffixes=("", "_of_shifts"))
-    missing = own["needed_of_shifts"] - own["vans"]
+    is_set = own["city"].map(lambda city: bool(settings[city].shifts))
+    missing = (own["needed_of_shifts"] - own["vans"]).where(is_set)
     without = missing + own["extra"]
     return own.assign(
         shift=own["shift"].fillna(""),
@@ -87,7 +91,7 @@ def by_shift(
 
     Returns:
       city, target_on, shift (its name), orders, vans, short (vans less those of the day, 0 at
-      least and where they are not known), drivers, busiest_hour and its orders, as
+      least, and where they are not known or nobody has set the shifts), drivers, busiest_hour and its orders, as
       busiest_orders: a row for each day and shift; none for days without shares.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
@@ -115,7 +119,10 @@ def by_shift(
     full_d = quantile_orders(low_d, orders_d, high_d, level) / settings.orders_per_van
     partly_full_d = own["needed"].to_numpy(float) / np.maximum(full_d, 1e-9)
     vans_ds = vans_for(partly_full_d[:, None] * busy_ds / capacity_s, 1.0)
-    short_ds = np.fmax(vans_ds - own["vans"].to_numpy(float)[:, None], 0.0)
+    has_d = (
+        own["vans"].to_numpy(float) if settings.shifts else np.full(len(own), np.nan)
+    )
+    short_ds = np.fmax(vans_ds - has_d[:, None], 0.0)
     drivers = max(settings.drivers_per_van / len(shifts), 1.0)
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(

@@ -109,10 +109,9 @@ def make_plan(
     cities = cities.astype({"short": int, "lacking": int})
     cities = cities.sort_values(["city", "target_on"], ignore_index=True)
     by_shift = shifts.of_cities(cities, bands, shares, settings)
-    cities = shifts.with_largest(cities, by_shift)
-    has_shifts = cities["city"].map(lambda city: bool(settings[city].shifts))
+    cities = shifts.with_largest(cities, by_shift, settings)
     cities["missing"] = cities["short"].where(
-        cities["short"] > 0, cities["shift_short"].where(has_shifts, 0)
+        cities["short"] > 0, cities["shift_short"]
     )
     hires_too_few = (cities["kind"] == HIRE) & (cities["missing"] > 0)
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
@@ -155,7 +154,8 @@ def _orders_by_path(
     band_qh = quantiles[[0, -1]].sum(axis=1)
     for step in np.unique(day_r):
         band = band_of.get((city, days[step]))
-        if band is not None:
+        # That of a city which a depot has left or joined since does not hold its median.
+        if band is not None and band[0] <= model_h[step] <= band[1]:
             # Moved with planners' numbers.
             ratio = planned_h[step] / model_h[step] if model_h[step] > 0 else 1.0
             band_qh[:, step] = ratio * np.array(band)

@@ -43,7 +43,9 @@ PLANNED_PARTS = f"""
            case when planned.point = model_point then coalesce(level, 1) * model_p50
                 else planned.point end as part
     from (
-        select planned.*, t.p50 / nullif(sum(model_p50) over of_city, 0) as level
+        select planned.*,
+               case when t.depots = count(*) filter (where basis <> 'closed') over of_city
+                    then t.p50 / nullif(sum(model_p50) over of_city, 0) end as level
         from ({PLANNED_FORECASTS}) planned join depots d using (depot_id)
         left join forecast_totals t
           on (t.city, t.origin_on, t.target_on, t.model_version)
@@ -53,7 +55,8 @@ PLANNED_PARTS = f"""
 """
 """`PLANNED_FORECASTS` with `part`, the depot's part of a planned total, and `model_part`, that of
 the model's. The model's parts add up to the total's median, `level` times the sum of its depots'
-medians; a planner's number counts as it is.
+medians; a planner's number counts as it is. In a city that a depot has left or joined since the
+forecast, the total is the sum of its depots' medians until the next one.
 
 A window, and no join with sums: the statistics do not know a new origin yet, and a join of what
 is taken for one row with sums of what is taken for another costs hours at 10,000 depots."""

@@ -56,9 +56,9 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     form.get_by_label("Your name").fill("Ann")
     form.get_by_role("button", name="Save decision").click()
     form.get_by_text(f"{lacking} van").first.wait_for()
-    toast = page.get_by_test_id("stToast")
-    toast.get_by_text("Saved: Rotterdam, ").wait_for()
     saved = form.get_by_test_id("stAlert").get_by_text("Saved: Rotterdam, ")
+    saved.wait_for()
+    window.settled()
     button = form.get_by_role("button", name="Save decision").bounding_box()
     distance = saved.bounding_box()["y"] - button["y"] - button["height"]
     assert 0 < distance < 80, "right below the button"

@@ -110,6 +110,24 @@ def test_back_and_forward_find_what_was_chosen(fleet, visit):
     assert [shown(page.go_forward) for _ in range(3)] == steps[1:]
 
 
+def test_a_city_that_the_menu_carries_over_is_one_step_of_the_history(fleet, visit):
+    window = visit(fleet[0])
+    page = window.page
+    window.to("/plan?city=London")
+    for name in ("Accuracy", "Days ahead"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url("**?city=London")
+        window.settled()
+    for step, path in (
+        (page.go_back, "accuracy"), (page.go_back, "plan"), (page.go_forward, "accuracy"),
+    ):  # fmt: skip
+        step()
+        page.wait_for_timeout(1000)
+        window.settled()
+        assert page.url == f"{window.address}/{path}?city=London"
+        assert page.inner_text("h1") == path.capitalize()
+
+
 # What Streamlit shows where a script fails; the pages have no way to fail on purpose.
 FAILURE = """() => {
     document.querySelector('[data-testid=stMain]').insertAdjacentHTML('afterbegin',

@@ -61,6 +61,28 @@ def banded(seeded, write, tomorrow):
     write(sa.insert(schema.forecast_totals).values(**row, **total))
 
 
+def test_a_depot_that_has_moved_to_another_city_counts_once_and_in_its_own(
+    seeded, banded, tomorrow, write
+):
+    def medians():
+        week = queries.fleet_week(queries.freshness())
+        day = week[week["target_on"] == pd.Timestamp(tomorrow)]
+        sums = day.groupby("city")[["p50", "part"]].sum()
+        return sums["p50"].to_dict(), sums["part"].to_dict()
+
+    _, before = medians()
+    assert before[CITY] == pytest.approx(MEDIAN)
+    write(
+        sa.update(schema.depots)
+        .values(city="Leeds")
+        .where(schema.depots.c.depot_id == DEPOT)
+    )
+    queries.freshness.clear()
+    expected, after = medians()
+    assert set(after) == {*before, "Leeds"}
+    assert after == pytest.approx(expected), "London's total was of three depots"
+
+
 def test_planners_change_the_live_forecast_and_not_a_later_hindcast(
     seeded, write, tomorrow, engine
 ):

@@ -167,7 +167,7 @@ def test_transfers_are_listed_by_day():
     }
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov:</b> 1 van Poplar → &lt;b&gt;Wapping, '
-        "2 vans spare pool → Barking</li></ul>"
+        "2 vans hired or spare → Barking</li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

@@ -1,5 +1,7 @@
 """Shifts: what a planner writes, and the orders, vans and drivers of each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,9 @@ BANDS = pd.DataFrame(
 )
 
 
+SET = {"London": CitySettings("London", 85, 50.0, shifts="06-14, 14-22")}
+
+
 def shares(by_hour):
     return pd.DataFrame(
         {
@@ -95,14 +100,16 @@ def test_orders_add_up_and_even_hours_need_the_days_vans_in_each_shift():
 def test_a_busy_afternoon_needs_more_vans_than_the_day_and_is_its_busiest_hour():
     by_hour = np.where(np.arange(24) >= 14, 3.0, 1.0)
     by_hour[17] = 6
-    rows = shifts.by_shift(
-        plan_days(), BANDS, shares(by_hour), CitySettings("London", 25, 50.0)
-    )
+    settings = CitySettings("London", 25, 50.0, shifts="06-14, 14-22")
+    rows = shifts.by_shift(plan_days(), BANDS, shares(by_hour), settings)
     morning, afternoon = rows.to_dict("records")
     assert afternoon["vans"] > 22 > morning["vans"]
     assert afternoon["busiest_hour"] == 17
     assert afternoon["busiest_orders"] == pytest.approx(1000 * 6 / by_hour.sum())
     assert list(rows["short"]) == [0, afternoon["vans"] - 25]
+    unset = replace(settings, shifts="")
+    rows = shifts.by_shift(plan_days(), BANDS, shares(by_hour), unset)
+    assert list(rows["short"]) == [0, 0], "nobody works in shifts that nobody has set"
 
 
 def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
@@ -112,16 +119,19 @@ def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
         {"city": "London", "target_on": DAY, "shift": ["06–14", "14–22"],
          "vans": [88, 83], "drivers": [88, 83]}
     )  # fmt: skip
-    [day] = shifts.with_largest(days, rows).to_dict("records")
+    [day] = shifts.with_largest(days, rows, SET).to_dict("records")
     assert (day["shift"], day["shift_short"], day["shift_lacking"]) == ("06–14", 3, 36)
     assert day["drivers"] == 88 + 83
-    [day] = shifts.with_largest(days.assign(vans=88.0, extra=36), rows).to_dict(
+    [day] = shifts.with_largest(days.assign(vans=88.0, extra=36), rows, SET).to_dict(
         "records"
     )
     assert (day["shift_short"], day["shift_lacking"]) == (0, 36)
+    unset = {"London": CitySettings("London", 85, 50.0)}
+    [day] = shifts.with_largest(days, rows, unset).to_dict("records")
+    assert (day["shift_short"], day["shift_lacking"], day["drivers"]) == (0, 0, 171)
     other = rows.assign(target_on=DAY + pd.Timedelta(days=1))
     for none in (rows[:0], other):
-        [day] = shifts.with_largest(days, none).to_dict("records")
+        [day] = shifts.with_largest(days, none, SET).to_dict("records")
         assert (day["shift"], day["shift_short"], day["drivers"]) == ("", 0, 85)
 
 
