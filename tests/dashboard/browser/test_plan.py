@@ -221,6 +221,8 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     page = window.page
     fill_in(page, "7777", "Harbour road: Straßenbahnhaltestellenbauarbeiten", "Ann")
     page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved: ").first.wait_for()
+    window.settled()
     page.get_by_text("settings until now").click()
     page.locator("table").get_by_text("Harbour road: Stra").wait_for()
     window.settled()

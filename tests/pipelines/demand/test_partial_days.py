@@ -243,7 +243,7 @@ def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
     today = datetime.now(ZoneInfo(EAST)).date()
     before = today - timedelta(days=1)
     header = "order_id,depot_id,ordered_at\n"
-    rows = f"1,E,{before}T10:00\n2,E,{before}T23:00\n3,E,{today}T00:00\n"
+    rows = f"1,E,{before}T10:00\n2,E,{before}T23:59\n3,E,{today}T00:00\n"
     load_now(clean_engine, write(tmp_path / "1.csv", header + rows))
     later = datetime.now(UTC) + timedelta(days=2)
     assert demand(clean_engine, later) == {"E": 2}
