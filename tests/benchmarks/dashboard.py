@@ -32,7 +32,6 @@ PAGES = {
     "Plan": "/plan",
     "Accuracy": "/accuracy",
     "Models": "/models",
-    "Pipeline": "/pipeline",
 }
 FRAME = "[data-testid=stApp]"
 USEFUL = ".hf-figures, table.hf"
