@@ -53,7 +53,7 @@ def show(
         widgets.small_table(cities, "By city")
         sheets["By city"] = "Forecast and actual orders of each city", cities
         st.caption("A total is forecast as a whole: the depots need not add up to it.")
-    table = show_misses("By depot", misses, scope, freshness).drop(columns="Day")
+    table = show_misses("By depot", misses, scope, freshness)
     sheets["By depot"] = "Forecast and actual orders, furthest off first", table
     return sheets
 
@@ -61,18 +61,18 @@ def show(
 def show_misses(
     name: str, misses: pd.DataFrame, scope: ScoreFilter, freshness: Freshness
 ) -> pd.DataFrame:
-    """Shows `queries.largest_errors` with their likely causes; gives all as a display table."""
+    """Shows the first of `queries.largest_errors` with likely causes; gives all as a table."""
     st.header(name)
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
-    first = misses.head(MAX_DEPOTS)
-    table = display_tables.largest_errors(first)
+    table = display_tables.largest_errors(misses)
+    if scope.days_back == 1:
+        table = table.drop(columns="Day")
+    first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     links = {"Depot": display_tables.depot_links(first)}
     # Why is that of the last live forecast.
     if scope.live and not scope.horizon and freshness.last_on:
         since = freshness.last_on - timedelta(days=PAST_DAYS - 1)
-        links["Likely cause"] = display_tables.why_links(first, table, since)
-    if scope.days_back == 1:
-        table = table.drop(columns="Day")
-    widgets.small_table(table, name, hidden_on_phones=("Override",), links=links)
-    return display_tables.largest_errors(misses)
+        links["Likely cause"] = display_tables.why_links(first, shown, since)
+    widgets.small_table(shown, name, hidden_on_phones=("Override",), links=links)
+    return table

@@ -41,8 +41,9 @@ document.onclick = ({target}) => {
 };
 }"""
 """Copies the page's address, or shows it where the browser lets no page copy (http). Makes one entry
-of the browser's history of a choice in the menu and the city that is carried over. Closes the menu of a narrow window after a choice, which Streamlit does only where the browser says that it is
-a phone's. Always the same text, which `server.asgi` lets run."""
+of the browser's history of a choice in the menu and the city that is carried over. Closes the menu
+of a narrow window after a choice, which Streamlit does only where the browser says that it is a
+phone's. Always the same text, which `server.asgi` lets run."""
 
 
 def show(title: str) -> None:

@@ -5,6 +5,7 @@ from html import escape
 
 from dashboard.text import formatting
 from dashboard.text.brief import VANS, Decision
+from dashboard.text.formatting import plan_link
 
 MAX_DECISIONS = 5
 """Decisions shown at once, so that a phone shows them in one screen."""
@@ -35,7 +36,7 @@ def brief(
     body = _items(left, "more") + _items(decided, "more decided")
     day = _link(address, last_day) if address else escape(last_day)
     return (
-        f'<section class="hf-brief" aria-label="Today"><h2>{_heading(decisions, short_days, is_current)}</h2>{body}'
+        f'<section class="hf-brief" aria-label="Today"><h2>{_heading(left, len(decided), short_days, is_current)}</h2>{body}'
         f"<p>{day}</p>{_caution(estimated)}</section>"
     )
 
@@ -52,27 +53,25 @@ def _items(decisions: Sequence[Decision], more: str) -> str:
     )
 
 
-def _heading(decisions: Sequence[Decision], short_days: str, is_current: bool) -> str:
-    n_left = sum(not decision.is_decided for decision in decisions)
-    n_decided = len(decisions) - n_left
+def _heading(
+    left: Sequence[Decision], n_decided: int, short_days: str, is_current: bool
+) -> str:
     decided = f", {n_decided:,} decided" if n_decided else ""
-    if not n_left and not is_current:
+    if not left and not is_current:
         return "What needs you today is not known yet: the forecast is an old one"
-    if not n_left:
+    if not left:
         shortages = formatting.count(n_decided, "shortage")
         return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
-    if all(decision.kind == VANS for decision in decisions):
+    if all(decision.kind == VANS for decision in left):
         return short_days
-    return f"{formatting.count(n_left, 'thing')} to look at today{decided}"
+    return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 
 def _caution(estimated: Sequence[str]) -> str:
     """Leads to the settings of the cities whose vans are estimated."""
     if not estimated:
         return ""
-    links = [
-        _link(formatting.plan_link(city, form="settings"), city) for city in estimated
-    ]
+    links = [_link(plan_link(city, form="settings"), city) for city in estimated]
     return (
         f'<p class="set"><small>Vans are estimated in '
         f"{formatting.listed(links, MAX_CITIES, 'cities')}: click a city to set its vans and "

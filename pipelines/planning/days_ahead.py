@@ -192,7 +192,7 @@ order by day_on, is_holiday desc, what, city
 
 
 def fleet_events(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """Holidays and events of the last three weeks and the days ahead; .
+    """Holidays and events of the last three weeks and the days ahead.
 
     Returns:
       day_on, what, is_holiday (then `what` is its name, else a kind), city, depots (number

@@ -231,7 +231,7 @@ def test_the_list_of_depots_has_the_next_days_what_is_missing_and_the_last_error
     assert app.get("download_button")[0].proto.label == "Save as Excel"
 
 
-def test_the_list_of_depots_is_sorted_as_days_ahead_and_names_short_days_and_large_changes(
+def test_the_list_of_depots_is_sorted_as_days_ahead_and_names_short_days(
     seeded, open_page
 ):
     london = city_settings.by_city(queries.freshness())["London"]
