@@ -54,8 +54,10 @@ def demo(
     if not no_serve:
         ports.require_free(ADDRESS, port)
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
+        # What it has written itself needs no parser in a process apart.
+        settings = context.settings.model_copy(update={"parser_memory_mib": 0})
         demo_context = DemoContext(
-            context.engine, context.settings, context.now, seed, depots, days
+            context.engine, settings, context.now, seed, depots, days
         )
         results = _run_stages(demo_context, _first_stages())
         with nullcontext() if no_serve else server(context, ADDRESS, port) as wait:

@@ -20,6 +20,7 @@ from pipelines.database.embedded import cluster
 from pipelines.database.engine import open_engine
 from pipelines.planning.morning_message import read_tables
 from pipelines.settings import Settings
+from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.in_process import harbor
 from tests.ports import free_port
 
@@ -167,8 +168,9 @@ def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(home):
         os.killpg(process.pid, 0)
 
 
-def test_own_files_are_refused_beside_the_invented_ones(home):
+def test_own_files_are_refused_beside_the_invented_ones(home, monkeypatch):
     """From the command line and from the inbox, however good they are."""
+    invent_training(monkeypatch.setattr)
     own = home.with_name("own.csv")
     own.write_text("depot_id,date,orders\nMINE,2026-01-01,5\n")
     inbox = home / "inbox" / "own.csv"
