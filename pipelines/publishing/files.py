@@ -78,6 +78,9 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
             for origin, (version, state) in now.items():
                 if published.get(str(origin)) != state:
                     table = _read(connection, dataset, origin, version)
+                    if dataset == "forecasts" and str(origin) in published:
+                        # Those that are there are of the forecast that is replaced.
+                        _delete(destination, f"{HOURS}/origin_on={origin}")
                     partition = f"{dataset}/origin_on={origin}"
                     # The path has it, and who reads it as a column must not meet it twice.
                     _write(destination, partition, table.drop_columns(["origin_on"]))

@@ -28,6 +28,10 @@ select depot_id, day_on::date, :origin, array_fill(1 / 24.0, array[24])::real[],
 from depots cross join lateral generate_series(cast(:first as date), :last,
                                                interval '1 day') as day_on
 """
+PUBLISH_AGAIN = """
+insert into publications (origin_on, model_version, is_live, published_at)
+select origin_on, model_version, is_live, now() from shown_forecast
+"""
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +157,21 @@ def test_the_latest_hours_go_when_the_forecast_that_is_shown_has_none(fleet, pub
     left = names_in(published)
     assert not {*latest} & {*left}
     assert of_origin in left
+
+
+def test_the_hours_of_a_forecast_go_when_another_of_its_origin_has_none(
+    fleet, published
+):
+    days = {"first": EARLIER + timedelta(days=1), "last": EARLIER + timedelta(days=7)}
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.text(FLAT_SHARES), {"origin": EARLIER, **days})
+    publish(fleet, published)
+    assert f"hours/origin_on={EARLIER}/{files.PART}" in names_in(published)
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.text("delete from hour_shares"))
+        connection.execute(sa.text(PUBLISH_AGAIN))
+    assert publish(fleet, published)["forecasts"] == 1
+    assert not [name for name in names_in(published) if "hours" in name]
 
 
 def test_a_corrected_score_is_published_again_and_a_pruned_origin_stays(
