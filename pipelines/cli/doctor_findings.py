@@ -18,8 +18,9 @@ from pipelines.runs.error_messages import describe_error
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
-from pipelines.store import events, models
+from pipelines.store import events, files, models
 from pipelines.store.depots import OddZone
+from pipelines.store.files import LoadedFile
 from pipelines.store.models import Model
 from pipelines.store.signal_summaries import SignalSummary, summaries
 from pipelines.training import accelerators
@@ -156,6 +157,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         signals = summaries(connection, last_day_on, settings.horizon)
         unplaced = events.unplaced(connection, last_day_on or date.max)
         not_started = depot_store.not_started(connection)
+        ahead = files.loaded_ahead(connection)
     if last_day_on is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
@@ -167,6 +169,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         _closed_days(engine, last_day_on),
         *signal_findings(signals),
         *event_findings(unplaced),
+        *clock_findings(ahead),
         _champion(settings, champion),
     ]
 
@@ -240,6 +243,19 @@ def event_findings(unplaced: list[str]) -> list[Finding]:
         "have no effect. Correct the name in a file of events, or load a depots file that has it"
     )
     return [Finding("events", False, message)]
+
+
+def clock_findings(ahead: list[LoadedFile]) -> list[Finding]:
+    """Names the files that a clock which was ahead has loaded, and what follows."""
+    if not ahead:
+        return []
+    loads = shortened_list(f"{each.file_id} ({each.path})" for each in ahead)
+    message = (
+        f"was ahead, to {ahead[0].loaded_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC, when it loaded "
+        f"{loads}: their days count as over, and their corrections and signals as known only "
+        "then. Take each back with 'harbor files withdraw', and load it again"
+    )
+    return [Finding("clock", False, message)]
 
 
 def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -32,6 +32,7 @@ class Repeat:
     repeats_file_id: int
 
 
+CLOCK_TOLERANCE = timedelta(minutes=1)
 COLUMNS = tuple(files.c[name] for name in LoadedFile.__dataclass_fields__)
 
 
@@ -82,6 +83,14 @@ def repeats_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[Repea
         .order_by(files.c.file_id, file_repeats.c.repeats_file_id)
     )
     return [Repeat(*row) for row in connection.execute(statement)]
+
+
+def loaded_ahead(connection: sa.Connection) -> list[LoadedFile]:
+    """Files that count, and were loaded later than now: the clock was ahead. Latest first."""
+    tolerated_until = sa.func.clock_timestamp() + CLOCK_TOLERANCE
+    is_ahead = files.c.withdrawn_at.is_(None) & (files.c.loaded_at > tolerated_until)
+    statement = sa.select(*COLUMNS).where(is_ahead).order_by(files.c.loaded_at.desc())
+    return [LoadedFile(*row) for row in connection.execute(statement)]
 
 
 def set_withdrawn(connection: sa.Connection, file_ids: Sequence[int]) -> None:

@@ -1,11 +1,14 @@
-"""Findings of `harbor doctor` on late data and odd time zones."""
+"""Findings of `harbor doctor` on late data, odd time zones and a clock that was ahead."""
 
 from datetime import date
 
 import pytest
+import sqlalchemy as sa
 
+from pipelines import schema
 from pipelines.cli import doctor_findings
 from pipelines.settings import Settings
+from pipelines.store import files
 from pipelines.store.depots import far_from_their_city
 from pipelines.store.signal_summaries import SignalSummary
 from tests.pipelines.make import add_depot
@@ -85,3 +88,27 @@ def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection
     assert not finding.ok
     assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in finding.message
     assert "'harbor ingest'" in finding.message
+
+
+def test_a_file_that_a_clock_which_was_ahead_has_loaded_is_named_until_it_is_withdrawn(
+    connection,
+):
+    def found():
+        return doctor_findings.clock_findings(files.loaded_ahead(connection))
+
+    row = {
+        "path": "noon.csv", "sha256": "1", "options_sha256": "", "kind": "daily",
+        "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
+        "ignored_columns": [],
+    }  # fmt: skip
+    add = sa.insert(schema.files).values(row).returning(schema.files.c.file_id)
+    file_id = connection.scalar(add)
+    assert found() == []
+    a_day_later = "update files set loaded_at = loaded_at + interval '1 day'"
+    connection.execute(sa.text(a_day_later))
+    (finding,) = found()
+    assert not finding.ok
+    assert f"it loaded {file_id} (noon.csv)" in finding.message
+    assert "'harbor files withdraw'" in finding.message
+    files.set_withdrawn(connection, [file_id])
+    assert found() == []
