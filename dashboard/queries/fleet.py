@@ -40,16 +40,19 @@ with closures as ({CLOSURES}), scope as (
     group by g.day_on
 ), ahead as (
     select target_on as day_on, sum(part) as point, sum(model_part) as model_point,
-           coalesce(sum(part) / nullif(sum(model_part), 0), 1) as ratio
+           coalesce(sum(part) / nullif(sum(model_part), 0), 1) as ratio,
+           min(city_p10) as city_p10, min(city_p90) as city_p90
     from ({PLANNED_PARTS}) planned join scope using (depot_id)
     where target_on <= :until
     group by target_on
 )
-select day_on, actual, ahead.point, ratio * t.p10 as p10, ratio * t.p90 as p90,
+select day_on, actual, ahead.point,
+       ratio * case when :city = '' then t.p10 else city_p10 end as p10,
+       ratio * case when :city = '' then t.p90 else city_p90 end as p90,
        ahead.model_point, coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
 left join forecast_totals t
-  on t.city = :city and t.target_on = day_on and t.origin_on = :origin
+  on t.city = '' and t.target_on = day_on and t.origin_on = :origin
  and t.model_version = :model
 order by day_on
 """
@@ -84,10 +87,9 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.fleet_week, freshness.shown)
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
 def city_bands(freshness: Freshness) -> pd.DataFrame:
     """The 80 % band of each city's total: `days_ahead.city_bands`."""
-    return read_table(days_ahead.city_bands, freshness.shown)
+    return days_ahead.city_bands(fleet_week(freshness))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -40,7 +40,7 @@ def write_forecast(
     Returns:
       Number of rows written; None where a stored live forecast is kept.
     """
-    table = _forecast_table(key, forecast, panel.depot_ids)
+    table = _forecast_table(key, forecast, panel)
     if only is not None:
         chosen = pa.array(only, pa.string())
         table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
@@ -55,19 +55,18 @@ def write_forecast(
     return len(table)
 
 
-def _forecast_table(
-    key: ForecastKey, forecast: Forecast, depot_ids: Sequence[str]
-) -> pa.Table:
+def _forecast_table(key: ForecastKey, forecast: Forecast, panel: Panel) -> pa.Table:
     """The rows by depot and day, with `forecasts.FORECAST_COLUMNS`."""
     n_depots, horizon = forecast.p50_dh.shape
     rows = n_depots * horizon
     targets = [key.origin + timedelta(days=step) for step in range(1, horizon + 1)]
     return pa.table(
         {
-            "depot_id": pa.array(np.repeat(np.array(depot_ids, object), horizon)),
+            "depot_id": pa.array(np.repeat(np.array(panel.depot_ids, object), horizon)),
             "origin_on": pa.repeat(pa.scalar(key.origin), rows),
             "target_on": pa.array(targets * n_depots),
             "model_version": pa.repeat(pa.scalar(key.version), rows),
+            "city": pa.array(np.repeat(np.array(panel.cities, object), horizon)),
             "p10": forecast.p10_dh.ravel(),
             "p50": forecast.p50_dh.ravel(),
             "p90": forecast.p90_dh.ravel(),

@@ -86,7 +86,7 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
-           f.model_p90, f.model_point, f.part, f.model_part, f.override_id,
+           f.model_p90, f.model_point, f.part, f.model_part, f.city_p10, f.city_p90, f.override_id,
            f.is_set, f.override_reason, f.made_by, f.overruled_by,
            {week_before("a", "b")} as week_before,
            previous.point as point_before, (select origin_on from before) as before_on
@@ -122,7 +122,8 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       origin_on, target_on, point (planned: the planner's number where there is one, else the model's),
       p10, p50, p90 (moved with it; vans are planned from these), basis ('model', 'cold_start',
       'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part and
-      model_part (of a planned total, and of the model's), week_before
+      model_part (of a planned total, and of the model's), city_p10 and city_p90 (the band of
+      the model's total of its city), week_before
       (orders seven days earlier; NaN if not known, or closed on either day), change (fraction
       by which the depot's planned days differ from those), point_before (previous forecast of
       the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
@@ -135,7 +136,7 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
         FLEET_WEEK,
         numbers=[
             "vans", "p10", "p50", "p90", "point", "model_p10", "model_p50", "model_p90",
-            "model_point", "part", "model_part", "override_id", "week_before", "change", "point_before", "revised",
+            "model_point", "part", "model_part", "city_p10", "city_p90", "override_id", "week_before", "change", "point_before", "revised",
         ],
         days=["last_on", "origin_on", "target_on", "before_on"],
         as_of=max(shown.last_on, shown.origin),
@@ -147,27 +148,14 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     )  # fmt: skip
 
 
-CITY_BANDS = """
-select city, target_on, p10, p90 from forecast_totals
-where city <> '' and origin_on = :origin and model_version = :model
-order by city, target_on
-"""
-
-
-def city_bands(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """The 80 % band of each city's total on each day ahead, as the model has it.
+def city_bands(week: pd.DataFrame) -> pd.DataFrame:
+    """The 80 % band of each city's total on each day of `fleet_week`, as the model has it.
 
     Returns:
-      city, target_on, p10, p90; no row where the total was not forecast.
+      city, target_on, p10, p90.
     """
-    return select(
-        connection,
-        CITY_BANDS,
-        numbers=["p10", "p90"],
-        days=["target_on"],
-        origin=shown.origin,
-        model=shown.model,
-    )
+    bands = week.groupby(["city", "target_on"], as_index=False)
+    return bands.agg(p10=("city_p10", "first"), p90=("city_p90", "first"))
 
 
 # Holidays and events by day and city; closures are in the forecasts.
@@ -212,22 +200,22 @@ def fleet_events(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
 # depot that was forecast and open is expected, also without a count.
 FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materialized (
-    select distinct on (s.depot_id) d.city, s.*
+    select distinct on (s.depot_id) s.*
     from scores s join live_forecasts using (origin_on, model_version)
-    join depots d using (depot_id)
     where s.target_on = :day
     order by s.depot_id, s.origin_on desc
 ), levels as materialized (
-    -- The median of each city's total over the sum of its depots' medians.
-    select t.city, t.origin_on, t.model_version, t.p50 / nullif(sum(f.p50), 0) as level
+    -- The median of its city's total over the sum of the medians of the city's depots.
+    select f.depot_id, f.origin_on, f.model_version,
+           t.p50 / nullif(sum(f.p50) over (partition by t.city, t.origin_on, t.model_version), 0)
+               as level
     from (select distinct origin_on, model_version from newest_scores) made
-    join forecasts f using (origin_on, model_version) join depots d using (depot_id)
+    join forecasts f using (origin_on, model_version)
     join forecast_totals t using (city, origin_on, target_on, model_version)
     where f.target_on = :day
-    group by t.city, t.origin_on, t.model_version, t.p50
 ), last_scores as (
     select s.depot_id, s.point, coalesce(level, 1) * s.p50 as part
-    from newest_scores s left join levels using (city, origin_on, model_version)
+    from newest_scores s left join levels using (depot_id, origin_on, model_version)
 ), expected as (
     select f.depot_id
     from forecasts f join ({PUBLISHED_BEFORE.format(day=":day")}) using (origin_on, model_version)

@@ -106,7 +106,7 @@ def read_tables(
             days_ahead.city_settings(connection, shown),
             days_ahead.van_decisions(connection, shown),
         )
-        bands = days_ahead.city_bands(connection, shown)
+        bands = days_ahead.city_bands(week)
         shares = days_ahead.city_shares(connection, shown)
         events = days_ahead.fleet_events(connection, shown)
         last_day = days_ahead.last_day(connection, shown)

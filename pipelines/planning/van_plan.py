@@ -153,9 +153,7 @@ def _orders_by_path(
     planned_h, model_h = (np.bincount(day_r, week[name], len(days)) for name in PARTS)
     band_qh = quantiles[[0, -1]].sum(axis=1)
     for step in np.unique(day_r):
-        band = band_of.get((city, days[step]))
-        # That of a city which a depot has left or joined since does not hold its median.
-        if band is not None and band[0] <= model_h[step] <= band[1]:
+        if band := band_of.get((city, days[step])):
             # Moved with planners' numbers.
             ratio = planned_h[step] / model_h[step] if model_h[step] > 0 else 1.0
             band_qh[:, step] = ratio * np.array(band)

@@ -44,6 +44,8 @@ forecasts = sa.Table(
     sa.Column("origin_on", sa.Date, primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
     model_version(),
+    # Of the depot when it was forecast: the total of this city has the depot in it.
+    sa.Column("city", sa.Text, nullable=False),
     # Orders per day.
     *doubles("p10", "p50", "p90"),
     # The number that is shown and scored: HARBOR_POINT.

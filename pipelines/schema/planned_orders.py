@@ -8,7 +8,7 @@ planners' numbers in it.
 # changed a day, and why, is told only while the number counts; `overruled_by` made the number
 # over which closed wins.
 PLANNED_FORECASTS = """
-    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.basis,
+    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.city, f.basis,
            case when coalesce(o.number, f.point) = f.point then f.p10
                 when f.p50 > 0 then f.p10 * o.number / f.p50 else o.number end as p10,
            case when coalesce(o.number, f.point) = f.point then f.p50
@@ -39,24 +39,36 @@ model_p10, model_p50, model_p90 and model_point are the model's own. The rest is
 override."""
 
 PLANNED_PARTS = f"""
-    select planned.*, coalesce(level, 1) * model_p50 as model_part,
-           case when planned.point = model_point then coalesce(level, 1) * model_p50
+    select planned.*, coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50 as model_part,
+           case when planned.point = model_point
+                then coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50
                 else planned.point end as part
     from (
         select planned.*,
-               case when t.depots = count(*) filter (where basis <> 'closed') over of_city
-                    then t.p50 / nullif(sum(model_p50) over of_city, 0) end as level
-        from ({PLANNED_FORECASTS}) planned join depots d using (depot_id)
+               case when is_whole then t.p10 else sum_p10 end as city_p10,
+               case when is_whole then t.p50 else sum_p50 end as city_p50,
+               case when is_whole then t.p90 else sum_p90 end as city_p90
+        from (
+            select planned.*, d.city as city_now,
+                   count(*) filter (where basis <> 'closed') over of_city as n_open,
+                   bool_and(planned.city = d.city or basis = 'closed') over of_city
+                       as has_none_new,
+                   sum(model_p10) over of_city as sum_p10,
+                   sum(model_p50) over of_city as sum_p50,
+                   sum(model_p90) over of_city as sum_p90
+            from ({PLANNED_FORECASTS}) planned join depots d using (depot_id)
+            window of_city as (partition by d.city, planned.target_on)
+        ) planned
         left join forecast_totals t
           on (t.city, t.origin_on, t.target_on, t.model_version)
-           = (d.city, planned.origin_on, planned.target_on, planned.model_version)
-        window of_city as (partition by d.city, planned.target_on)
+           = (city_now, planned.origin_on, planned.target_on, planned.model_version)
+        cross join lateral (select t.depots = n_open and has_none_new as is_whole) whole
     ) planned
 """
-"""`PLANNED_FORECASTS` with `part`, the depot's part of a planned total, and `model_part`, that of
-the model's. The model's parts add up to the total's median, `level` times the sum of its depots'
-medians; a planner's number counts as it is. In a city that a depot has left or joined since the
-forecast, the total is the sum of its depots' medians until the next one.
+"""`PLANNED_FORECASTS` with `part`, the depot's part of a planned total, `model_part`, that of
+the model's, and the quantiles of its city's total, city_p10, city_p50 and city_p90. The model's
+parts add up to city_p50; a planner's number counts as it is. In a city that a depot has left
+or joined since the forecast, the total's quantiles are the sums of its depots' until the next one.
 
 A window, and no join with sums: the statistics do not know a new origin yet, and a join of what
 is taken for one row with sums of what is taken for another costs hours at 10,000 depots."""

@@ -21,13 +21,18 @@ join ({PLANNED_FORECASTS}) planned using (depot_id, origin_on, target_on, model_
 """The forecasts of `:origin` by `:model`."""
 
 TOTALS = f"""
-select t.city, t.origin_on, t.target_on, t.target_on - t.origin_on as horizon,
-       t.p10, sum(f.model_part) as p50, t.p90, sum(f.part) as planned, t.model_version
-from forecast_totals t
-join depots d on t.city in ('', d.city)
-join ({PLANNED_PARTS}) f using (depot_id, origin_on, target_on, model_version)
-where t.origin_on = :origin and t.model_version = :model
-group by t.city, t.origin_on, t.target_on, t.model_version, t.p10, t.p90
+select coalesce(d.city, '') as city, f.origin_on, f.target_on,
+       f.target_on - f.origin_on as horizon,
+       case when grouping(d.city) = 1 then min(t.p10) else min(f.city_p10) end as p10,
+       sum(f.model_part) as p50,
+       case when grouping(d.city) = 1 then min(t.p90) else min(f.city_p90) end as p90,
+       sum(f.part) as planned, f.model_version
+from ({PLANNED_PARTS}) f
+join depots d using (depot_id)
+join forecast_totals t on (t.city, t.origin_on, t.target_on, t.model_version)
+                        = ('', f.origin_on, f.target_on, f.model_version)
+group by f.origin_on, f.target_on, f.model_version, rollup (d.city)
+having grouping(d.city) = 1 or d.city <> ''
 """
 """The totals of `:origin` by `:model`, as the pages show them."""
 

@@ -51,9 +51,10 @@ FILL = (
                            seed, role)
        values ('invented', :last, 'invented', 'invented.npz', 'none', 0, 'champion')""",
     """insert into forecasts (depot_id, origin_on, target_on, model_version, p10, p50, p90,
-                              point, basis, is_live, made_at)
+                              point, basis, is_live, made_at, city)
        select d.depot_id, o.origin_on, o.origin_on + step, 'invented', 65 * d.vans,
-              80 * d.vans, 95 * d.vans, 80 * d.vans, 'model', true, o.origin_on + interval '28 hours'
+              80 * d.vans, 95 * d.vans, 80 * d.vans, 'model', true, o.origin_on + interval '28 hours',
+              d.city
        from depots d
        cross join (select cast(:last as date) - ago as origin_on
                    from generate_series(0, cast(:origins as integer)) ago) o

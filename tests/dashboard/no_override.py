@@ -21,5 +21,6 @@ def as_forecast(table: pd.DataFrame, **columns: object) -> pd.DataFrame:
     }
     if "target_on" in table:
         own["origin_on"] = table["target_on"].min() - pd.Timedelta(days=1)
+    own |= {f"city_{name}": np.nan for name in ("p10", "p90")}
     own["model_part"] = own["part"] = own["model_point"]
     return table.assign(**own, **NO_OVERRIDE).assign(**columns)

@@ -227,6 +227,7 @@ def make_forecasts(through: date, live: bool, hindcasts: bool) -> pd.DataFrame:
     """The newest forecast, and those of the origins before it."""
     level = {depot[0]: depot[6] for depot in DEPOTS}
     shut = {depot[0]: depot[5] for depot in DEPOTS}
+    city = {depot[0]: depot[2] for depot in DEPOTS}
     closed = {("RTM-03", through + timedelta(days=2))}
     rng = np.random.default_rng(11)
     rows = []
@@ -245,11 +246,11 @@ def make_forecasts(through: date, live: bool, hindcasts: bool) -> pd.DataFrame:
                 p50 = 0.0 if is_closed else p50
                 rows.append(
                     (depot_id, origin, target, version, 0.9 * p50, p50, 1.1 * p50, POINT * p50,
-                     "closed" if is_closed else "model", is_live, made_at)
+                     "closed" if is_closed else "model", is_live, made_at, city[depot_id])
                 )  # fmt: skip
     columns = [
         "depot_id", "origin_on", "target_on", "model_version", "p10", "p50", "p90",
-        "point", "basis", "is_live", "made_at",
+        "point", "basis", "is_live", "made_at", "city",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 

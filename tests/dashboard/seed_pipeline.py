@@ -33,7 +33,7 @@ insert into forecast_totals
 select coalesce(city, ''), origin_on, target_on, model_version,
        0.92 * sum(p50), 1.02 * sum(p50), 1.08 * sum(p50),
        count(*) filter (where basis <> 'closed')
-from forecasts join depots using (depot_id)
+from forecasts
 where origin_on = :origin
 group by grouping sets ((origin_on, target_on, model_version),
                         (city, origin_on, target_on, model_version))

@@ -49,8 +49,8 @@ def city_total(engine, seeded, day):
 
 @pytest.fixture
 def banded(seeded, write, tomorrow):
-    """The total of London is forecast, too, and its median is not the sum of the points."""
-    row = {"city": CITY, "origin_on": seeded.through, "target_on": tomorrow}
+    """The totals of the fleet and of London are forecast, too; medians are not sums of points."""
+    row = {"origin_on": seeded.through, "target_on": tomorrow}
     total = {
         "model_version": CHAMPION,
         "p10": 1000.0,
@@ -58,7 +58,8 @@ def banded(seeded, write, tomorrow):
         "p90": 3000.0,
         "depots": 3,
     }
-    write(sa.insert(schema.forecast_totals).values(**row, **total))
+    for name in ("", CITY):
+        write(sa.insert(schema.forecast_totals).values(city=name, **row, **total))
 
 
 def test_a_depot_that_has_moved_to_another_city_counts_once_and_in_its_own(
@@ -81,6 +82,25 @@ def test_a_depot_that_has_moved_to_another_city_counts_once_and_in_its_own(
     expected, after = medians()
     assert set(after) == {*before, "Leeds"}
     assert after == pytest.approx(expected), "London's total was of three depots"
+
+
+def test_two_depots_that_have_swapped_their_cities_take_no_total_of_the_others(
+    seeded, banded, tomorrow, write, engine
+):
+    """As many depots as the total has, and not the same ones."""
+    for depot, city in ((DEPOT, "Rotterdam"), ("RTM-01", CITY)):
+        is_depot = schema.depots.c.depot_id == depot
+        write(sa.update(schema.depots).values(city=city).where(is_depot))
+    queries.freshness.clear()
+    now = queries.freshness()
+    week = queries.fleet_week(now)
+    here = week[(week["city"] == CITY) & (week["target_on"] == pd.Timestamp(tomorrow))]
+    sums = here[["p10", "p50", "p90"]].sum().to_list()
+    assert here["part"].sum() == pytest.approx(sums[1])
+    of_bands = row_of(queries.city_bands(now), tomorrow, city=CITY)
+    of_page = row_of(queries.daily_totals(CITY, now), tomorrow)
+    for bands in (of_bands, of_page, city_total(engine, seeded, tomorrow)):
+        assert [bands["p10"], bands["p90"]] == pytest.approx([sums[0], sums[2]])
 
 
 def test_planners_change_the_live_forecast_and_not_a_later_hindcast(

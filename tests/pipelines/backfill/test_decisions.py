@@ -224,7 +224,7 @@ def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model)
             sa.insert(forecasts).values(
                 depot_id="A0", origin_on=days_before(5), target_on=days_before(4),
                 model_version=version, p10=1, p50=2, p90=3, point=2, basis="model", is_live=True,
-                made_at=NOW,
+                made_at=NOW, city="",
             )
         )  # fmt: skip
     origins = decided(fleet, settings, again=True)

@@ -45,7 +45,11 @@ def add_models(connection, *versions):
 
 def write(connection, rows):
     for row in rows:
-        made = {"basis": "model", "made_at": datetime(2025, 1, 1, tzinfo=UTC)}
+        made = {
+            "basis": "model",
+            "made_at": datetime(2025, 1, 1, tzinfo=UTC),
+            "city": "",
+        }
         scored = {name: row[name] for name in ("actual", "seasonal_naive", "median4")}
         shared = {name: value for name, value in row.items() if name not in scored}
         connection.execute(sa.insert(forecasts), {**shared, **made})

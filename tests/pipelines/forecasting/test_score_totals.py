@@ -96,7 +96,7 @@ def forecast(engine, rng, origin, version, *, live=True, hours=28):
         for step in range(1, 8):
             p10, point, p50, p90 = np.sort(rng.integers(0, 60, 4)).astype(float)
             rows.append(
-                (depot, origin, origin + timedelta(days=step), version, p10, p50, p90, point,
+                (depot, origin, origin + timedelta(days=step), version, "", p10, p50, p90, point,
                  "model", live, made_at + timedelta(hours=hours), None)
             )  # fmt: skip
     with engine.begin() as connection:

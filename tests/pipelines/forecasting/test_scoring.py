@@ -232,7 +232,7 @@ def load(engine, folder, name, *lines):
 def forecast_again(engine, p90, *, live=True, model="v"):
     """Writes the forecasts of the origin once more."""
     rows = [
-        (depot, ORIGIN, day, model, 1.0, 2.0, p90, 1.5, "model", live, NOW, None)
+        (depot, ORIGIN, day, model, "", 1.0, 2.0, p90, 1.5, "model", live, NOW, None)
         for depot in ("A0", "A1")
         for day in AHEAD
     ]

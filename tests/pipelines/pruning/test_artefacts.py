@@ -78,7 +78,7 @@ def forecast_with(engine, version, origin):
             sa.insert(schema.forecasts).values(
                 depot_id="A", origin_on=origin, target_on=origin + timedelta(days=1),
                 model_version=version, p10=1, p50=2, p90=3, point=2, basis="model",
-                is_live=True, made_at=ago(1),
+                is_live=True, made_at=ago(1), city="",
             )
         )  # fmt: skip
         publish(

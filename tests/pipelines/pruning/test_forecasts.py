@@ -62,7 +62,7 @@ def write(connection, origin, rng):
     """Forecasts of both depots and the fleet's total, seven days ahead."""
     days = [origin + timedelta(days=step) for step in range(1, 8)]
     rows = [
-        (depot, origin, day, "v", *bounds(rng), "model", True, NOW, None)
+        (depot, origin, day, "v", "", *bounds(rng), "model", True, NOW, None)
         for depot in ("A0", "A1")
         for day in days
     ]

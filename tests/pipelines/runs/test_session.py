@@ -58,7 +58,7 @@ def promote(engine):
 
 
 def write_forecast(engine):
-    row = ("A", ORIGIN, ORIGIN + timedelta(days=1), "old", 1.0, 2.0, 3.0, 2.0, "model",
+    row = ("A", ORIGIN, ORIGIN + timedelta(days=1), "old", "", 1.0, 2.0, 3.0, 2.0, "model",
            True, NOW, None)  # fmt: skip
     with engine.begin() as connection:
         replace_forecasts(

@@ -19,10 +19,10 @@ insert into models (version, role, trained_through, data_watermark, filename, sh
 values ('m', 'champion', '2026-01-01', '', 'm', 'm', 0);
 """
 FORECASTS = f"""
-insert into forecasts (depot_id, origin_on, target_on, model_version, basis, p10, p50, p90, point,
-                       is_live, made_at)
+insert into forecasts (depot_id, origin_on, target_on, model_version, city, basis, p10, p50, p90,
+                       point, is_live, made_at)
 select 'D' || n, date '2026-01-01' + cast(:origin as integer),
-       date '2026-01-01' + cast(:origin as integer) + ahead, 'm', 'model', 1, 2, 3, 2, true,
+       date '2026-01-01' + cast(:origin as integer) + ahead, 'm', 'City ' || n % 4, 'model', 1, 2, 3, 2, true,
        now()
 from generate_series(1, {DEPOTS}) n, generate_series(1, 7) ahead
 """
@@ -30,7 +30,7 @@ TOTALS = """
 insert into forecast_totals
 select coalesce(city, ''), origin_on, target_on, model_version, sum(p10), sum(p50), sum(p90),
        count(*)
-from forecasts join depots using (depot_id)
+from forecasts
 where origin_on = date '2026-01-01' + cast(:origin as integer)
 group by grouping sets ((origin_on, target_on, model_version),
                         (city, origin_on, target_on, model_version))
