@@ -22,8 +22,7 @@ from pipelines.schema.rollback import ROLLBACK_TARGET
 MAX_MODELS = 100
 
 
-# A depot is missing on a day on which it was open, since its first count, without one. The
-# band is null where the total was not forecast.
+# A depot is missing on a day on which it was open, since its first count, without one.
 DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
     select d.*, first_count.first_on
@@ -41,19 +40,16 @@ with closures as ({CLOSURES}), scope as (
 ), ahead as (
     select target_on as day_on, sum(part) as point, sum(model_part) as model_point,
            coalesce(sum(part) / nullif(sum(model_part), 0), 1) as ratio,
-           min(city_p10) as city_p10, min(city_p90) as city_p90
+           min(case when :city = '' then fleet_p10 else city_p10 end) as p10,
+           min(case when :city = '' then fleet_p90 else city_p90 end) as p90
     from ({PLANNED_PARTS}) planned join scope using (depot_id)
     where target_on <= :until
     group by target_on
 )
 select day_on, actual, ahead.point,
-       ratio * case when :city = '' then t.p10 else city_p10 end as p10,
-       ratio * case when :city = '' then t.p90 else city_p90 end as p90,
+       ratio * p10 as p10, ratio * p90 as p90,
        ahead.model_point, coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
-left join forecast_totals t
-  on t.city = '' and t.target_on = day_on and t.origin_on = :origin
- and t.model_version = :model
 order by day_on
 """
 
@@ -65,8 +61,7 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     Returns:
       day_on, actual (NaN for days ahead, and where no depot's count is known), point (the
       planned total, see `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for days past),
-      p10 and p90 (its 80 % band, moved with planners' numbers; NaN where it was not
-      forecast), model_point (the total by the model), missing (open depots without a count):
+      p10 and p90 (its 80 % band, moved with planners' numbers), model_point (the total by the model), missing (open depots without a count):
       a row for each of the 21 days up to the origin and of the days forecast.
     """
     return read(

@@ -24,6 +24,8 @@ PLANNED_FORECASTS = """
            case when o.number is null and o.orders is not null then o.made_by end
                as overruled_by
     from forecasts f
+    join depots d on d.depot_id = f.depot_id and (
+        d.closed_on is null or d.closed_on > f.origin_on or f.basis = 'closed')
     left join lateral (
         select override_id, orders, reason, made_by,
                case when f.basis = 'closed' and point > 0 then null else orders end as number
@@ -33,7 +35,8 @@ PLANNED_FORECASTS = """
     ) o on true
     where f.origin_on = :origin and f.model_version = :model
 """
-"""Forecasts of `:origin` by `:model`: `point` is planned and shown. Vans are planned from p10,
+"""Forecasts of `:origin` by `:model`, without those that counted a depot as open which is said
+since to have closed by the origin: `point` is planned and shown. Vans are planned from p10,
 p50 and p90: a planner's number is their median, and the model's own point moves none of them.
 model_p10, model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
 override."""
@@ -47,7 +50,10 @@ PLANNED_PARTS = f"""
         select planned.*,
                case when is_whole then t.p10 else sum_p10 end as city_p10,
                case when is_whole then t.p50 else sum_p50 end as city_p50,
-               case when is_whole then t.p90 else sum_p90 end as city_p90
+               case when is_whole then t.p90 else sum_p90 end as city_p90,
+               case when all_open = w.depots then w.p10 else all_p10 end as fleet_p10,
+               case when all_open = w.depots then w.p50 else all_p50 end as fleet_p50,
+               case when all_open = w.depots then w.p90 else all_p90 end as fleet_p90
         from (
             select planned.*, d.city as city_now,
                    count(*) filter (where basis <> 'closed') over of_city as n_open,
@@ -55,20 +61,29 @@ PLANNED_PARTS = f"""
                        as has_none_new,
                    sum(model_p10) over of_city as sum_p10,
                    sum(model_p50) over of_city as sum_p50,
-                   sum(model_p90) over of_city as sum_p90
+                   sum(model_p90) over of_city as sum_p90,
+                   count(*) filter (where basis <> 'closed') over of_all as all_open,
+                   sum(model_p10) over of_all as all_p10,
+                   sum(model_p50) over of_all as all_p50,
+                   sum(model_p90) over of_all as all_p90
             from ({PLANNED_FORECASTS}) planned join depots d using (depot_id)
-            window of_city as (partition by d.city, planned.target_on)
+            window of_city as (partition by planned.target_on, d.city),
+                   of_all as (partition by planned.target_on)
         ) planned
         left join forecast_totals t
           on (t.city, t.origin_on, t.target_on, t.model_version)
            = (city_now, planned.origin_on, planned.target_on, planned.model_version)
+        left join forecast_totals w
+          on (w.city, w.origin_on, w.target_on, w.model_version)
+           = ('', planned.origin_on, planned.target_on, planned.model_version)
         cross join lateral (select t.depots = n_open and has_none_new as is_whole) whole
     ) planned
 """
 """`PLANNED_FORECASTS` with `part`, the depot's part of a planned total, `model_part`, that of
-the model's, and the quantiles of its city's total, city_p10, city_p50 and city_p90. The model's
-parts add up to city_p50; a planner's number counts as it is. In a city that a depot has left
-or joined since the forecast, the total's quantiles are the sums of its depots' until the next one.
+the model's, and the quantiles of the model's totals of its city and of the fleet: city_p10, city_p50,
+city_p90, fleet_p10, fleet_p50, fleet_p90. The model's parts add up to city_p50; a planner's number
+counts as it is. In a city that a depot has left, joined or closed in since the forecast, the
+quantiles are the sums of the depots' until the next one; those of the fleet, where one has closed.
 
 A window, and no join with sums: the statistics do not know a new origin yet, and a join of what
 is taken for one row with sums of what is taken for another costs hours at 10,000 depots."""

@@ -23,9 +23,9 @@ join ({PLANNED_FORECASTS}) planned using (depot_id, origin_on, target_on, model_
 TOTALS = f"""
 select coalesce(d.city, '') as city, f.origin_on, f.target_on,
        f.target_on - f.origin_on as horizon,
-       case when grouping(d.city) = 1 then min(t.p10) else min(f.city_p10) end as p10,
+       case when grouping(d.city) = 1 then min(f.fleet_p10) else min(f.city_p10) end as p10,
        sum(f.model_part) as p50,
-       case when grouping(d.city) = 1 then min(t.p90) else min(f.city_p90) end as p90,
+       case when grouping(d.city) = 1 then min(f.fleet_p90) else min(f.city_p90) end as p90,
        sum(f.part) as planned, f.model_version
 from ({PLANNED_PARTS}) f
 join depots d using (depot_id)

@@ -26,13 +26,10 @@ with clocks as (
 select r.depot_id, r.name, r.city, r.target_on, h.until_hour,
        coalesce(r.by_hour, array_fill(0, array[24])) as by_hour, s.share,
        s.concentration, s.city_concentration, f.part, f.city_p10, f.city_p50, f.city_p90,
-       whole.p10 as fleet_p10, whole.p50 as fleet_p50, whole.p90 as fleet_p90
+       f.fleet_p10, f.fleet_p50, f.fleet_p90
 from running r join heard h using (timezone, source)
 join hour_shares s on s.depot_id = r.depot_id and s.target_on = r.target_on
 join ({PLANNED_PARTS}) f on f.depot_id = r.depot_id and f.target_on = r.target_on
-join forecast_totals whole
-  on (whole.city, whole.origin_on, whole.target_on, whole.model_version)
-   = ('', :origin, r.target_on, :model)
 order by r.city, r.depot_id
 """
 """Depots of which orders of the running day have come, with the forecast of `:origin` by `:model` and

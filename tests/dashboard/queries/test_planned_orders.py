@@ -103,6 +103,34 @@ def test_two_depots_that_have_swapped_their_cities_take_no_total_of_the_others(
         assert [bands["p10"], bands["p90"]] == pytest.approx([sums[0], sums[2]])
 
 
+def test_a_depot_that_is_said_to_have_closed_counts_nowhere(
+    seeded, banded, tomorrow, write, engine
+):
+    """The closing is loaded after the forecast, which counted the depot."""
+    is_depot = schema.depots.c.depot_id == DEPOT
+    write(sa.update(schema.depots).values(closed_on=seeded.through).where(is_depot))
+    queries.freshness.clear()
+    now = queries.freshness()
+    week = queries.fleet_week(now)
+    here = week[week["target_on"] == pd.Timestamp(tomorrow)]
+    assert DEPOT not in set(here["depot_id"])
+    with engine.connect() as connection:
+        totals = read_totals(connection, seeded.through, CHAMPION)
+        rows = read_forecasts(connection, seeded.through, CHAMPION)
+    assert DEPOT not in {each["depot_id"] for each in rows}
+    for city in (CITY, ""):
+        sums = here[(here["city"] == city) | (city == "")][["p10", "p50", "p90"]].sum()
+        page = row_of(queries.daily_totals(city, now), tomorrow)
+        assert [page["p10"], page["point"], page["p90"]] == pytest.approx(sums.tolist())
+        [printed] = [
+            each
+            for each in totals
+            if (each["city"], each["target_on"]) == (city, tomorrow)
+        ]
+        own = [printed["p10"], printed["planned"], printed["p90"]]
+        assert own == pytest.approx(sums.tolist())
+
+
 def test_planners_change_the_live_forecast_and_not_a_later_hindcast(
     seeded, write, tomorrow, engine
 ):

@@ -120,11 +120,14 @@ def test_the_command_prints_the_totals_of_the_page(
     freshness, seeded, write, engine, city
 ):
     row = {"origin_on": seeded.through, "model_version": CHAMPION}
+    made = published_forecasts(seeded)
     for ahead in range(1, 8):
         day = seeded.through + ahead * A_DAY
-        band = {"target_on": day, "p10": 1.0, "p50": 2500.0, "p90": 9000.0, "depots": 3}
-        for name in ("", "London"):
-            write(sa.insert(schema.forecast_totals).values(city=name, **row, **band))
+        band = {"target_on": day, "p10": 1.0, "p50": 2500.0, "p90": 9000.0}
+        is_open = (made["target_on"] == day) & (made["basis"] != "closed")
+        for name, n_depots in (("", int(is_open.sum())), ("London", 3)):
+            total = {"city": name, "depots": n_depots, **row, **band}
+            write(sa.insert(schema.forecast_totals).values(total))
     page = queries.daily_totals(city, freshness).dropna(subset=["point"])
     with engine.connect() as connection:
         totals = read_totals(connection, seeded.through, CHAMPION)
