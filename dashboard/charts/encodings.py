@@ -41,7 +41,6 @@ TITLES = {
     "naive_mape": "Same day last week",
     "counted_text": "Depot-days scored",
     "series": "Series",
-    "label": "Inside the band",
     "contribution": "Part",
     "effect": "Orders",
 }

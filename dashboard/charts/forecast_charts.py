@@ -102,9 +102,12 @@ def fan(days: pd.DataFrame) -> Chart:
     drawn[numbers] = drawn[numbers].mask(is_empty)
     table = with_texts(drawn, "day_on")
     is_set = table["is_set"].astype(bool)
-    for row in table[is_set].itertuples():
-        by = f"{row.made_by}: {formatting.quoted(str(row.override_reason))}"
-        table.loc[row.Index, "planned_text"] = f"{row.planned_text} by {by}"
+    table["planned"] = table["point"].fillna(table["planner_orders"])
+    reasons = table["override_reason"].map(formatting.quoted)
+    by = " by " + table["made_by"].astype(str) + ": " + reasons
+    number = ", planned " + table["planner_orders"].map(formatting.orders)
+    table["planned_text"] += by.where(is_set & is_ahead, "")
+    table["actual_text"] += (number + by).where(is_set & ~is_ahead, "")
     is_long = len(table) > MAX_DAYS_WITH_DOTS
     if is_long:
         lines = table[["actual", "point"]]
@@ -112,12 +115,16 @@ def fan(days: pd.DataFrame) -> Chart:
         table[["actual", "point"]] = means[["actual", "point"]].where(lines.notna())
     ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
+    colours = colour("series", PAST_AND_AHEAD)
+    dots = alt.Chart(table[is_set].assign(series=FORECAST))
+    dots = dots.mark_circle(size=120, opacity=1, tooltip=None)
+    dots = dots.encode(x=x, y=orders_axis("planned"), color=colours)
     return alt.layer(
         *([] if is_long else [_band(ahead, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
         *_event_markers(table.assign(zero=0.0), x, "zero"),
-        *_planners_dots(table[is_set], x),
+        *([dots] if is_set.any() else []),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
     ).properties(height=HEIGHT)
@@ -276,21 +283,6 @@ def _event_markers(table: pd.DataFrame, x: alt.X, column: str) -> list[alt.Chart
         )
     )
     return [triangles]
-
-
-def _planners_dots(planned: pd.DataFrame, x: alt.X) -> list[alt.Chart]:
-    """A dot on each day with a number of a planner; none where there is none."""
-    if planned.empty:
-        return []
-    dots = alt.Chart(planned.assign(series=FORECAST)).mark_circle(size=120, opacity=1)
-    return [
-        dots.encode(
-            x=x,
-            y=orders_axis("point"),
-            color=colour("series", PAST_AND_AHEAD),
-            tooltip=tooltips(*AHEAD),
-        )
-    ]
 
 
 def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:

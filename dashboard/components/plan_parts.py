@@ -51,13 +51,6 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     return replace(plan, depots=in_grid)
 
 
-def city_of(depot: str, freshness: Freshness) -> str | None:
-    """City of a depot that is planned; None for one that is closed for good."""
-    week = queries.fleet_week(freshness)
-    cities = week.loc[week["depot_id"] == depot, "city"]
-    return None if cities.empty else str(cities.iloc[0])
-
-
 def settings_note(settings: CitySettings) -> None:
     """What a city plans with, and who set it; leads to its form."""
     text = plan_summaries.settings_text(settings, queries.zone())

@@ -20,6 +20,10 @@ PERIODS = {
 }
 """Periods that can be chosen: days back, and their words."""
 DEFAULT_PERIOD = "56"
+NOT_SCORED = (
+    "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
+    "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
+)
 NO_SCORES = (
     "No scores for this choice. Choose a longer period, another city or depot, or all days "
     "ahead."
@@ -32,11 +36,6 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
     `newest_on` is the newest day that is scored.
     """
     depots = queries.depots(freshness)
-    city = widgets.choose_city(sorted(depots["city"].unique()))
-    if city:
-        depots = depots[depots["city"] == city]
-    labels = {ALL: "All depots"}
-    labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
     longest = freshness.horizon if freshness.origin_on else 7
     horizons = {ALL: "All"}
     horizons |= {str(n): formatting.count(n, "day") for n in range(1, longest + 1)}
@@ -44,8 +43,9 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
     today = datetime.now(queries.zone()).date()
     periods["1"] = formatting.past_day(newest_on, today)
     with st.container(horizontal=True):
+        city = widgets.choose_city(sorted(depots["city"].unique()))
         period = widgets.choose_from_url(
-            "Period", "period", periods, DEFAULT_PERIOD, width=180
+            "Period", "period", periods, DEFAULT_PERIOD, width=160
         )
         # Of a single day it is the forecast of its morning.
         horizon = ALL
@@ -53,8 +53,11 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
             horizon = widgets.choose_from_url(
                 "Days ahead", "ahead", horizons, ALL, width=120
             )
-        # Last, so that the two others share a line of a phone.
-        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
+        if city:
+            depots = depots[depots["city"] == city]
+        labels = {ALL: "All depots"}
+        labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
+        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=340)
     return ScoreFilter(
         live,
         city,

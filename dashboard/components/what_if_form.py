@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import plan_parts, widgets
+from dashboard.components import widgets
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, entered_changes, van_plan
@@ -20,9 +20,9 @@ MIN_CHANGE, MAX_CHANGE = -100, 300
 
 
 def what_if_form(
-    depot: str, days_ahead: Mapping[str, str], freshness: Freshness
+    depot: str, city: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> None:
-    """Shows a scenario of one depot, which the URL holds.
+    """Shows a scenario of one depot of a city, which the URL holds.
 
     `days_ahead` has the days that are forecast as ISO dates, and their labels.
     """
@@ -32,7 +32,7 @@ def what_if_form(
     outcome = what_if.simulate(scenario, freshness)
     sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
     widgets.chart(forecast_charts.what_if, outcome, sentence)
-    _show_vans(scenario, outcome, freshness)
+    _show_vans(scenario, city, outcome, freshness)
 
 
 def _choose(
@@ -67,12 +67,10 @@ def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
     return first, widgets.choose_from_url("To", "to", later, max(later), width=150)
 
 
-def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:
+def _show_vans(
+    scenario: Scenario, city: str, outcome: pd.DataFrame, freshness: Freshness
+) -> None:
     """Says what the scenario means for the vans of the depot's city."""
-    city_name = plan_parts.city_of(scenario.depot, freshness)
-    if city_name is None:
-        st.markdown("This depot is closed for good, so it needs no vans.")
-        return
     settings = city_settings.by_city(freshness)
     days = outcome["target_on"].dt.date
     changed = outcome[days.between(scenario.first_on, scenario.last_on)]
@@ -81,11 +79,11 @@ def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) 
         for day, orders in zip(changed["target_on"], changed["scenario"], strict=True)
     }
     preview = entered_changes.preview(
-        van_plan.city_plan(city_name, freshness).depots,
+        van_plan.city_plan(city, freshness).depots,
         settings,
         queries.city_bands(freshness),
         numbers,
         replay=van_plan.errors_to_replay(freshness),
     )
-    sentence = change_summaries.scenario_sentence(preview, settings[city_name])
+    sentence = change_summaries.scenario_sentence(preview, settings[city])
     st.markdown(formatting.escape_markdown(sentence))

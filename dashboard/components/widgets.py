@@ -187,16 +187,20 @@ def choose_pill(
     return chosen
 
 
-def score_kind_notice(live: bool) -> None:
-    """Shows whether the scores are of live forecasts or hindcasts."""
-    if live:
-        st.caption("**Live:** forecasts made the night before their first day.")
-    else:
-        st.warning(
-            "**Hindcasts:** forecasts made afterwards, with only the data known at the time. "
-            "They show what the model can do, not what was published.",
-            icon=":material/history:",
-        )
+def answer(sentences: str) -> None:
+    """What a page says first; the first sentence is bold."""
+    first, _, others = formatting.escape_markdown(sentences).partition(". ")
+    if first:
+        st.markdown(f"**{first}.** {others}" if others else f"**{first}**")
+
+
+def hindcast_warning() -> None:
+    """Says that scores are of hindcasts."""
+    st.warning(
+        "**Hindcasts:** forecasts made afterwards, with only the data known at the time. "
+        "They show what the model can do, not what was published.",
+        icon=":material/history:",
+    )
 
 
 def refusal(consequence: str, reasons: Sequence[str]) -> None:

@@ -7,7 +7,6 @@ database   the connection: read-only, with short timeouts, to a replica if there
 freshness  freshness of data and forecast, the cache key       fleet, depot, scores,
 overrides, pipeline: the queries of a page, by what they are about, each with its SQL
 model_file  the model that made the forecast
-fragments  conditions and sub-queries that several share
 """
 
 from dashboard.queries.database import settings

@@ -18,7 +18,6 @@ from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 from pipelines.schema.fragments import (
     CLOSURES,
     DAYS,
-    PUBLISHED_BEFORE,
     SPECIAL_OF,
 )
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
@@ -97,14 +96,13 @@ YEAR_BEFORE = f"""
 """
 
 DEPOT_DAYS = f"""
-with closures as ({CLOSURES}), days as ({DAYS}), before as (
-    {PUBLISHED_BEFORE.format(day=":origin")}
-)
+with closures as ({CLOSURES}), days as ({DAYS})
 select g.day_on, v.orders as actual, {week_before("d", "w")} as week_before, y.orders as year_before,
        y.service_on as year_before_on, f.p10, f.point, f.p90, f.basis, f.model_point,
-       p.point as point_before, (select origin_on from before) as before_on, f.override_id,
-       coalesce(f.is_set, false) as is_set,
-       f.override_reason, f.made_by, f.overruled_by,
+       f.override_id,
+       coalesce(f.is_set, o.orders is not null) as is_set, o.orders as planner_orders,
+       coalesce(f.override_reason, o.reason) as override_reason,
+       coalesce(f.made_by, o.made_by) as made_by, f.overruled_by,
        coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
        {SPECIAL_OF.format(day="g.day_on")}
 from days g join depots d on d.depot_id = :depot
@@ -118,10 +116,10 @@ left join demand_versions w
 left join demand_versions y
   on f.target_on is not null and y.depot_id = :depot and y.superseded_at is null
  and y.service_on = ({YEAR_BEFORE})
-left join before b on true
-left join forecasts p
-  on p.depot_id = :depot and p.target_on = g.day_on and p.origin_on = b.origin_on
- and p.model_version = b.model_version
+left join lateral (
+    select orders, reason, made_by from overrides
+    where depot_id = :depot and target_on = g.day_on order by override_id desc limit 1
+) o on f.target_on is null and o.orders is not null
 order by g.day_on
 """
 
@@ -140,19 +138,18 @@ def depot_days(
       of the same weekday, both days with the same event or with none) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
       number where there is one, the band moved with it, else the model's; NaN for days
       past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
-      (names, a list), point_before (previous forecast of the day), before_on (its origin,
-      the same in every row; NaT where there is none); of a day's newest override: override_id (NaN without one), is_set, override_reason and
+      (names, a list); of a day's newest override: override_id (NaN without one, or past), is_set, override_reason and
       made_by (None unless its number counts), overruled_by (who made the number over which
-      a later closure wins, else None).
+      a later closure wins, else None), planner_orders (its number, of days past).
     """
     until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(
         DEPOT_DAYS,
         numbers=[
-            "actual", "p10", "point", "p90", "model_point", "point_before", "override_id",
-            "week_before", "year_before",
+            "actual", "p10", "point", "p90", "model_point", "override_id",
+            "week_before", "year_before", "planner_orders",
         ],
-        days=["day_on", "before_on", "year_before_on"],
+        days=["day_on", "year_before_on"],
         depot=depot,
         since=freshness.newest - timedelta(days=history_days - 1),
         until=max(freshness.newest, until),

@@ -22,7 +22,6 @@ class Freshness:
       origin_on: Origin of the published forecast.
       until_on: Last day of that forecast.
       model: Version of the model that made it.
-      trained_through: Last day that model was trained on.
       filename: File name of that model's artefact.
       sha256: SHA-256 of that file.
       made_at: When the forecast was written, in UTC.
@@ -47,7 +46,6 @@ class Freshness:
     origin_on: date | None
     until_on: date | None
     model: str | None
-    trained_through: date | None
     filename: str | None
     sha256: str | None
     made_at: datetime | None
@@ -118,7 +116,7 @@ select (select count(*) from depots) as depots,
         join (select * from forecasts
               where (origin_on, model_version) = (shown.origin_on, shown.model_version)
               limit 1) depot using (depot_id, origin_on, model_version)) as until_on,
-       model.trained_through, model.filename, model.sha256,
+       model.filename, model.sha256,
        (select count(*) + count(finished_at) from runs) as run_changes,
        (select max(override_id) from overrides) as last_override,
        (select max(settings_id) from city_settings) as last_settings,

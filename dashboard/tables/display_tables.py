@@ -49,10 +49,7 @@ FRACTIONS = {
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
-MISSES_NOTE = (
-    "Off by: the model's last forecast before the day less the actual orders, above zero too "
-    "high; beside it the percentage of the actual."
-)
+MISSES_NOTE = "Off by: the model's last forecast before the day less the actual orders; + is too high."
 UNEXPLAINED = "No event known"
 """Of a miss outside the band."""
 
@@ -167,7 +164,7 @@ def why_links(result: pd.DataFrame, table: pd.DataFrame, since: date) -> list[st
         result["depot_id"], result["target_on"], table["Likely cause"], strict=True
     )
     return [
-        f"{formatting.link('depot', depot=depot, why=f'{day:%Y-%m-%d}')}#forecast-vs-actual"
+        formatting.why_link(depot, day)
         if cause == UNEXPLAINED and day.date() >= since
         else ""
         for depot, day, cause in days

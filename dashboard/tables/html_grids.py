@@ -110,8 +110,13 @@ def _listed(name: str, cells: Row, heads: Sequence[str], css_class: str = "") ->
     )
 
 
-def depot_days(days: pd.DataFrame) -> str:
-    """The forecast rows of `queries.depot_days`, with band and events."""
+def depot_days(days: pd.DataFrame, depot: str) -> str:
+    """The forecast rows of `queries.depot_days`, with vans, band and events.
+
+    Args:
+      days: With allocated and needed, as a plan of the depot has them.
+      depot: Its depot_id; each day leads to why it is forecast so.
+    """
     busiest = float(days["point"].max())
     notes = formatting.day_notes(days)
     has_year = bool(days["year_before"].notna().any())
@@ -119,11 +124,12 @@ def depot_days(days: pd.DataFrame) -> str:
     heads = [
         '<th scope="col">Orders</th>',
         '<th scope="col">80 % band</th>',
+        '<th scope="col">Vans</th>',
         '<th scope="col" class="wide">Last week</th>',
         *(['<th scope="col">Last year</th>'] if has_year else []),
         '<th scope="col" class="fill">Events</th>',
     ]
-    body = [_day_row(day, day_notes, busiest, has_year) for day, day_notes in rows]
+    body = [_day_row(day, noted, busiest, has_year, depot) for day, noted in rows]
     return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
 
 
@@ -271,7 +277,19 @@ def override_note(row: Row) -> str:
     return f"; {number}, set by {row['made_by']}: {row['override_reason']}{closed}"
 
 
-def _day_row(row: Row, notes: list[str], busiest: float, has_year: bool) -> str:
+def vans_share(row: Row) -> str:
+    """A depot's part of its city's vans, '7 of 11' where it needs more; '' where none is planned."""
+    if pd.isna(row["allocated"]):
+        return ""
+    share = f"{row['allocated']:,.0f}"
+    if row["needed"] <= row["allocated"]:
+        return share
+    return f'{share} <b class="short">of {row["needed"]:,.0f}</b>'
+
+
+def _day_row(
+    row: Row, notes: list[str], busiest: float, has_year: bool, depot: str
+) -> str:
     if is_closed(row):
         cells = [f'<td class="closed"{closed_since(row)}>closed</td><td></td>']
         notes = [note for note in notes if note != "Closed"]
@@ -281,6 +299,7 @@ def _day_row(row: Row, notes: list[str], busiest: float, has_year: bool) -> str:
         cells = [
             f'<td class="day {shade}">{orders}{badge(row)}</td><td>{_band(row)}</td>'
         ]
+    cells.append(f"<td>{vans_share(row)}</td>")
     cells.append(f'<td class="wide">{formatting.orders(row["week_before"])}</td>')
     if has_year:
         is_known = not pd.isna(row["year_before"])
@@ -294,7 +313,9 @@ def _day_row(row: Row, notes: list[str], busiest: float, has_year: bool) -> str:
     cells.append(
         f'<td class="fill">{escape(", ".join(notes))}{_override_line(row)}</td>'
     )
-    return html_tables.row(formatting.day(row["day_on"]), cells)
+    link = escape(formatting.why_link(depot, row["day_on"]))
+    name = f'<a href="{link}" target="_self">{formatting.day(row["day_on"])}</a>'
+    return html_tables.row(name, cells)
 
 
 def _override_line(row: Row) -> str:

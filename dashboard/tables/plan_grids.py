@@ -17,6 +17,7 @@ from dashboard.tables.html_grids import (
     closed_since,
     is_closed,
     override_note,
+    vans_share,
 )
 from dashboard.text import formatting
 from pipelines.planning.city_settings import CitySettings
@@ -148,11 +149,10 @@ def _depot_cell(row: Row, marked: date | None) -> str:
         f"{formatting.chance(row['delivery_probability'])}{override_note(row)}"
     )
     orders = formatting.orders(row["point"])
-    vans, says = f"{row['allocated']:,}", formatting.count(row["allocated"], "van")
+    says = formatting.count(row["allocated"], "van")
     if row["needed"] > row["allocated"]:
-        of = f"of {row['needed']:,}"
-        vans, says = f'{vans} <b class="short">{of}</b>', f"{says} {of} needed"
-    html = f"{vans}<small><u>{orders}</u></small>{badge(row)}"
+        says += f" of {row['needed']:,} needed"
+    html = f"{vans_share(row)}<small><u>{orders}</u></small>{badge(row)}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
         f"{_edit_link(row, f'{says}, {orders} orders', html)}</td>"

@@ -160,6 +160,11 @@ def plan_link(city: str = "", day: date | None = None, **more: str) -> str:
     return link("plan", **{name: value for name, value in query.items() if value})
 
 
+def why_link(depot: str, day: date) -> str:
+    """Address of *Why this forecast* of a depot's day."""
+    return f"{link('depot', depot=depot, why=f'{day:%Y-%m-%d}')}#why-this-forecast"
+
+
 def day_notes(days: pd.DataFrame) -> list[list[str]]:
     """The `holidays`, `events` and `is_closed` of each day, as display names."""
     rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)

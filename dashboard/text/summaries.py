@@ -116,25 +116,6 @@ def feed_warning(status: DepotStatus) -> str | None:
     )
 
 
-def forecast_change(days: pd.DataFrame, origin: date) -> str:
-    """How the model's forecast of a depot from an origin changed, from `queries.depot_days`.
-
-    'The model's forecast rose by 11 to 440 overnight, over the 6 days that both forecasts
-    cover.'; '' where it did not, or the two forecasts have no day in common.
-    """
-    both = days.dropna(subset=["model_point", "point_before"])
-    before, after = both["point_before"].sum(), both["model_point"].sum()
-    difference = round(after) - round(before)
-    if not difference:
-        return ""
-    verb = "rose" if difference > 0 else "fell"
-    return (
-        f"The model's forecast {verb} by {abs(difference):,} to {formatting.orders(after)} "
-        f"{formatting.since(both['before_on'].iloc[0].date(), origin)}, over the "
-        f"{formatting.count(len(both), 'day')} that both forecasts cover."
-    )
-
-
 def past_sentence(past: pd.DataFrame) -> str:
     """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
     error = past["point"] - past["actual"]
@@ -143,7 +124,7 @@ def past_sentence(past: pd.DataFrame) -> str:
     bias = error.sum() / volume if volume > 0 else math.nan
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
     return (
-        f"The last forecast of each of {formatting.count(len(past), 'scored day')}: off by "
+        f"The last forecast before each of {formatting.count(len(past), 'day')}: off by "
         f"{formatting.percent(mape)} (MAPE), bias {formatting.signed_percent(bias)} of volume, "
         f"{inside} of {len(past)} days within the 80 % band. Accuracy counts all forecasts of a day, "
         "not the last alone."

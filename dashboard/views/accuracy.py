@@ -14,37 +14,36 @@ from dashboard.components import (
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
-LIVE, HINDCAST = "Live", "Hindcast"
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
-NOT_SCORED = (
-    "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
-    "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
-)
 
 freshness = queries.freshness()
 live_on, hindcast_on = queries.newest_scored(freshness)
 if not (live_on or hindcast_on):
     if freshness.champion is None and freshness.origin_on is None:
         first_forecast.stop_page("There is no forecast to score yet.", None)
-    widgets.stop_page(NOT_SCORED.format("forecast"))
+    widgets.stop_page(score_filter.NOT_SCORED.format("forecast"))
 
-newest = LIVE if live_on else HINDCAST
-kind = widgets.choose_pill("Forecasts", "scores", [LIVE, HINDCAST], newest)
-live = kind == LIVE
-newest_on = live_on if live else hindcast_on
+default = "Live" if live_on else "Hindcast"
+live = st.query_params.get("scores", default).casefold() != "hindcast"
+newest_on, kind = (live_on, "live forecast") if live else (hindcast_on, "hindcast")
 if newest_on is None:
-    widgets.stop_page(NOT_SCORED.format("live forecast" if live else "hindcast"))
-widgets.score_kind_notice(live)
+    widgets.stop_page(score_filter.NOT_SCORED.format(kind))
+if not live:
+    widgets.hindcast_warning()
 
+# The answer stands above the filters, which decide what it is.
+answer = st.container()
 scope = score_filter.score_filter(live, newest_on, freshness)
+chosen = st.query_params.to_dict()
 period = score_filter.PERIODS[str(scope.days_back)]
 scored, day_sentence = None, ""
 if live and not (scope.depot or scope.horizon):
     scored, day_sentence = one_day.last_day(scope, newest_on, freshness)
 
 if scope.days_back == 1:
-    st.markdown(formatting.escape_markdown(day_sentence))
+    with answer:
+        widgets.answer(day_sentence)
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel("accuracy", lambda: sheets, freshness)
     st.stop()
@@ -52,12 +51,11 @@ if scope.days_back == 1:
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
-sentence = f"{summaries.accuracy_sentence(scores)} {day_sentence}"
-st.markdown(formatting.escape_markdown(sentence))
-if day_sentence:
-    chosen = {"city": scope.city} if scope.city else {}
-    address = formatting.link("accuracy", period="1", **chosen)
-    widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
+with answer:
+    widgets.answer(f"{summaries.accuracy_sentence(scores)} {day_sentence}".strip())
+    if day_sentence:
+        address = formatting.link("accuracy", **chosen | {"period": "1"})
+        widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
 widgets.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By week")
@@ -142,3 +140,10 @@ with st.expander("All measures, and what they mean"):
         f"from the same origin, the latest forecast counts. {formatting.NAIVE.capitalize()} (the "
         "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
     )
+
+if live and hindcast_on:
+    address = formatting.link("accuracy", **chosen | {"scores": "Hindcast"})
+    widgets.note("Hindcasts", address, "Forecasts made afterwards, of past days: ")
+if live_on and not live:
+    address = formatting.link("accuracy", **chosen | {"scores": "Live"})
+    widgets.note("Live forecasts", address, "Forecasts made the night before: ")

@@ -7,11 +7,12 @@ from dashboard.charts import forecast_charts
 from dashboard.components import (
     depot_list,
     page_head,
-    plan_parts,
+    score_filter,
     what_if_form,
     widgets,
 )
 from dashboard.inference import what_if
+from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import html_grids
 from dashboard.text import formatting, summaries
@@ -25,13 +26,16 @@ SPANS = {
 freshness = queries.freshness()
 depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
-depot = widgets.choose_depot(labels)
+head = st.container(horizontal=True, vertical_alignment="bottom")
+with head:
+    depot = widgets.choose_depot(labels)
 if not depot:
     page_head.rename("Depots")
     depot_list.depot_list(depots, freshness)
     st.stop()
 
-page_head.rename(str(depots.loc[depots["depot_id"] == depot, "name"].iloc[0]))
+[own] = depots[depots["depot_id"] == depot].to_dict("records")
+page_head.rename(own["name"])
 st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 page_head.print_heading(labels[depot])
 status = queries.depot_status(depot, freshness)
@@ -44,6 +48,11 @@ with history:
     span = widgets.choose_pill("History", "history", list(SPANS))
 days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
+with head:
+    if not ahead.empty:
+        address = formatting.plan_link(own["city"], depot=depot)
+        widgets.note("Change its orders", address)
+    widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
 with week:
     if ahead.empty:
         widgets.empty_state(
@@ -52,19 +61,18 @@ with week:
         )
     else:
         widgets.key_figures(summaries.depot_figures(days))
-        st.html(html_grids.depot_days(ahead))
-        if ahead["year_before"].notna().any():
-            st.caption(
-                "Last year: the same holiday, else the same weekday about 52 weeks before, on a "
-                "day with the same events."
-            )
-        city = plan_parts.city_of(depot, freshness)
-        if city:
-            widgets.note("Change its orders", formatting.plan_link(city, depot=depot))
-        widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
-        change = summaries.forecast_change(days, freshness.origin)
-        if change:
-            st.caption(change)
+        planned = van_plan.city_plan(own["city"], freshness).depots
+        planned = planned[planned["depot_id"] == depot].set_index("target_on")
+        vans = planned[["allocated", "needed"]]
+        st.html(html_grids.depot_days(ahead.join(vans, on="day_on"), depot))
+        year = (
+            "the nearest day with the same holiday, else the same weekday and events."
+        )
+        has_year = ahead["year_before"].notna().any()
+        st.caption(
+            "Vans: the depot's part of its city's, “4 of 7” where it needs more."
+            f"{f' Last year: {year}' if has_year else ''}"
+        )
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         widgets.chart(
@@ -72,7 +80,7 @@ with history:
             days,
             f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}. "
             f"{SPANS[span][1]} Triangles mark holidays and events"
-            f"{', dots the numbers of planners' if ahead['is_set'].any() else ''}.",
+            f"{', large dots the numbers of planners' if days['is_set'].any() else ''}.",
         )
     else:
         widgets.empty_state(
@@ -80,18 +88,15 @@ with history:
             "`harbor ingest PATH`."
         )
 
-st.header("Forecast vs actual")
-past = queries.past_forecasts(depot, freshness)
-if past.empty:
-    widgets.empty_state(
-        "No forecast of this depot has been scored yet. Scores appear the night after the "
-        "forecast day; `harbor backfill --from DAY --to DAY` makes hindcasts of past "
-        "days."
-    )
-else:
-    widgets.score_kind_notice(bool(past["is_live"].all()))
-    sentence = summaries.past_sentence(past)
-    widgets.chart(forecast_charts.past_forecasts, past, sentence)
+    st.header("Forecast vs actual")
+    past = queries.past_forecasts(depot, freshness)
+    if past.empty:
+        widgets.empty_state(score_filter.NOT_SCORED.format("forecast of this depot"))
+    else:
+        if not past["is_live"].all():
+            widgets.hindcast_warning()
+        sentence = summaries.past_sentence(past)
+        widgets.chart(forecast_charts.past_forecasts, past, sentence)
 
 if freshness.origin_on is None or ahead.empty:
     st.stop()
@@ -101,16 +106,10 @@ explained = days_ahead | {
     f"{day:%Y-%m-%d}": formatting.day(day)
     for day in past.loc[past["is_live"].astype(bool), "target_on"][::-1]
 }
-why = st.expander(
-    "Why this forecast", key="why this forecast", on_change="rerun",
-    expanded="why" in st.query_params,
-)  # fmt: skip
-if why.open:
-    with why:
-        busiest = max(zip(ahead["point"], days_ahead, strict=True))[1]
-        day_to_explain = widgets.choose_from_url(
-            "Day to explain", "why", explained, busiest, width=180
-        )
+with week:
+    st.header("Why this forecast")
+    day_to_explain = widgets.choose_from_url("Day", "why", explained, width=180)
+    if day_to_explain:
         shown, outcome = freshness, ""
         if day_to_explain not in days_ahead:
             [scored] = past[past["target_on"] == day_to_explain].to_dict("records")
@@ -131,4 +130,4 @@ with st.container(key="screen-only"):
         "Events are recomputed with the model that made the forecast. Nothing is saved; the "
         "forecast does not change."
     )
-    what_if_form.what_if_form(depot, days_ahead, freshness)
+    what_if_form.what_if_form(depot, own["city"], days_ahead, freshness)

@@ -9,6 +9,7 @@ NO_OVERRIDE = {
     "override_reason": None,
     "made_by": None,
     "overruled_by": None,
+    "planner_orders": np.nan,
 }
 
 

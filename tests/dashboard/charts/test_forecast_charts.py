@@ -105,10 +105,23 @@ def test_a_planners_number_is_a_dot_whose_day_tells_who_and_why(days):
         override_reason=day.map({True: "Bridge closed", False: None}),
     )
     (dot,) = dict(marks(forecast_charts.fan(planned)))["circle"]
-    assert dot["point"] == 30.0
+    assert dot["planned"] == 30.0
     assert dot["planned_text"] == "30 by Ann: “Bridge closed”"
     *_, (_, ahead) = marks(forecast_charts.fan(planned))
     assert [row["planned_text"] for row in ahead] == ["30 by Ann: “Bridge closed”", "–"]
+
+
+def test_a_planners_number_of_a_day_past_is_a_dot_too_with_its_note(days):
+    past = days["day_on"] == DAYS[0]
+    set_before = days.assign(
+        is_set=past,
+        planner_orders=past.map({True: 12.0, False: np.nan}),
+        made_by=past.map({True: "Ann", False: None}),
+        override_reason=past.map({True: "Fair", False: None}),
+    )
+    *_, dots, (_, told), _ = marks(forecast_charts.fan(set_before))
+    assert (dots[0], [row["planned"] for row in dots[1]]) == ("circle", [12.0])
+    assert told[0]["actual_text"] == "10, planned 12 by Ann: “Fair”"
 
 
 def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
@@ -125,7 +138,7 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
     actual = [float(n % 7) for n in range(116)]
     long = pd.DataFrame(
         {"day_on": dates, "actual": [*actual, *[np.nan] * 4], "is_closed": False}
-    ).assign(point=[np.nan] * 116 + [10.0] * 4, p10=5.0, p90=15.0, is_set=False)
+    ).assign(point=[np.nan] * 116 + [10.0] * 4, p10=5.0, p90=15.0, **NO_OVERRIDE)
     long = long.assign(events=[[]] * 120, holidays=[[]] * 120)
     history, forecast, past, ahead = marks(forecast_charts.fan(long))
     assert [mark for mark, _ in (history, forecast)] == ["line", "line"], "and no band"

@@ -17,7 +17,6 @@ FRESH = Freshness(
     origin_on=date(2025, 11, 19),
     until_on=date(2025, 11, 26),
     model="20251119-ab",
-    trained_through=date(2025, 11, 19),
     filename="20251119-ab.npz",
     sha256="ab",
     made_at=datetime(2025, 11, 20, 3, 31, tzinfo=UTC),
@@ -117,7 +116,7 @@ def test_the_first_of_many_late_cities_are_named():
 
 def test_without_a_forecast_only_the_orders_are_stated():
     bare = replace(
-        FRESH, champion=None, origin_on=None, model=None, trained_through=None,
+        FRESH, champion=None, origin_on=None, model=None,
         made_at=None,
     )  # fmt: skip
     said = banner(bare, TODAY, DUE_ON, ZONE)

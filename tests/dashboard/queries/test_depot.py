@@ -12,7 +12,7 @@ from dashboard.text import summaries
 from forecaster.data.panel_builder import build_panel
 from pipelines import schema
 from tests.dashboard.queries.test_queries import as_dates, published_forecasts
-from tests.dashboard.seed import CHAMPION, LONG_AGO, seed
+from tests.dashboard.seed import CHAMPION, LONG_AGO
 
 pytestmark = pytest.mark.db
 
@@ -196,22 +196,6 @@ def test_a_late_depot_has_its_last_and_due_days(freshness, seeded):
     assert not queries.depot_status("LON-01", freshness).is_late
 
 
-def test_the_previous_forecast_is_that_of_the_previous_origin(freshness, seeded):
-    days = queries.depot_days("LON-01", freshness)
-    made = seeded.forecasts.query("depot_id == 'LON-01'")
-    then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
-    comparable = days.dropna(subset=["point_before"])
-    assert as_dates(comparable["day_on"]) == then["target_on"].tolist()
-    np.testing.assert_allclose(comparable["point_before"], then["point"])
-    assert set(as_dates(days["before_on"])) == {seeded.through - A_DAY}
-
-
-def test_the_first_forecast_has_no_previous_one(dashboard, clean_engine, yesterday):
-    seed(clean_engine, yesterday, live=False, hindcasts=False)
-    days = queries.depot_days("LON-01", queries.freshness())
-    assert days[["point_before", "before_on"]].isna().all(axis=None)
-
-
 def test_overrides_are_beside_the_forecast(freshness, seeded, write):
     row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "point": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
@@ -222,6 +206,21 @@ def test_overrides_are_beside_the_forecast(freshness, seeded, write):
     assert days[["point", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
     [row] = days.to_dict("records")
     assert row["p10"] / row["point"] == pytest.approx(0.9), "the band moves with it"
+
+
+def test_a_planners_number_of_a_day_past_is_kept_unless_it_was_taken_back(
+    freshness, seeded, write
+):
+    kept, undone = seeded.through - A_DAY, seeded.through - 2 * A_DAY
+    row = {"depot_id": "LON-01", "point": 1.0, "made_by": "Anna", "reason": "A fair"}
+    row |= {"origin_on": seeded.through - 3 * A_DAY, "model_version": CHAMPION}
+    for day, orders in ((kept, 900.0), (undone, 800.0), (undone, None)):
+        write(sa.insert(schema.overrides).values(**row, target_on=day, orders=orders))
+    days = queries.depot_days("LON-01", queries.freshness())
+    [found] = days[days["is_set"]].to_dict("records")
+    assert (found["day_on"].date(), found["planner_orders"]) == (kept, 900)
+    assert (found["made_by"], found["override_reason"]) == ("Anna", "A fair")
+    assert np.isnan(found["point"]), "it is no day ahead"
 
 
 def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):

@@ -180,6 +180,8 @@ def days_of(basis, events=(), holidays=(), point=120.0, **override):
             "p10": [point * 0.8],
             "point": [point],
             "p90": [point * 1.25],
+            "allocated": [3.0],
+            "needed": [3.0],
             "basis": [basis],
             "events": [list(events)],
             "holidays": [list(holidays)],
@@ -239,16 +241,38 @@ SET_BY_ANNA = {
 )
 def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
     orders, band, notes = expected
-    text = Cells(html_grids.depot_days(days)).text[1]
-    assert text == ["Fri 21 Nov", orders, band, "90", notes]
+    text = Cells(html_grids.depot_days(days, "LON-01")).text[1]
+    assert text == ["Fri 21 Nov", orders, band, "3", "90", notes]
+
+
+@pytest.mark.parametrize(
+    ("vans", "expected"),
+    [({"needed": 7.0}, "3 of 7"), ({"allocated": np.nan, "needed": np.nan}, "")],
+    ids=["short", "not planned"],
+)
+def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
+    vans, expected
+):
+    cells = Cells(html_grids.depot_days(days_of("model").assign(**vans), "A&B"))
+    assert cells.text[1][3] == expected
+    [link] = [attrs["href"] for tag, attrs in cells.tags if tag == "a"]
+    assert link == "depot?depot=A%26B&why=2025-11-21#why-this-forecast"
 
 
 def test_last_year_is_a_column_where_there_was_one_and_says_which_day():
     year = {"year_before": 77.0, "year_before_on": pd.Timestamp("2024-11-29")}
     days = pd.concat([days_of("model").assign(**year), days_of("model")])
-    head, first, second = Cells(html_grids.depot_days(days)).text
-    assert head == ["Day", "Orders", "80 % band", "Last week", "Last year", "Events"]
-    assert (first[4], second[4]) == ("77 Fri 29 Nov", "–")
+    head, first, second = Cells(html_grids.depot_days(days, "LON-01")).text
+    assert head == [
+        "Day",
+        "Orders",
+        "80 % band",
+        "Vans",
+        "Last week",
+        "Last year",
+        "Events",
+    ]
+    assert (first[5], second[5]) == ("77 Fri 29 Nov", "–")
 
 
 def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():

@@ -86,7 +86,7 @@ def test_a_page_says_what_is_lacking_and_what_to_do(
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_page_states_its_data_freshness_and_runs_at_most_eight_queries(
+def test_a_page_states_its_data_freshness_and_runs_at_most_ten_queries(
     seeded, open_page, view
 ):
     open_page("models")  # the frame is warm, so that what is counted is this page's
@@ -103,7 +103,7 @@ def test_a_page_states_its_data_freshness_and_runs_at_most_eight_queries(
     app.run()
     assert_no_traceback(app)
     assert app.title[0].value != ("Days ahead" if view != "days_ahead" else "")
-    assert 0 < len(statements) <= 8, "\n".join(statements)
+    assert 0 < len(statements) <= 10, "\n".join(statements)
     assert app.caption[0].value.startswith("Orders up to **")
     assert "forecast made" in app.caption[0].value
     assert not app.error
@@ -415,11 +415,13 @@ def test_the_demo_has_a_badge(seeded, write, open_page):
     assert "Demo" in page_text(open_page("days_ahead"))
 
 
-def test_why_a_forecast_is_what_it_is_is_computed_when_it_is_opened(seeded, open_page):
+def test_why_a_forecast_is_what_it_is_is_computed_once_a_day_is_chosen(
+    seeded, open_page
+):
     app = open_page("depot", depot="LON-01")
     n_charts = len(app.get("vega_lite_chart"))
-    app.session_state["why this forecast"] = True
-    app.run()
+    day = app.selectbox(key="choice of why").options[0]
+    app.selectbox(key="choice of why").select(day).run()
     assert_no_traceback(app)
     assert len(app.get("vega_lite_chart")) == n_charts + 1
     assert "A usual day of the week ahead" in page_text(app)
@@ -482,7 +484,7 @@ def test_a_broken_artefact_leaves_the_charts_and_names_a_remedy(
 @pytest.mark.parametrize(
     ("live", "hindcasts", "url", "expected"),
     [
-        (True, True, {}, "**Live:**"),
+        (True, True, {}, "scored days were off by"),
         (True, True, {"scores": "Hindcast"}, "**Hindcasts:**"),
         (False, True, {}, "**Hindcasts:**"),
         (False, True, {"scores": "Live"}, "No live forecast has been scored yet"),
@@ -497,17 +499,31 @@ def test_accuracy_is_of_live_forecasts_or_labelled_hindcasts(
     app = open_page("accuracy", **url)
     assert_no_traceback(app)
     assert expected in page_text(app)
-    assert ("**Live:**" in page_text(app)) == (expected == "**Live:**")
+    is_live = "**Hindcasts:**" not in page_text(app)
+    other = {True: "scores=Hindcast", False: "scores=Live"}[is_live]
+    assert (other in page_text(app)) == (live and hindcasts)
 
 
 def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     seeded, open_page
 ):
-    first = page_text(open_page("accuracy"))
+    app = open_page("accuracy")
+    shown = [element.type for element in app.main]
+    assert shown.index("markdown") < shown.index("button_group")
+    first = page_text(app)
     assert "scored days were off by" in first
     assert "orders, forecast" in first
+    # The city that another page has chosen goes along, for a link starts a new session.
+    app.pills(key="city").select("London").run()
+    assert "accuracy?city=London&amp;period=1" in page_text(app)
     # Of one depot there is no sentence on the last day of all.
     assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
+
+
+def test_yesterday_of_one_depot_has_no_headline(seeded, open_page):
+    app = open_page("accuracy", period="1", depot="LON-01")
+    assert_no_traceback(app)
+    assert not [each.value for each in app.markdown if not each.value.strip("*")]
 
 
 def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
