@@ -35,7 +35,6 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     since = champion["promoted_at"]
     if pd.isna(since):
         since = champion["created_at"]
-    version = formatting.short_version(champion["version"])
     live = scores[scores["model_version"] == champion["version"]]
     live = live.set_index("forecaster")
     mape = live["mape"].to_dict()
@@ -53,10 +52,8 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     error = summaries.error_sentence(
         subject, *(mape.get(name, math.nan) for name in names)
     )
-    return (
-        f"{error} It is model {version}, live since "
-        f"{formatting.day(since.astimezone(zone))}. {_outcome(newest, zone)}"
-    ).strip()
+    day = formatting.day(since.astimezone(zone))
+    return f"{error} It is live since {day}. {_outcome(newest, zone)}".strip()
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
@@ -83,9 +80,9 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     )
     return pd.DataFrame(
         {
-            "Version": models["version"].to_list(),
-            "Status": models["role"].map(ROLES).to_list(),
             "Trained through": models["trained_through"].to_list(),
+            "Status": models["role"].map(ROLES).to_list(),
+            "Version": models["version"].to_list(),
             "MAPE in its test": own["mape"],
             formatting.NAIVE.capitalize(): naive["mape"],
             "Bias": own["bias"],

@@ -116,15 +116,17 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
-    """'Late: London, 8 depots; came on Sun 22 Nov. '; 'With all orders. ' where none was late."""
+    """'Without London (8 depots), which came on Sun 22 Nov. '; 'With all orders. ' if none was late."""
     if not cities:
         is_whole = night["state"] == "done" and not night["metrics"].get("late_depots")
         return "With all orders. " if is_whole else ""
-    depots = [f"{city}, {formatting.count(n, 'depot')}" for city, n in cities.items()]
+    depots = [f"{city} ({formatting.count(n, 'depot')})" for city, n in cities.items()]
     came = ""
     if not pd.isna(night["late_came_at"]):
-        came = f"; came on {formatting.day(night['late_came_at'].astimezone(zone))}"
-    return f"Late: {'; '.join(depots)}{came}. "
+        came = (
+            f", which came on {formatting.day(night['late_came_at'].astimezone(zone))}"
+        )
+    return f"Without {formatting.listed(depots)}{came}. "
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
@@ -139,10 +141,8 @@ def parent_runs(runs: pd.DataFrame) -> pd.DataFrame:
 
 def labels(runs: pd.DataFrame) -> dict[str, str]:
     """Labels of the parent runs for the select box, by run id; nightly runs first."""
-    parents = parent_runs(runs)
-    parents = parents.sort_values(
-        ["step", "run_id"],
-        key=lambda column: column != "nightly" if column.name == "step" else -column,
+    parents = parent_runs(runs).sort_values(
+        "step", key=lambda steps: steps != "nightly", kind="stable"
     )
     return {
         str(row["run_id"]): f"{_step(row)} · {_origin(row)} · run {row['run_id']}"
@@ -192,7 +192,8 @@ def _result(row: Mapping[Any, Any]) -> str:
         metrics.pop("late_depots", None)
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
-    text = row.get("late", "") + formatting.with_naive_name(describe(metrics))
+    told = formatting.with_naive_name(describe(metrics))
+    text = f"{row.get('late', '')}{told[:1].upper()}{told[1:]}"
     return text.strip() or (NOTHING if row["state"] == "done" else "")
 
 

@@ -33,7 +33,7 @@ points = run_descriptions.to_do(
 night = run_descriptions.night_sentence(runs)
 if points or night:
     verdict = f"To do: {'; '.join(points)}." if points else "Nothing to do."
-    st.markdown(f"**{formatting.escape_markdown(verdict)}** {night}")
+    widgets.answer(f"{verdict} {night}".strip())
 
 if n_missing:
     st.header("Missing data")
@@ -72,7 +72,6 @@ if nights.empty:
         "night."
     )
 else:
-    st.caption(f"Times in {zone.key}.")
     widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES)
 
 labels = run_descriptions.labels(runs)
@@ -96,4 +95,5 @@ others = run_descriptions.runs_table(runs, zone, nightly=False)
 if not others.empty:
     with st.expander("Other runs"):
         widgets.small_table(others, "Other runs")
-st.caption(f"As of {formatting.timestamp(now, zone)}. Reload to refresh.")
+as_of = f"{formatting.timestamp(now, zone)}, all times in {zone.key}"
+st.caption(f"As of {as_of}. Reload to refresh.")

@@ -112,12 +112,12 @@ def newest(role, reason):
 def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive():
     assert status_of(CHAMPION, scores=LIVE) == (
         "Good. The model in use has 684 scored forecasts, which were off by 7.7 % a depot and "
-        "day, 3.2 points better than same day last week. It is model aaa, live since Thu 20 Nov. "
+        "day, 3.2 points better than same day last week. It is live since Thu 20 Nov. "
         "It is the newest model."
     )
     assert status_of(CHAMPION).startswith(
         "Good. The model in use has no scored forecast yet; in its test it was off by 8.1 % a "
-        "depot and day, 3.9 points better than same day last week. It is model aaa"
+        "depot and day, 3.9 points better than same day last week. It is live since"
     )
 
 

@@ -47,7 +47,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
 
 @pytest.mark.parametrize(
     ("came_at", "came"),
-    [(pd.Timestamp("2025-11-22T23:30Z"), "; came on Sun 23 Nov"), (pd.NaT, "")],
+    [(pd.Timestamp("2025-11-22T23:30Z"), ", which came on Sun 23 Nov"), (pd.NaT, "")],
 )
 def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at, came):
     own = (*NIGHT[:6], {"late_depots": 9, "refused": 1}, *NIGHT[7:])
@@ -55,7 +55,7 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
     step = (8, 7.0, "forecast", *STEP[3:6], cities, *STEP[7:])
     ledger = runs(own, step).assign(late_came_at=[came_at, pd.NaT])
     table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
-    told = f"Late: London, 8 depots; Delft, 1 depot{came}. 1 file refused"
+    told = f"Without London (8 depots), Delft (1 depot){came}. 1 file refused"
     assert table["Result"].tolist() == [told]
 
 
@@ -91,7 +91,7 @@ def test_a_page_shows_a_model_by_the_end_of_its_version():
     [night] = run_descriptions.runs_table(runs(row), ZONE, nightly=True).to_dict(
         "records"
     )
-    assert night["Result"] == "With all orders. model 1a2b3c4d"
+    assert night["Result"] == "With all orders. Model 1a2b3c4d"
 
 
 def test_a_night_and_a_step_with_nothing_to_tell_say_so():
@@ -113,7 +113,7 @@ def test_a_night_and_a_step_with_nothing_to_tell_say_so():
 def test_a_step_that_wrote_the_morning_message_says_to_how_many_cities():
     row = (8, 7.0, "message", *STEP[3:6], {"lines": ["London: 3 short."]}, None, 1.0)
     [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
-    assert step["Result"] == "told 1 city"
+    assert step["Result"] == "Told 1 city"
 
 
 def test_a_failed_night_that_was_repaired_says_so():

@@ -184,8 +184,10 @@ def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
     nights = queries.runs().query("step == 'nightly'").set_index("origin_on")
     assert nights["late_came_at"].dropna().to_dict() == {pd.Timestamp(day): came_at}
     shown = page_text(open_page("pipeline"))
-    assert f"Late: London, 1 depot; came on {formatting.day(came_at)}." in shown
-    assert "off by 9.9 % (MAPE), 71.9 % within the 80 % band" in shown
+    assert (
+        f"Without London (1 depot), which came on {formatting.day(came_at)}." in shown
+    )
+    assert "Off by 9.9 % (MAPE), 71.9 % within the 80 % band" in shown
 
 
 def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
