@@ -49,7 +49,7 @@ FRACTIONS = {
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
-MISSES_NOTE = "Off by: the model's last forecast before the day less the actual orders; + is too high."
+MISSES_NOTE = "Off by: the model's last forecast less the actual orders; + is too high."
 UNEXPLAINED = "No event known"
 """Of a miss outside the band."""
 

@@ -17,6 +17,7 @@ STATES = {
 }
 NOTHING = "Nothing to report"
 REPAIRED = "Repaired: another run of this night made its forecast."
+LATER = " Since then a later night has made a forecast."
 
 
 def to_do(
@@ -106,7 +107,9 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
     nights = parents[is_nightly]
     is_done = nights["state"] == "done"
     is_made = nights["origin_on"].isin(nights.loc[is_done, "origin_on"])
-    errors = nights["error"].mask(is_made & ~is_done, REPAIRED)
+    is_past = ~is_done & (nights["run_id"] < nights.loc[is_done, "run_id"].max())
+    errors = nights["error"].where(~is_past, nights["error"] + LATER)
+    errors = errors.mask(is_made & ~is_done, REPAIRED)
     forecasts = runs[runs["step"] == "forecast"].set_index("parent_id")["metrics"]
     late = [
         _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)

@@ -65,14 +65,9 @@ with week:
         planned = planned[planned["depot_id"] == depot].set_index("target_on")
         vans = planned[["allocated", "needed"]]
         st.html(html_grids.depot_days(ahead.join(vans, on="day_on"), depot))
-        year = (
-            "the nearest day with the same holiday, else the same weekday and events."
-        )
-        has_year = ahead["year_before"].notna().any()
-        st.caption(
-            "Vans: the depot's part of its city's, “4 of 7” where it needs more."
-            f"{f' Last year: {year}' if has_year else ''}"
-        )
+        note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
+        year = " Last year: the nearest day with the same holiday, else the same weekday and events."
+        st.caption(note + year * bool(ahead["year_before"].notna().any()))
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         widgets.chart(

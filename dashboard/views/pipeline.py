@@ -95,5 +95,5 @@ others = run_descriptions.runs_table(runs, zone, nightly=False)
 if not others.empty:
     with st.expander("Other runs"):
         widgets.small_table(others, "Other runs")
-as_of = f"{formatting.timestamp(now, zone)}, all times in {zone.key}"
-st.caption(f"As of {as_of}. Reload to refresh.")
+as_of = formatting.timestamp(now, zone)
+st.caption(f"As of {as_of} (times in {zone.key}). Reload to refresh.")

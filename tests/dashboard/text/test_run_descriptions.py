@@ -125,7 +125,10 @@ def test_a_failed_night_that_was_repaired_says_so():
 
     assert results(NIGHT, failed) == ["2 late depots", run_descriptions.REPAIRED]
     other = (7, NIGHT[1], NIGHT[2], "2025-11-21", *NIGHT[4:])
-    assert results(other, failed)[1] == "There is no new forecast."
+    told = "There is no new forecast."
+    assert results(other, failed)[1] == f"{told}{run_descriptions.LATER}"
+    earlier = (5, *other[1:])
+    assert results(failed, earlier)[0] == told, "nothing came after it"
 
 
 def night(state="done", late=0, **steps):
