@@ -21,9 +21,10 @@ from dashboard.tables.html_grids import (
 )
 from dashboard.text import formatting
 from pipelines.planning.city_settings import CitySettings
-from pipelines.planning.van_plan import Plan
+from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words
 
+SHORT = "Short"
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
 
@@ -38,13 +39,30 @@ def cities(
     Each cell leads to its city and day; the column of the day `marked` is marked.
     """
     columns = _columns(days)
-    body = []
+    body = [_all_cities(days, columns, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
         name = _city_name(settings[str(city)], marked)
         body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
     label = "Vans needed by city and day"
     return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
+
+
+def _all_cities(
+    days: pd.DataFrame, columns: Iterable[pd.Timestamp], marked: date | None
+) -> str:
+    """The need of each day of all cities, and the vans that their shortages add up to."""
+    sums = days.groupby("target_on", as_index=False)[["needed", "short"]].sum()
+    cells = {
+        row["target_on"]: f'<td class="{_day_class(row["target_on"], marked)}">'
+        f"{row['needed']:,}{_shortage(row['short'])}</td>"
+        for row in sums.to_dict("records")
+    }
+    return html_tables.row(ALL_CITIES, _in_columns(cells, columns, marked), "total")
+
+
+def _shortage(short: int) -> str:
+    return f' <b class="short">−{short:,}</b>' if short else ""
 
 
 def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
@@ -92,7 +110,6 @@ def _city_name(settings: CitySettings, marked: date | None) -> str:
 
 
 def _city_cell(day: Row, marked: date | None) -> str:
-    shortage = f' <b class="short">−{day["short"]:,}</b>' if day["short"] else ""
     in_shift = "" if day["short"] or not day["missing"] else day["shift"]
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
@@ -108,12 +125,12 @@ def _city_cell(day: Row, marked: date | None) -> str:
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
         f'<td class="{_day_class(day["target_on"], marked)}" title="{escape(title)}">'
-        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{shortage}{text}</a></td>'
+        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{_shortage(day["short"])}{text}</a></td>'
     )
 
 
 def depots(plan: Plan, marked: date | None = None) -> str:
-    """The plan of one city as depots × days, with what the city needs and has below.
+    """The plan of one city: what it needs and has, and below it its depots × days.
 
     Each cell is a link to the form that changes it; the column of the day `marked` is
     marked.
@@ -126,10 +143,15 @@ def depots(plan: Plan, marked: date | None = None) -> str:
         cells = {row["target_on"]: _depot_cell(row, marked) for row in rows}
         name = _depot_name(rows[0])
         body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
-    heads = _heads(columns, marked, city=str(days["city"].iloc[0]))
-    label = "Vans and orders by depot and day"
-    totals = [*_totals(days, marked), *_decisions(days, marked)]
-    return html_tables.grid("hf-plan", label, "Depot", heads, body, totals)
+    city = str(days["city"].iloc[0])
+    heads = _heads(columns, marked, city)
+    label = "Vans and orders by day and depot"
+    totals = [
+        *_totals(days, VANS, marked),
+        *_decisions(days, marked),
+        *_totals(days, OUTCOME, marked),
+    ]
+    return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
 
 
 def _depot_name(depot: Row) -> str:
@@ -167,18 +189,28 @@ def _edit_link(row: Row, content: str, html: str) -> str:
     return f'<a href="{escape(link)}" target="_self" aria-label="{label}">{html}</a>'
 
 
-def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
+def _unless_zero(number: float) -> str:
+    return formatting.orders(number) if round(number) else ""
+
+
+Lines = Mapping[str, tuple[str, Callable[[float], str]]]
+VANS: Lines = {
+    "Need": ("needed", formatting.orders),
+    "Have": ("vans", formatting.orders),
+    SHORT: ("short", _unless_zero),
+    "Short in a shift": ("shift_short", _unless_zero),
+}
+OUTCOME: Lines = {
+    "Chance of full delivery": ("delivery_probability", formatting.chance),
+    "Undelivered orders": ("undelivered", _unless_zero),
+    "Drivers": ("drivers", formatting.orders),
+    "Planned orders": ("point", formatting.orders),
+}
+"""Rows of a city above and below what is decided: column of `Plan.cities`, and how it is written."""
+
+
+def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
     """The rows of the city; one without a number on any day is left out."""
-    lines: dict[str, tuple[str, Callable[[float], str]]] = {
-        "Planned orders": ("point", formatting.orders),
-        "Need": ("needed", formatting.orders),
-        "Have": ("vans", formatting.orders),
-        "Short": ("short", _unless_zero),
-        "Short in a shift": ("shift_short", _unless_zero),
-        "Drivers": ("drivers", formatting.orders),
-        "Undelivered orders": ("undelivered", _unless_zero),
-        "Chance of full delivery": ("delivery_probability", formatting.chance),
-    }
     rows = []
     for name, (column, to_text) in lines.items():
         texts = list(map(to_text, days[column])) if column in days else []
@@ -188,8 +220,7 @@ def _totals(days: pd.DataFrame, marked: date | None) -> list[str]:
             f'<td class="{_day_class(day, marked)}">{escape(text)}</td>'
             for day, text in zip(days["target_on"], texts, strict=True)
         ]
-        css_class = "total" if name == "Planned orders" else ""
-        rows.append(html_tables.row(name, cells, css_class))
+        rows.append(html_tables.row(name, cells, "total" * (name == SHORT)))
     return rows
 
 
@@ -224,10 +255,6 @@ def _decision(day: Row) -> str:
     if day["off_road"]:
         text = f"{text} −{day['off_road']:,} off".strip()
     return text or ("decide" if day["missing"] else "–")
-
-
-def _unless_zero(number: float) -> str:
-    return formatting.orders(number) if round(number) else ""
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from datetime import date
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -47,22 +47,14 @@ def _others(settings: Mapping[Any, Any]) -> str:
     return f"service level {level}, {drivers} per van"
 
 
-def figures(days: pd.DataFrame) -> Figures:
-    """Key figures of `Plan.cities`, of one city or of all; none says that nothing is wrong."""
-    by_day = days.groupby("target_on")[["needed", "vans", "short", "undelivered"]].sum()
-    peak = by_day.iloc[int(by_day["needed"].argmax())]
-    have = "" if days["vans"].isna().any() else f", have {peak['vans']:,.0f}"
-    peak_day = f"on {formatting.day(pd.Timestamp(str(peak.name)))}{have}"
-    result = {"Most vans needed": (f"{peak['needed']:,.0f}", peak_day)}
-    period = formatting.next_days(len(by_day))
-    short, undelivered = by_day["short"].sum(), by_day["undelivered"].sum()
-    if short:
-        result["Van-days short"] = (f"{short:,}", f"in {period}{decided_of(days)}")
-    if round(undelivered):
-        share = formatting.percent(undelivered / days["point"].sum())
-        expected = f"expected in {period}, {share} of all"
-        result["Undelivered orders"] = (formatting.orders(undelivered), expected)
-    return result
+def late_sentence(days: pd.DataFrame) -> str:
+    """The orders that the vans of `Plan.cities` are expected to leave behind; '' for none."""
+    late = days["undelivered"].sum()
+    if not round(late):
+        return ""
+    period = formatting.next_days(days["target_on"].nunique())
+    share = formatting.percent(late / days["point"].sum())
+    return f"About {formatting.count(round(late), 'order')} late in {period}, {share} of all."
 
 
 def day_figures(plan: Plan, day: date | None) -> Figures:
@@ -115,42 +107,24 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def fleet_sentence(days: pd.DataFrame) -> str:
-    """The days on which cities are short of vans, by date, from `Plan.cities`."""
-    short = days[days["missing"] > 0]
+    """On how many days cities are short of vans, from `Plan.cities`; the grid has by how many."""
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
     note = f"The vans of {formatting.listed(unknown)} are not known"
     if days["vans"].isna().all():
         return f"{note}, so no shortage is shown."
-    if short.empty:
-        if unknown:
-            return f"{note}. Every other city has enough vans every day."
-        return "Every city has enough vans every day."
-    listed = [
-        _short_on_day(formatting.day(cast(pd.Timestamp, day)), own)
-        for day, own in short.groupby("target_on")
-    ]
-    ending = f" {note}." if unknown else ""
-    return f"{short_days(days)}: {'; '.join(listed)}.{ending}"
+    city = "Every other city" if unknown else "Every city"
+    sentence = short_days(days) or f"{city} has enough vans every day"
+    return f"{sentence}. {note}." if unknown else f"{sentence}."
 
 
 def every_day_sentence(every_day: pd.DataFrame) -> str:
     """The chance of a city, or of all, from the last row of `Plan.every_day`; '' if not known."""
-    name, chance = every_day.iloc[-1][["city", "delivery_probability"]]
+    chance = every_day["delivery_probability"].iloc[-1]
     if pd.isna(chance):
         return ""
     return (
-        f"{name}: the chance that the vans carry all orders on every day ahead is "
-        f"{formatting.chance(chance)}."
+        f"Chance that the vans carry all orders every day: {formatting.chance(chance)}."
     )
-
-
-def _short_on_day(day: str, cities: pd.DataFrame) -> str:
-    """'13 on Fri 27 Nov, 4 decided (London 9, Helsinki 4)', '2 in a shift on … (London 2 in 06–14)'."""
-    named = [short_in_city(row) for row in worst_first(cities).to_dict("records")]
-    total, where = int(cities["short"].sum()), ""
-    if not total:
-        total, where = int(cities["missing"].sum()), " in a shift"
-    return f"{total:,}{where} on {day}{decided_of(cities)} ({formatting.listed(named)})"
 
 
 def worst_first(cities: pd.DataFrame) -> pd.DataFrame:
@@ -172,26 +146,23 @@ def decided_of(cities: pd.DataFrame) -> str:
 
 
 def city_sentence(days: pd.DataFrame, city: str) -> str:
-    """The days on which a city is short of vans, by date, from its rows of `Plan.cities`."""
+    """On how many days a city is short of vans, else what it has to spare, from `Plan.cities`."""
     if days["vans"].isna().all():
         return (
             f"The number of vans in {city} is not known, so every depot gets as many as it "
             "needs. Set it below."
         )
-    short = days[days["missing"] > 0]
-    if short.empty:
-        spare = int((days["vans"] - days["needed"]).min())
-        amount = "none to spare on the busiest day"
-        if spare:
-            amount = f"at least {formatting.count(spare, 'van')} more than needed"
-        enough = f"{city} has enough vans every day: {amount}"
-        return f"{enough}, if vans are moved between its depots."
-    told = days[(days["missing"] > 0) | (days["kind"] != "")].sort_values("target_on")
-    listed = map(_short_in_words, told.to_dict("records"))
-    return f"{short_days(days)}: {', '.join(listed)}."
+    if short := short_days(days):
+        return f"{short}."
+    spare = int((days["vans"] - days["needed"]).min())
+    amount = "none to spare on the busiest day"
+    if spare:
+        amount = f"at least {formatting.count(spare, 'van')} more than needed"
+    enough = f"{city} has enough vans every day: {amount}"
+    return f"{enough}, if vans are moved between its depots."
 
 
-def _short_in_words(day: Mapping[Hashable, Any]) -> str:
+def short_in_words(day: Mapping[Hashable, Any]) -> str:
     """'35 on Fri 27 Nov (help asked for by Ann)', '2 in the shift 06–14 on Sat 28 Nov'."""
     number = f"{day['missing']:,}" if day["missing"] else "none"
     shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""

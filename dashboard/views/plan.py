@@ -41,10 +41,12 @@ period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 if not city:
     days = plan.cities
-    sentence = plan_summaries.fleet_sentence(days)
-    every_day = plan_summaries.every_day_sentence(plan.every_day)
-    st.markdown(formatting.escape_markdown(f"{sentence} {every_day}"))
-    widgets.key_figures(plan_summaries.figures(days))
+    sentences = (
+        plan_summaries.fleet_sentence(days),
+        plan_summaries.late_sentence(days),
+        plan_summaries.every_day_sentence(plan.every_day),
+    )
+    st.markdown(formatting.escape_markdown(" ".join(sentences)))
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
         "Vans that a city needs per day for its service level, if they may be moved between "
@@ -55,6 +57,7 @@ if not city:
         st.caption("Click a city or a day for its depots, settings and changes.")
     st.stop()
 
+page_head.rename(city)
 # A printed or saved sheet is named by it.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
@@ -72,12 +75,17 @@ st.caption(
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
         widgets.note(heading, formatting.plan_link(city, form=form))
-parts.shifts_of_city(city, plan.shifts, freshness)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
-if moves:
-    st.subheader("Vans to move")
-    st.html(moves)
-plan_parts.settings_note(settings[city])
+left = right = st.container()
+if not plan.shifts.empty:
+    left, right = st.columns(2, gap="large")
+with left:
+    parts.shifts_of_city(city, plan.shifts, freshness)
+with right:
+    if moves:
+        st.subheader("Vans to move")
+        st.html(moves)
+    plan_parts.settings_note(settings[city])
 
 form = plan_parts.form_of_address(depot, settings[city])
 if form:

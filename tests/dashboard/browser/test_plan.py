@@ -272,7 +272,7 @@ def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):
 
 
 TWELVE_DEPOTS = """() => {
-    const body = document.querySelector('.hf-plan tbody');
+    const body = document.querySelector('.hf-plan tbody:last-of-type');
     while (body.rows.length < 12) body.append(body.rows[0].cloneNode(true));
     const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
     const moves = Array(7).fill('<li>Fri 27 Nov: ' + Array(3).fill(

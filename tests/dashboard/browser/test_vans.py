@@ -89,6 +89,16 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     form.get_by_text("Now: ").wait_for()
 
 
+def test_a_phones_first_screen_says_what_is_short_and_what_is_decided(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/plan?city=London")
+    assert window.page.inner_text("h1") == "London"
+    for name in ("Short", "Decision"):
+        header = window.page.get_by_role("rowheader", name=name, exact=True)
+        box = header.bounding_box()
+        assert box["y"] + box["height"] < browser.SIZES["phone"][1], name
+
+
 def test_what_is_not_decided_is_open_on_paper(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=London")
