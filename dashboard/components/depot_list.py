@@ -10,13 +10,15 @@ from dashboard.components import days_ahead, page_head, widgets
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, workbook
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 from pipelines.planning.van_plan import ALL_CITIES
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
 DAYS = 2
 """Days ahead with a column of their own."""
+ERROR = "Last day's error"
+SORT_ORDERS = (*days_ahead.SORT_ORDERS, ERROR)
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
@@ -30,17 +32,23 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     else:
-        order = widgets.choose_pill("Sort by", "first", days_ahead.SORT_ORDERS)
-        week = days_ahead.ranked("", order, freshness)
-        page_head.save_as_excel("depots", lambda: workbook.week_sheets(week), freshness)
+        order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
-        place = {depot: n for n, depot in enumerate(week["depot_id"].unique())}
+        if order == ERROR:
+            *_, off_by = html_grids.heads_of(numbers)
+            place = -numbers[off_by].abs()
+        else:
+            by_place = days_ahead.ranked("", order, freshness)["depot_id"].unique()
+            place = pd.Series(range(len(by_place)), by_place)
         depots = depots.assign(place=depots["depot_id"].map(place))
         depots = depots.sort_values(["city", "place"], kind="stable")
+        page_head.save_as_excel(
+            "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
+        )
         st.caption(
-            "Planned orders, and how far the forecast of the last day was off (+ is too "
-            "high). Under a name: missing data, or how the "
-            "model's forecast changed since the previous one; under a city: days short of vans."
+            "Planned orders, and how far the forecast of the last day was off (+ is too high). "
+            "Under a depot: missing data, or how the model's forecast changed since the "
+            "previous one. Under a city: vans short."
         )
     shown = depots.head(MAX_DEPOTS)
     if len(shown) < len(depots):
@@ -59,41 +67,46 @@ def _without_forecast(champion: str | None) -> str:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The columns of the list, and `status`, as HTML: by depot, and by city and of all."""
+    """What `html_grids.depots` shows; of a city `status` has the days short, and what is decided."""
     assert freshness.last_on is not None, "requires known demand"
     week = days_ahead.ranked("", days_ahead.NAME, freshness)
     last_day = queries.last_day(freshness).dropna(subset=["actual", "point"])
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
-    depots = week.drop_duplicates("depot_id").to_dict("records")
-    status = {str(row["depot_id"]): html_grids.status(row) for row in depots}
+    depots = week.drop_duplicates("depot_id").set_index("depot_id").sort_index()
     numbers = _columns(week, "depot_id", "point", last_day, off_by)
     week, last_day = (
         pd.concat([rows, rows.assign(city=ALL_CITIES)]) for rows in (week, last_day)
     )
     totals = _columns(week, "city", "part", last_day, off_by)
     days = van_plan.fleet_plan(freshness).cities
-    short = days[days["missing"] > 0].groupby("city")["target_on"].agg(_short_days)
+    told = days[(days["missing"] > 0) | (days["kind"] != "")]
+    words = {
+        city: ", ".join(map(plan_summaries.short_in_words, own.to_dict("records")))
+        for city, own in told.groupby("city")
+    }
+    status = pd.Series(words, dtype=object).reindex(totals.index)
+    left = days.loc[(days["missing"] > 0) & ~days["is_decided"], "city"]
     return (
-        numbers.assign(status=pd.Series(status, dtype=object)),
-        totals.assign(status=short.astype(object)),
+        numbers.assign(
+            status=depots.apply(html_grids.status, axis=1),
+            is_late=depots["is_silent"] | depots["is_late"],
+        ),
+        totals.assign(
+            status=("Vans short: " + status).fillna(""),
+            is_late=totals.index.isin(left),
+        ),
     )
-
-
-def _short_days(days: pd.Series) -> str:
-    """'short of vans Fri 27 Nov, Sat 28 Nov', as HTML."""
-    listed = formatting.listed([formatting.day(day) for day in days])
-    return f'<b class="late">short of vans {listed}</b>'
 
 
 def _columns(
     week: pd.DataFrame, key: str, orders: str, last_day: pd.DataFrame, off_by: str
 ) -> pd.DataFrame:
-    """Orders of the first days and of all, their change, and the last day's, by `key`."""
+    """Orders of the first days and of all, their change, and the last day's error, in %, by `key`."""
     days = sorted(week["target_on"].unique())
     parts = {formatting.day(day): week[week["target_on"] == day] for day in days[:DAYS]}
     parts |= {formatting.count(len(days), "day"): week}
     columns = {
-        head: rows.groupby(key)[orders].sum().map(formatting.orders)
+        head: rows.groupby(key)[orders].sum().round().astype("Int64")
         for head, rows in parts.items()
     }
     comparable = week.dropna(subset=["week_before"])
@@ -103,7 +116,6 @@ def _columns(
 
 
 def _change(rows: pd.DataFrame, key: str, orders: str, reference: str) -> pd.Series:
-    """'+3 %': how far the orders differ from those that they are compared with, by `key`."""
+    """By how many percent the orders differ from those that they are compared with, by `key`."""
     sums = rows.groupby(key)[[orders, reference]].sum()
-    change = sums[orders] / sums[reference].where(sums[reference] > 0) - 1
-    return change.map(lambda share: formatting.signed_percent(share, 0))
+    return 100 * (sums[orders] / sums[reference].where(sums[reference] > 0) - 1)

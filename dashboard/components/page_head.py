@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 from html import escape
+from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -15,31 +16,7 @@ from dashboard.text import formatting
 
 PLACE, HEADING = "place of page actions", "place of the title"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-SCRIPT = """{
-const button = document.currentScript.previousElementSibling;
-button.onclick = async () => {
-  try {
-    await navigator.clipboard.writeText(location.href);
-    button.textContent = 'Link copied';
-    setTimeout(() => { button.textContent = 'Copy link'; }, 2000);
-  } catch {
-    prompt('Copy this address:', location.href);
-  }
-};
-const push = History.prototype.pushState;
-history.pushState = (state, title, url) => {
-  const next = new URL(url ?? '', location.href);
-  const isCarriedOver = window.harborMenu && !location.search
-    && next.pathname === location.pathname;
-  (isCarriedOver ? history.replaceState : push).call(history, state, title, url);
-};
-document.onclick = ({target}) => {
-  window.harborMenu = Boolean(target.closest('a[data-testid*="Nav"]'));
-  if (innerWidth >= 768 || !target.closest('[data-testid="stSidebarNavLink"]')) return;
-  setTimeout(() => document.querySelector('[data-testid="stSidebar"]:not([data-collapsed="true"])'
-    + ' [data-testid="stSidebarCollapseButton"] button')?.click(), 300);
-};
-}"""
+SCRIPT = (Path(__file__).parent / "page_head.js").read_text()
 """Copies the page's address, or shows it where the browser lets no page copy (http). Makes one entry
 of the browser's history of a choice in the menu and the city that is carried over. Closes the menu
 of a narrow window after a choice, which Streamlit does only where the browser says that it is a

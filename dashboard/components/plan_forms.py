@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -22,22 +23,7 @@ REASONS = (
     "Promotion", "Event nearby", "Weather", "Customer announced it", "Strike or staff",
     "Roads or access", "Model looks wrong",
 )  # fmt: skip
-KEYBOARD = """{
-const form = document.currentScript.closest('.st-key-plan-form');
-form.onkeydown = ({key, target}) => {
-  if (key !== 'Enter' || target.type !== 'text' || target.role === 'combobox') return;
-  const entered = `${target.ariaLabel} ${target.value}`;
-  if (form.dataset.entered === entered && form.textContent.includes('Preview:'))
-    [...form.querySelectorAll('button')].find(each => each.textContent === 'Save')?.click();
-  form.dataset.entered = entered;
-};
-let tries = 30;
-const timer = setInterval(() => {
-  const number = form?.querySelector('input[aria-label^="Orders"]');
-  number?.focus({preventScroll: true});
-  if (number || --tries === 0) clearInterval(timer);
-}, 100);
-}"""
+KEYBOARD = (Path(__file__).parent / "plan_form.js").read_text()
 """Puts the cursor into the number, and saves at the second Enter, once the first has shown the
 preview; always the same text, which `server.asgi` lets run."""
 ALL_DEPOTS = ""
@@ -127,6 +113,7 @@ def _fields(
     form: str,
 ) -> tuple[_Entry, DeltaGenerator]:
     """The fields of the form: what is entered, and the place below the number."""
+    is_saving = st.session_state.get(f"save {form}", False)
     action = st.segmented_control(
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
         format_func=ACTIONS.__getitem__, label_visibility="collapsed",
@@ -164,6 +151,9 @@ def _fields(
             f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
             max_chars=20, key=f"number {form}", width=320,
         )  # fmt: skip
+        wrong = entered_changes.problem(number)
+        if is_saving and wrong:
+            widgets.missing_entry(wrong)
     below_number = st.container()
     common = st.pills("Reason", REASONS, key=f"common reason {form}", wrap=True)
     written = st.text_input(
@@ -171,7 +161,9 @@ def _fields(
         key=f"reason {form}",
     )  # fmt: skip
     reason = written.strip() or common or ""
-    entry = _Entry(action, chosen, number, reason, planner_name())
+    if is_saving and not reason:
+        widgets.missing_entry("A reason is missing.")
+    entry = _Entry(action, chosen, number, reason, planner_name(is_saving))
     return entry, below_number
 
 

@@ -16,9 +16,7 @@ from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS = 50
 """Depots of a city in the grid at first; a browser is slow with hundreds."""
-FORMS = {
-    "vans": "Vans of a day", "orders": "Change orders", "settings": "Settings",
-}  # fmt: skip
+FORMS = {"vans": "Vans of a day", "orders": "Change orders", "settings": "Settings"}
 """Forms of a city by the address's `form`, with their headings."""
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import streamlit as st
 
 from dashboard.auth import session
+from dashboard.components import widgets
 from dashboard.planning import overrides
 
 NAME, FIELD = "planner's name", "your name"
@@ -33,8 +34,8 @@ def known_name() -> str:
     return known
 
 
-def planner_name() -> str:
-    """The logged-in user's name, else a field of the form; the browser keeps what is typed there."""
+def planner_name(is_saving: bool) -> str:
+    """The logged-in user's name, else a field, which says so where it is missing on saving."""
     known = known_name()
     if session.planner_name() is not None:
         return known
@@ -43,6 +44,8 @@ def planner_name() -> str:
         "Your name", width=320, max_chars=overrides.MAX_NAME_LENGTH, key=FIELD
     )
     st.session_state[NAME] = name
+    if is_saving and not name.strip():
+        widgets.missing_entry("Your name is missing.")
     if name:
         mark = f'<i class="hf-name" data-name="{escape(name)}"></i>'
         script = f"{mark}<script>{SCRIPT}</script>"

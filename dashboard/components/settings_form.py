@@ -28,8 +28,9 @@ def settings_form(settings: CitySettings) -> None:
         when_opened = forms.settings_when_opened = settings
     with st.form(f"settings of {form}", border=False):
         entered = _settings_fields(when_opened, form)
-        planner = planner_name()
-        if st.form_submit_button("Save settings"):
+        save = f"save settings {form}"
+        planner = planner_name(st.session_state.get(save, False))
+        if st.form_submit_button("Save settings", key=save):
             _save_settings(entered, planner, when_opened)
 
 

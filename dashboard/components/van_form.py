@@ -19,9 +19,7 @@ from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan, make_plan
 from pipelines.planning.words import decision_words
 
-ACTIONS = {
-    HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "Nothing decided",
-}  # fmt: skip
+ACTIONS = {HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "None"}
 
 
 def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
@@ -67,7 +65,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
     unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
-    planner = planner_name()
+    planner = planner_name(st.session_state.get(f"save vans {form}", False))
     with st.container(key="plan-save"):
         if st.button("Save decision", type="primary", key=f"save vans {form}"):
             _save(replace(entered, decision_id=seen), planner, current, unsure)

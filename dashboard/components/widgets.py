@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import NoReturn
 
 import pandas as pd
@@ -15,6 +16,8 @@ from dashboard.text import formatting
 ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
 """Noun of an option whose URL parameter is none."""
+MISSING_ENTRY = (Path(__file__).parent / "missing_entry.js").read_text()
+"""Always the same text, which `server.asgi` lets run."""
 SESSION_PREFIX = "last chosen "
 """Begins the keys under which a session keeps its choices from page to page."""
 
@@ -206,6 +209,14 @@ def hindcast_warning() -> None:
 def refusal(consequence: str, reasons: Sequence[str]) -> None:
     """Says that nothing was changed, and why, a line for each reason."""
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
+
+
+def missing_entry(sentence: str) -> None:
+    """Says below a field what it lacks; the cursor goes to the first such field."""
+    html = (
+        f'<p class="hf-missing">{escape(sentence)}</p><script>{MISSING_ENTRY}</script>'
+    )
+    st.html(html, unsafe_allow_javascript=True)
 
 
 def confirmation(sentence: str) -> None:

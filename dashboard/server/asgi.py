@@ -24,11 +24,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
 
-from dashboard.components import page_head, plan_forms, planner_name
+from dashboard.components import page_head, plan_forms, planner_name, widgets
 from dashboard.server import first_page
 
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-OWN_SCRIPTS = (planner_name.SCRIPT, page_head.SCRIPT, plan_forms.KEYBOARD)
+OWN_SCRIPTS = (
+    planner_name.SCRIPT, page_head.SCRIPT, plan_forms.KEYBOARD, widgets.MISSING_ENTRY,
+)  # fmt: skip
 POLICY_VIOLATION = 1008
 """Close code of a refused web socket."""
 STATIC = Path(get_static_dir())

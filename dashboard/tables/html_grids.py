@@ -80,34 +80,58 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) ->
 
     Args:
       depots: `queries.depots`.
-      numbers: HTML by depot_id, a column for each heading; and `status`, below a depot's name.
-        Empty without a forecast.
+      numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
+        `status`, below a depot's name, and `is_late`. Empty without a forecast.
       totals: The same by city, and of all.
     """
-    heads = [head for head in totals.columns if head != "status"]
-    of_depot, of_city = numbers.to_dict("index"), totals.to_dict("index")
+    heads = heads_of(totals)
+    of_depot, of_city = _listed_texts(numbers), _listed_texts(totals)
     bodies = []
     for city, own in depots.groupby("city", sort=False):
         name, cells = html_tables.city_name(str(city)), of_city.get(city, {})
         rows = [_listed(name if cells else escape(str(city)), cells, heads, "total")]
+        if note := cells.get("status"):
+            rows.append(
+                f'<tr><td class="fill" colspan="{1 + len(heads)}">{note}</td></tr>'
+            )
         for row in own.to_dict("records"):
             link = escape(formatting.link("depot", depot=row["depot_id"]))
+            cells = of_depot.get(row["depot_id"], {})
             name = f'<a href="{link}">{escape(row["name"])}</a>'
-            rows.append(_listed(name, of_depot.get(row["depot_id"], {}), heads))
+            name += f"<small>{cells.get('status', '')}</small>"
+            rows.append(_listed(name, cells, heads))
         bodies.append(rows)
     if len(bodies) > 1 and of_city:
         bodies.insert(0, [_listed(ALL_CITIES, of_city[ALL_CITIES], heads, "total")])
-    columns = [f'<th scope="col">{escape(head)}</th>' for head in heads]
+    lines = [
+        escape(head).replace(" ", "&nbsp;").replace("&nbsp;", " ", 1) for head in heads
+    ]
+    columns = [f'<th scope="col">{line}</th>' for line in lines]
     return html_tables.grid("hf-depots", "Depots by city", "Depot", columns, *bodies)
 
 
+def heads_of(numbers: pd.DataFrame) -> list[str]:
+    """The headings of `depots`, the last day's error last."""
+    return [head for head in numbers.columns if head not in ("status", "is_late")]
+
+
+def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
+    """The cells of the list of depots, as HTML."""
+    heads = heads_of(numbers)
+    texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
+    if heads:
+        texts["status"] = list(map(_late, numbers["status"], numbers["is_late"]))
+    return pd.DataFrame(texts, index=numbers.index).to_dict("index")
+
+
+def _late(text: str, is_late: bool) -> str:
+    return f'<b class="late">{escape(text)}</b>' if is_late else escape(text)
+
+
 def _listed(name: str, cells: Row, heads: Sequence[str], css_class: str = "") -> str:
-    """A row of the list of depots; name and cells are HTML, and what is no text is not known."""
-    shown = {head: text for head, text in cells.items() if isinstance(text, str)}
-    texts = [f"<td>{shown.get(head, formatting.UNKNOWN)}</td>" for head in heads]
-    return html_tables.row(
-        f"{name}<small>{shown.get('status', '')}</small>", texts, css_class
-    )
+    """A row of the list of depots; name and cells are HTML."""
+    texts = [f"<td>{cells.get(head, formatting.UNKNOWN)}</td>" for head in heads]
+    return html_tables.row(name, texts, css_class)
 
 
 def depot_days(days: pd.DataFrame, depot: str) -> str:
@@ -216,20 +240,19 @@ def _depot(rows: list[Row], days: Days) -> str:
         f'<td class="wide">{total}</td>',
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]
+    text = _late(status(first), first["is_silent"] or first["is_late"])
     name = f'<a href="{link}">{escape(first["name"])}</a>'
-    return html_tables.row(f"{name}<small>{status(first)}</small>", cells)
+    return html_tables.row(f"{name}<small>{text}</small>", cells)
 
 
 def status(depot: Mapping[Any, Any]) -> str:
     """The missing data of a depot, or what changed since the previous forecast."""
     if not (depot["is_silent"] or depot["is_late"]):
-        return escape(depot["revision"])
+        return str(depot["revision"])
     if pd.isna(depot["last_on"]):
-        status = "no data yet"
-    else:
-        since = "no data since" if depot["is_silent"] else "missing data after"
-        status = f"{since} {formatting.day(depot['last_on'])}"
-    return f'<b class="late">{status}</b>'
+        return "no data yet"
+    since = "no data since" if depot["is_silent"] else "missing data after"
+    return f"{since} {formatting.day(depot['last_on'])}"
 
 
 def _week_cell(row: Row, busiest: float) -> str:

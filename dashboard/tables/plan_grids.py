@@ -15,6 +15,7 @@ from dashboard.tables.html_grids import (
     Row,
     badge,
     closed_since,
+    in_columns,
     is_closed,
     override_note,
     vans_share,
@@ -24,7 +25,6 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words
 
-SHORT = "Short"
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
 
@@ -39,26 +39,24 @@ def cities(
     Each cell leads to its city and day; the column of the day `marked` is marked.
     """
     columns = _columns(days)
-    body = [_all_cities(days, columns, marked)] if len(settings) > 1 else []
+    body = [_all_cities(days, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
         name = _city_name(settings[str(city)], marked)
-        body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
+        body.append(html_tables.row(name, in_columns(cells, columns)))
     label = "Vans needed by city and day"
     return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
 
 
-def _all_cities(
-    days: pd.DataFrame, columns: Iterable[pd.Timestamp], marked: date | None
-) -> str:
+def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     """The need of each day of all cities, and the vans that their shortages add up to."""
     sums = days.groupby("target_on", as_index=False)[["needed", "short"]].sum()
-    cells = {
-        row["target_on"]: f'<td class="{_day_class(row["target_on"], marked)}">'
-        f"{row['needed']:,}{_shortage(row['short'])}</td>"
+    cells = [
+        f'<td class="{_day_class(row["target_on"], marked)}">{row["needed"]:,}'
+        f"{_shortage(row['short'])}</td>"
         for row in sums.to_dict("records")
-    }
-    return html_tables.row(ALL_CITIES, _in_columns(cells, columns, marked), "total")
+    ]
+    return html_tables.row(ALL_CITIES, cells, "total")
 
 
 def _shortage(short: int) -> str:
@@ -68,18 +66,6 @@ def _shortage(short: int) -> str:
 def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
     """The days of a grid, in order; a city or a depot may lack some."""
     return [pd.Timestamp(day) for day in sorted(days["target_on"].unique())]
-
-
-def _in_columns(
-    cells: Mapping[pd.Timestamp, str],
-    columns: Iterable[pd.Timestamp],
-    marked: date | None,
-) -> list[str]:
-    """The cells of a row, each below its day; an empty one where there is none."""
-    return [
-        cells.get(day, f'<td class="{_day_class(day, marked)}"></td>')
-        for day in columns
-    ]
 
 
 def _heads(
@@ -142,7 +128,7 @@ def depots(plan: Plan, marked: date | None = None) -> str:
         rows = list(own)
         cells = {row["target_on"]: _depot_cell(row, marked) for row in rows}
         name = _depot_name(rows[0])
-        body.append(html_tables.row(name, _in_columns(cells, columns, marked)))
+        body.append(html_tables.row(name, in_columns(cells, columns)))
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, city)
     label = "Vans and orders by day and depot"
@@ -197,7 +183,7 @@ Lines = Mapping[str, tuple[str, Callable[[float], str]]]
 VANS: Lines = {
     "Need": ("needed", formatting.orders),
     "Have": ("vans", formatting.orders),
-    SHORT: ("short", _unless_zero),
+    "Short": ("short", _unless_zero),
     "Short in a shift": ("shift_short", _unless_zero),
 }
 OUTCOME: Lines = {
@@ -220,7 +206,7 @@ def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
             f'<td class="{_day_class(day, marked)}">{escape(text)}</td>'
             for day, text in zip(days["target_on"], texts, strict=True)
         ]
-        rows.append(html_tables.row(name, cells, "total" * (name == SHORT)))
+        rows.append(html_tables.row(name, cells, "total" * (name == "Short")))
     return rows
 
 

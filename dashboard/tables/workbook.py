@@ -13,6 +13,7 @@ from dashboard.planning import van_plan
 from dashboard.tables import display_tables
 from dashboard.text import formatting
 from pipelines.planning.van_plan import Plan
+from pipelines.planning.words import decision_words
 
 Sheets = dict[str, tuple[str, pd.DataFrame]]
 """Sheets by name: the sentence about each that the first sheet has, and its table."""
@@ -67,8 +68,12 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     decided_at = plan.cities["made_at"].map(
         lambda at: formatting.timestamp(at, zone), na_action="ignore"
     )
+    decided = [
+        decision_words(day) if day["made_by"] else ""
+        for day in plan.cities.to_dict("records")
+    ]
     cities = display_tables.display(
-        plan.cities.assign(made_at=decided_at),
+        plan.cities.assign(made_at=decided_at, kind=decided),
         *CITY_COLUMNS,
         made_by="Decided by",
         made_at="Decided at",
@@ -107,6 +112,14 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
         "Orders": (sentence, grid(depots, "point")),
         "Data": ("A row for each depot and day", display_tables.fleet_week(depots)),
     }
+
+
+def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
+    """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
+    table = display_tables.display(depots, "city", "name", "depot_id").join(
+        numbers.drop(columns="is_late").rename(columns={"status": "Status"}), "Depot id"
+    )
+    return {"Depots": ("Planned orders, and percentages as on the page", table)}
 
 
 def write(about: Mapping[str, str], sheets: Sheets) -> bytes:

@@ -47,14 +47,27 @@ def _others(settings: Mapping[Any, Any]) -> str:
     return f"service level {level}, {drivers} per van"
 
 
-def late_sentence(days: pd.DataFrame) -> str:
-    """The orders that the vans of `Plan.cities` are expected to leave behind; '' for none."""
-    late = days["undelivered"].sum()
-    if not round(late):
-        return ""
-    period = formatting.next_days(days["target_on"].nunique())
-    share = formatting.percent(late / days["point"].sum())
-    return f"About {formatting.count(round(late), 'order')} late in {period}, {share} of all."
+def overview(plan: Plan) -> str:
+    """How many days are short, the orders late, and the chance that none are; the grid has the rest."""
+    days, chance = plan.cities, plan.every_day["delivery_probability"].iloc[-1]
+    unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
+    note = f"The vans of {formatting.listed(unknown)} are not known"
+    if days["vans"].isna().all():
+        return f"{note}, so no shortage is shown."
+    cities = "Every other city" if unknown else "Every city"
+    if days["city"].nunique() == 1:
+        cities = str(days["city"].iloc[0])
+    late, period = days["undelivered"].sum(), days["target_on"].nunique()
+    told = {
+        short_days(days) or f"{cities} has enough vans every day": True,
+        f"About {formatting.count(round(late), 'order')} late in "
+        f"{formatting.next_days(period)}, "
+        f"{formatting.percent(late / days['point'].sum())} of all": round(late) > 0,
+        "Chance that the vans carry all orders every day: "
+        f"{formatting.chance(chance)}": not math.isnan(chance),
+        note: bool(unknown),
+    }
+    return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
 
 
 def day_figures(plan: Plan, day: date | None) -> Figures:
@@ -106,27 +119,6 @@ def short_days(days: pd.DataFrame) -> str:
     return ", ".join([f"{n_days} short of vans{in_shift}", *told])
 
 
-def fleet_sentence(days: pd.DataFrame) -> str:
-    """On how many days cities are short of vans, from `Plan.cities`; the grid has by how many."""
-    unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
-    note = f"The vans of {formatting.listed(unknown)} are not known"
-    if days["vans"].isna().all():
-        return f"{note}, so no shortage is shown."
-    city = "Every other city" if unknown else "Every city"
-    sentence = short_days(days) or f"{city} has enough vans every day"
-    return f"{sentence}. {note}." if unknown else f"{sentence}."
-
-
-def every_day_sentence(every_day: pd.DataFrame) -> str:
-    """The chance of a city, or of all, from the last row of `Plan.every_day`; '' if not known."""
-    chance = every_day["delivery_probability"].iloc[-1]
-    if pd.isna(chance):
-        return ""
-    return (
-        f"Chance that the vans carry all orders every day: {formatting.chance(chance)}."
-    )
-
-
 def worst_first(cities: pd.DataFrame) -> pd.DataFrame:
     """Rows of `Plan.cities`, those short of most vans first."""
     by = ["short", "missing", "city", "target_on"]
@@ -145,23 +137,6 @@ def decided_of(cities: pd.DataFrame) -> str:
     return f", {decided:,} decided" if decided else ""
 
 
-def city_sentence(days: pd.DataFrame, city: str) -> str:
-    """On how many days a city is short of vans, else what it has to spare, from `Plan.cities`."""
-    if days["vans"].isna().all():
-        return (
-            f"The number of vans in {city} is not known, so every depot gets as many as it "
-            "needs. Set it below."
-        )
-    if short := short_days(days):
-        return f"{short}."
-    spare = int((days["vans"] - days["needed"]).min())
-    amount = "none to spare on the busiest day"
-    if spare:
-        amount = f"at least {formatting.count(spare, 'van')} more than needed"
-    enough = f"{city} has enough vans every day: {amount}"
-    return f"{enough}, if vans are moved between its depots."
-
-
 def short_in_words(day: Mapping[Hashable, Any]) -> str:
     """'35 on Fri 27 Nov (help asked for by Ann)', '2 in the shift 06–14 on Sat 28 Nov'."""
     number = f"{day['missing']:,}" if day["missing"] else "none"
@@ -171,12 +146,12 @@ def short_in_words(day: Mapping[Hashable, Any]) -> str:
 
 
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
-    """What extra vans buy on a day of `Plan.cities`; '' where it lacks none.
+    """What extra vans buy on a day of `Plan.cities`, a line for each number; '' where it lacks none.
 
-    'Fri 27 Nov: 23 vans short. Hire 23: 90 % sure to carry all orders; 17: 70 %. Without: 12 %,
-    and about 682 orders late.' Where a shift lacks more, one number is for both: 'Hire 26, as the
-    shift 06–14 needs them: at least 90 % sure …'. Once they are hired: 'Fri 27 Nov: covered, 23
-    vans hired; 90 % sure to carry all orders. Without: …'
+    'Fri 27 Nov: 23 vans short.', 'Hire 23: 90 % sure to carry all orders', 'Hire 17: 70 %', 'Without:
+    12 %, and about 682 orders late.' Where a shift lacks more, one number is for both: 'Hire 26,
+    as the shift 06–14 needs them: at least 90 % sure …'. Once they are hired: 'Fri 27 Nov:
+    covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
     """
     name, extra = formatting.day(day["target_on"]), int(day["extra"])
     shift = f" in the shift {day['shift']}"
@@ -201,9 +176,9 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     if day["shift_lacking"]:
         hire = f"Hire {day['shift_lacking']:,.0f}{in_all}, as the shift {day['shift']} needs them"
         sure = f"at least {sure}"
-    likely = f"; {fewer:,}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
-    buys = f"{hire}: {sure} sure to carry all orders{likely}."
-    return f"{name}: {short}. {buys.replace('%', ' %')} {without}"
+    likely = f"\n- Hire {fewer:,}{in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
+    buys = f"- {hire}: {sure} sure to carry all orders{likely}".replace("%", " %")
+    return f"{name}: {short}.\n{buys}\n- {without}"
 
 
 def decision_in_history(decision: Mapping[Any, Any]) -> str:

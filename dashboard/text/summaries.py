@@ -14,6 +14,7 @@ from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
 LEVELS = {"depots": "a depot", "cities": "a city", "fleet": "the fleet"}
+AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
@@ -48,8 +49,8 @@ def progress_sentence(progress: RunInProgress) -> str:
     """'Training … 40 %': what is at work before there is a first forecast."""
     if progress.step == "train":
         return f"Training … {100 * progress.trained:.0f} %. The forecast follows."
-    name = formatting.display_name(progress.step)
-    return f"At work: {name}. The forecast follows."
+    work = AT_WORK.get(progress.step, formatting.display_name(progress.step))
+    return f"{work} … The forecast follows."
 
 
 def totals_note(depots: pd.DataFrame) -> str:

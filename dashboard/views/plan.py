@@ -41,12 +41,7 @@ period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 if not city:
     days = plan.cities
-    sentences = (
-        plan_summaries.fleet_sentence(days),
-        plan_summaries.late_sentence(days),
-        plan_summaries.every_day_sentence(plan.every_day),
-    )
-    st.markdown(formatting.escape_markdown(" ".join(sentences)))
+    st.markdown(formatting.escape_markdown(plan_summaries.overview(plan)))
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
         "Vans that a city needs per day for its service level, if they may be moved between "
@@ -62,9 +57,7 @@ page_head.rename(city)
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
-sentence = plan_summaries.city_sentence(plan.cities, city)
-every_day = plan_summaries.every_day_sentence(plan.every_day)
-st.markdown(formatting.escape_markdown(f"{sentence} {every_day}"))
+st.markdown(formatting.escape_markdown(plan_summaries.overview(plan)))
 widgets.key_figures(plan_summaries.day_figures(plan, day))
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), day))
 st.caption(
@@ -90,16 +83,15 @@ with right:
 form = plan_parts.form_of_address(depot, settings[city])
 if form:
     with panel.container(key="plan-panel"), st.container(key="plan-form"):
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.header(plan_parts.FORMS[form], width="content")
             widgets.note("Close", formatting.plan_link(city, day))
+        page_head.run(plan_forms.KEYBOARD)
         if form == "settings":
             settings_form.settings_form(settings[city])
         elif form == "vans":
             van_form.van_form(plan, freshness, day)
         else:
-            if depot:
-                page_head.run(plan_forms.KEYBOARD)
             plan_forms.change_form(city, freshness, depot, day)
 
 with st.container(key="plan-history"):

@@ -50,7 +50,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
         "on the first screen"
     )
     lacking = int(page.get_by_label("Extra vans").input_value())
-    assert f"{lacking} van" in sentence.inner_text()
+    assert f"Hire {lacking}: " in sentence.inner_text()
     assert window.too_wide() <= 0
     page.get_by_label("Note").fill("From Hertz")
     form.get_by_label("Your name").fill("Ann")
@@ -74,7 +74,8 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     book = CalamineWorkbook.from_path(str(saved.value.path()))
     head, *days = book.get_sheet_by_name("Cities").to_python()
     hired = [dict(zip(head, day, strict=True)) for day in days]
-    [hired] = [day for day in hired if day["Decision"] == "hire"]
+    words = f"{lacking} vans hired"
+    [hired] = [day for day in hired if day["Decision"] == words]
     assert (hired["Extra vans"], hired["Decided by"]) == (lacking, "Ann")
     assert (hired["Short"], hired["Have"]) == (0, 22 + lacking)
 
@@ -130,6 +131,28 @@ def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     history.get_by_text("Risk accepted (undone)").wait_for()
     assert "risk accepted" not in brief_of(beside).inner_text()
     assert window.wrong == []
+
+
+def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_saves(
+    fleet, visit
+):
+    window = visit(fleet, "phone")
+    page = window.page
+    window.to("/plan?city=London&form=vans")
+    form = page.locator(".st-key-plan-form")
+    form.get_by_text("Accept the risk").click()
+    form.get_by_label("Your name").fill("")
+    form.get_by_role("button", name="Save decision").click()
+    form.locator(".hf-missing", has_text="Your name is missing.").wait_for()
+    page.wait_for_function("() => document.activeElement.ariaLabel === 'Your name'")
+    page.keyboard.type("Cleo")
+    page.keyboard.press("Enter")
+    form.locator(".hf-missing").wait_for(state="detached")
+    window.settled()
+    page.keyboard.press("Enter")
+    form.get_by_test_id("stAlert").get_by_text("Saved: London, ").wait_for()
+    form.get_by_role("button", name="Undo").click()
+    form.get_by_test_id("stAlert").get_by_text("Undone: London, ").wait_for()
 
 
 def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):

@@ -32,15 +32,17 @@ FLEET = totals(
 )
 
 
-def test_late_orders_are_of_all_cities_and_no_zeros():
-    assert plan_summaries.late_sentence(FLEET) == (
-        "About 20 orders late in the next 2 days, 5.0 % of all."
+def overview(days, chance=float("nan")):
+    every_day = pd.DataFrame({"city": ["Ghent"], "delivery_probability": [chance]})
+    return plan_summaries.overview(Plan(days, days, every_day, days))
+
+
+def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid():
+    assert overview(FLEET, 0.62) == (
+        "1 day short of vans. About 20 orders late in the next 2 days, 5.0 % of all. "
+        "Chance that the vans carry all orders every day: 62 %."
     )
-    assert plan_summaries.late_sentence(FLEET.assign(undelivered=0.1)) == ""
-
-
-def test_a_sentence_counts_short_days_and_leaves_their_vans_to_the_grid():
-    assert plan_summaries.fleet_sentence(FLEET) == "1 day short of vans."
+    assert overview(FLEET.assign(undelivered=0.1)) == "1 day short of vans."
 
 
 def decide(days, city, day, **columns):
@@ -54,9 +56,7 @@ def decide(days, city, day, **columns):
 
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
-    assert plan_summaries.fleet_sentence(asked) == (
-        "1 day short of vans, 1 partly decided."
-    )
+    assert plan_summaries.short_days(asked) == "1 day short of vans, 1 partly decided"
     both = decide(asked, "London", DAYS[1], kind="accept")
     assert plan_summaries.short_days(both) == "1 day short of vans, 1 decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
@@ -64,9 +64,6 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
         "1 day short of vans, 1 decided, 1 shortage covered"
     )
     london = hired[hired["city"] == "London"]
-    assert plan_summaries.city_sentence(london, "London") == (
-        "1 day short of vans, 1 decided, 1 shortage covered."
-    )
     assert [plan_summaries.short_in_words(day) for day in london.to_dict("records")] == [
         "none on Thu 27 Nov (3 vans hired by Ann)",
         "9 on Fri 28 Nov (risk accepted by Ann)",
@@ -76,10 +73,10 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
 def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
     shift = FLEET["target_on"].eq(DAYS[0]) & FLEET["city"].eq("London")
     days = FLEET.assign(shift="06–14", missing=FLEET["missing"].mask(shift, 2))
-    counted = "1 day short of vans, 1 more in a shift."
-    assert plan_summaries.fleet_sentence(days) == counted
     london = days[days["city"] == "London"]
-    assert plan_summaries.city_sentence(london, "London") == counted
+    for rows in (days, london):
+        counted = "1 day short of vans, 1 more in a shift"
+        assert plan_summaries.short_days(rows) == counted
     assert plan_summaries.short_in_words(london.to_dict("records")[0]) == (
         "2 in the shift 06–14 on Thu 27 Nov"
     )
@@ -88,32 +85,15 @@ def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
 
 
 def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
-    enough = FLEET[FLEET["short"] == 0]
-    assert plan_summaries.fleet_sentence(enough) == (
-        "Every city has enough vans every day."
-    )
+    enough = FLEET[FLEET["short"] == 0].assign(undelivered=0.0)
+    assert overview(enough) == "Every city has enough vans every day."
+    assert overview(enough[1:]) == "London has enough vans every day."
     unknown = enough.assign(vans=enough["vans"].where(enough["city"] == "London"))
-    assert plan_summaries.fleet_sentence(unknown) == (
+    assert overview(unknown) == (
         "Every other city has enough vans every day. The vans of Helsinki are not known."
     )
-    none_known = enough.assign(vans=float("nan"))
-    assert plan_summaries.fleet_sentence(none_known) == (
+    assert overview(enough.assign(vans=float("nan"))) == (
         "The vans of Helsinki, London are not known, so no shortage is shown."
-    )
-
-
-def test_a_citys_sentence_has_its_short_days_or_the_vans_to_spare():
-    london = FLEET[FLEET["city"] == "London"]
-    assert plan_summaries.city_sentence(london, "London") == ("1 day short of vans.")
-    assigned_more = london[:1].assign(needed=[33])
-    assert plan_summaries.city_sentence(assigned_more, "London") == (
-        "London has enough vans every day: at least 7 vans more than needed, if vans are "
-        "moved between its depots."
-    )
-    just_enough = london[:1].assign(needed=[40])
-    assert plan_summaries.city_sentence(just_enough, "London") == (
-        "London has enough vans every day: none to spare on the busiest day, if vans are "
-        "moved between its depots."
     )
 
 
@@ -122,7 +102,7 @@ def test_a_citys_sentence_has_its_short_days_or_the_vans_to_spare():
     [
         (
             33, 36,
-            "Fri 28 Nov: 33 vans short. Hire 36, as the shift 06–14 needs them: at least 90 % sure to",
+            "Fri 28 Nov: 33 vans short.\n- Hire 36, as the shift 06–14 needs them: at least 90 % sure to",
         ),
         (0, 3, "Fri 28 Nov: enough vans for the day, but 3 vans short in the shift 06–14."),
         (0, 0, ""),
@@ -167,7 +147,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     [
         (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
         (33, 0, 3, "covered, 33 vans hired; 91 % sure to carry all orders; 3 short in the shift 06–14."),
-        (20, 13, 0, "20 vans hired, 13 still short. Hire 33 in all: 90 % sure to carry all orders."),
+        (20, 13, 0, "20 vans hired, 13 still short.\n- Hire 33 in all: 90 % sure to carry all orders\n-"),
     ],
 )  # fmt: skip
 def test_a_day_with_hired_vans_begins_with_them(extra, short, in_a_shift, expected):
@@ -196,15 +176,6 @@ def test_the_history_of_decisions_marks_an_undo_and_what_it_took_back(
         "kind": "hire", "extra": 2, "off_road": 1, "is_undo": is_undo, "is_undone": is_undone,
     }  # fmt: skip
     assert plan_summaries.decision_in_history(row) == expected
-
-
-def test_the_chance_of_every_day_has_a_sentence_where_it_is_known():
-    every_day = pd.DataFrame({"city": ["Ghent"], "delivery_probability": [0.62]})
-    assert plan_summaries.every_day_sentence(every_day) == (
-        "Chance that the vans carry all orders every day: 62 %."
-    )
-    unknown = every_day.assign(delivery_probability=float("nan"))
-    assert plan_summaries.every_day_sentence(unknown) == ""
 
 
 ONLY_SHIFTS = CitySettings(

@@ -15,11 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
-from dashboard.planning import city_settings
+from dashboard.components import page_head
+from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.queries import database
 from dashboard.text import formatting, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
+from pipelines.planning.city_settings import ACCEPT, VanDecision
 from pipelines.runs.ledger import recorded
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
@@ -237,13 +239,38 @@ def test_the_list_of_depots_is_sorted_as_days_ahead_and_names_short_days(
     london = city_settings.by_city(queries.freshness())["London"]
     city_settings.save(replace(london, vans=0), "Ann")
     app = open_page("depot")
-    assert first_of(app, "London").startswith("Poplar missing data after")
+    grid = Cells(grid_of(app)).text
+    [place] = [n for n, row in enumerate(grid) if row[0] == "London"]
+    assert grid[place + 2][0].startswith("Poplar missing data after")
     assert_no_traceback(app)
-    grid = grid_of(app)
-    day = formatting.day(seeded.through + timedelta(days=1))
-    assert f'<b class="late">short of vans {day}, ' in grid
-    app.pills(key="first").select("Name").run()
-    assert first_of(app, "London").startswith("Greenwich")
+    days = van_plan.city_plan("London", queries.freshness()).cities
+    needed = days.sort_values("target_on")["needed"].iloc[0]
+    day = seeded.through + timedelta(days=1)
+    short = f"Vans short: {needed} on {formatting.day(day)}"
+    assert grid[place + 1][0].startswith(f"{short}, ")
+    van_decisions.save(VanDecision("London", day, ACCEPT), "Ben")
+    grid = Cells(grid_of(open_page("depot"))).text
+    assert grid[place + 1][0].startswith(f"{short} (risk accepted by Ben), ")
+
+
+@pytest.mark.parametrize("order", ["Name", "Last day's error"])
+def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
+    seeded, open_page, monkeypatch, order
+):
+    sheets = {}
+    monkeypatch.setattr(page_head, "save_as_excel", lambda *of: sheets.update(of[1]()))
+    app = open_page("depot", first=order)
+    head, *rows = Cells(grid_of(app)).text
+    known = {name for _, name, *_ in DEPOTS}
+    names = [row[0] for row in rows if row[0].split(" ")[0] in known]
+    _, table = sheets["Depots"]
+    assert list(table.columns) == ["City", "Depot", "Depot id", *head[1:], "Status"]
+    assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
+    for _, city in table.groupby("City"):
+        off = city["Yesterday off by"].abs().dropna()
+        expected = off.sort_values(ascending=False) if order != "Name" else off
+        assert off.tolist() == expected.tolist()
+        assert order != "Name" or city["Depot"].is_monotonic_increasing
 
 
 def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
@@ -272,7 +299,10 @@ def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
         app = open_page("days_ahead")
         assert not app.error, "orders that are still being loaded are not late"
         text = app.info[0].value
-        assert "At work: Backfill." in text
+        assert "Backfill … The forecast follows." in text
+    with recorded(clean_engine, "demand"):
+        st.cache_data.clear()
+        assert "Counting orders … " in open_page("days_ahead").info[0].value
         assert "harbor" not in text
     st.cache_data.clear()
     app = open_page("days_ahead")

@@ -1,0 +1,25 @@
+{
+const button = document.currentScript.previousElementSibling;
+button.onclick = async () => {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = 'Link copied';
+    setTimeout(() => { button.textContent = 'Copy link'; }, 2000);
+  } catch {
+    prompt('Copy this address:', location.href);
+  }
+};
+const push = History.prototype.pushState;
+history.pushState = (state, title, url) => {
+  const next = new URL(url ?? '', location.href);
+  const isCarriedOver = window.harborMenu && !location.search
+    && next.pathname === location.pathname;
+  (isCarriedOver ? history.replaceState : push).call(history, state, title, url);
+};
+document.onclick = ({target}) => {
+  window.harborMenu = Boolean(target.closest('a[data-testid*="Nav"]'));
+  if (innerWidth >= 768 || !target.closest('[data-testid="stSidebarNavLink"]')) return;
+  setTimeout(() => document.querySelector('[data-testid="stSidebar"]:not([data-collapsed="true"])'
+    + ' [data-testid="stSidebarCollapseButton"] button')?.click(), 300);
+};
+}
