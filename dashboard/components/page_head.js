@@ -22,4 +22,12 @@ document.onclick = ({target}) => {
   setTimeout(() => document.querySelector('[data-testid="stSidebar"]:not([data-collapsed="true"])'
     + ' [data-testid="stSidebarCollapseButton"] button')?.click(), 300);
 };
+if (!document.querySelector('.hf-skip')) {
+  const skip = document.createElement('button');
+  skip.className = 'hf-skip';
+  skip.textContent = 'Skip to the numbers';
+  skip.onclick = () =>
+    document.querySelector('[data-testid="stMain"] :is(.hf-brief, .hf) a')?.focus();
+  document.body.prepend(skip);
+}
 }

@@ -17,10 +17,10 @@ from dashboard.text import formatting
 PLACE, HEADING = "place of page actions", "place of the title"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SCRIPT = (Path(__file__).parent / "page_head.js").read_text()
-"""Copies the page's address, or shows it where the browser lets no page copy (http). Makes one entry
-of the browser's history of a choice in the menu and the city that is carried over. Closes the menu
-of a narrow window after a choice, which Streamlit does only where the browser says that it is a
-phone's. Always the same text, which `server.asgi` lets run."""
+"""Copies the page's address, or shows it where the browser lets no page copy (http). Makes one
+entry of the browser's history of a choice in the menu and the city that is carried over. Closes
+the menu of a narrow window after a choice, which Streamlit does only on a phone by its browser's
+word. The first tab leads to the first number. Always the same text, which `server.asgi` lets run."""
 
 
 def show(title: str) -> None:

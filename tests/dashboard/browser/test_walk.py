@@ -110,6 +110,17 @@ def test_back_and_forward_find_what_was_chosen(fleet, visit):
     assert [shown(page.go_forward) for _ in range(3)] == steps[1:]
 
 
+@pytest.mark.parametrize("path", ["/", "/plan?city=London"])
+def test_the_first_tab_leads_to_the_first_number(fleet, visit, path):
+    window = visit(fleet[0])
+    window.to(path)
+    window.page.keyboard.press("Tab")
+    assert window.page.get_by_text("Skip to the numbers").bounding_box()["y"] >= 0
+    window.page.keyboard.press("Enter")
+    reached = "() => Boolean(document.activeElement.closest('.hf, .hf-brief'))"
+    assert window.page.evaluate(reached)
+
+
 def test_a_city_that_the_menu_carries_over_is_one_step_of_the_history(fleet, visit):
     window = visit(fleet[0])
     page = window.page

@@ -39,7 +39,7 @@ def test_the_days_ahead_have_whole_orders_and_their_basis():
     first, second = rows(display_tables.fleet_week(week))
     assert first == {
         "City": "London", "Depot": "Wapping", "Depot id": "LON-02",
-        "Day": DAYS[0], "Planned": 101, "Model": 80, "Low (P10)": 90, "High (P90)": 111,
+        "Day": DAYS[0], "Planned": 101, "Model": 80, "Planned low (P10)": 90, "Planned high (P90)": 111,
         "Basis": "similar depots", "Last week": 99, "Previous forecast": 96,
         "Reason": "A strike", "Changed by": "Anna",
     }  # fmt: skip
