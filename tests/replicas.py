@@ -12,6 +12,12 @@ import sqlalchemy as sa
 from pipelines.database.embedded import binaries
 
 SECONDS = 30
+# A vacuum that was being replayed when the replica paused would keep every reader waiting.
+HAS_LOCKED_A_TABLE = """select exists (
+    select from pg_locks where mode = 'AccessExclusiveLock' and granted)"""
+IS_HELD_BACK = (
+    f"select pg_get_wal_replay_pause_state() = 'paused' and not ({HAS_LOCKED_A_TABLE})"
+)
 
 
 @contextmanager
@@ -50,13 +56,14 @@ def replica_of(url):
 def paused(url):
     """Holds back a replica: what the main database commits meanwhile is not seen there."""
     with psycopg.connect(plain(url), autocommit=True) as link:
-        link.execute("select pg_wal_replay_pause()")
         deadline = time.monotonic() + SECONDS
-        while link.execute("select pg_get_wal_replay_pause_state()").fetchone() != (
-            "paused",
-        ):
+        link.execute("select pg_wal_replay_pause()")
+        while link.execute(IS_HELD_BACK).fetchone() != (True,):
             assert time.monotonic() < deadline, "the replica does not pause"
+            if link.execute(HAS_LOCKED_A_TABLE).fetchone() == (True,):
+                link.execute("select pg_wal_replay_resume()")
             time.sleep(0.01)
+            link.execute("select pg_wal_replay_pause()")
         try:
             yield
         finally:
