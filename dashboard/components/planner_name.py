@@ -50,4 +50,5 @@ def planner_name(is_saving: bool) -> str:
         mark = f'<i class="hf-name" data-name="{escape(name)}"></i>'
         script = f"{mark}<script>{SCRIPT}</script>"
         st.html(script, unsafe_allow_javascript=True)
+    st.caption("Enter shows what a number does; Enter again saves.")
     return name

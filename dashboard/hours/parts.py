@@ -102,7 +102,9 @@ def _cities(cities: pd.DataFrame) -> str:
     for city in cities.to_dict("records"):
         minutes = int(60 * city["until_hour"])
         # A fleet in several zones has no clock.
-        until = f"by {minutes // 60:02d}:{minutes % 60:02d}" if city["city"] else ""
+        until = (
+            f"by {minutes // 60:02d}:{minutes % 60:02d} local" if city["city"] else ""
+        )
         number = {
             each: formatting.orders(city[each]) for each in today.CITY_COLUMNS[4:]
         }

@@ -77,7 +77,7 @@ def day_figures(plan: Plan, day: date | None) -> Figures:
     shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
     most = max((each["vans"] for each in shifts), default=0)
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
-    busiest = f"{most:,} in {row['shift']}" if most > row["needed"] else ""
+    busiest = f"{most:,} in {row['shift']}" if row["shift_short"] else ""
     note = ", ".join(filter(None, [have, busiest]))
     drivers = {"Drivers": (f"{row['drivers']:,}", "")}
     name = formatting.day(on)
@@ -148,9 +148,9 @@ def short_in_words(day: Mapping[Hashable, Any]) -> str:
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     """What extra vans buy on a day of `Plan.cities`, a line for each number; '' where it lacks none.
 
-    'Fri 27 Nov: 23 vans short.', 'Hire 23: 90 % sure to carry all orders', 'Hire 17: 70 %', 'Without:
+    'Fri 27 Nov: 23 vans short.', 'Hire 23: at least 90 % sure to carry all orders', 'Hire 17: 70 %', 'Without:
     12 %, and about 682 orders late.' Where a shift lacks more, one number is for both: 'Hire 26,
-    as the shift 06–14 needs them: at least 90 % sure …'. Once they are hired: 'Fri 27 Nov:
+    as the shift 06–14 needs them: …'. Once they are hired: 'Fri 27 Nov:
     covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
     """
     name, extra = formatting.day(day["target_on"]), int(day["extra"])
@@ -172,10 +172,9 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     short, in_all = f"{formatting.count(lacking, 'van')} short", ""
     if extra:
         short, in_all = f"{hired}, {day['short']:,} still short", " in all"
-    hire, sure = f"Hire {lacking:,}{in_all}", f"{level:.0%}"
+    hire, sure = f"Hire {lacking:,}{in_all}", f"at least {level:.0%}"
     if day["shift_lacking"]:
         hire = f"Hire {day['shift_lacking']:,.0f}{in_all}, as the shift {day['shift']} needs them"
-        sure = f"at least {sure}"
     likely = f"\n- Hire {fewer:,}{in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
     buys = f"- {hire}: {sure} sure to carry all orders{likely}".replace("%", " %")
     return f"{name}: {short}.\n{buys}\n- {without}"

@@ -145,7 +145,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     overall = _overall(scores)
     model, naive = overall["forecast"], overall["seasonal naive"]
     return {
-        f"Off by, {formatting.count(n_days, 'day')} (MAPE)": (
+        f"Off by, all {formatting.count(n_days, 'day')} (MAPE)": (
             formatting.percent(model["mape"]),
             f"{formatting.NAIVE} {formatting.percent(naive['mape'])}",
         ),

@@ -123,7 +123,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     days = totals(
         ("London", DAYS[0], 20, 32.0, 0, 0.9), ("London", DAYS[1], 35, 32.0, 3, 0.1)
     )
-    days = days.assign(drivers=70, shift="14–22")
+    days = days.assign(drivers=70, shift="14–22", shift_short=[0, 6])
     shifts = pd.DataFrame(
         {
             "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 38],
@@ -140,6 +140,10 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
         "Vans, Thu 27 Nov": ("20", "have 32"),
         "Drivers": ("70", ""),
     }
+    # A shift that nobody has set lacks no vans.
+    unset = replace(plan, cities=days.assign(shift_short=0))
+    figures = plan_summaries.day_figures(unset, DAYS[1].date())
+    assert figures["Vans, Fri 28 Nov"] == ("35", "have 32")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +151,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     [
         (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
         (33, 0, 3, "covered, 33 vans hired; 91 % sure to carry all orders; 3 short in the shift 06–14."),
-        (20, 13, 0, "20 vans hired, 13 still short.\n- Hire 33 in all: 90 % sure to carry all orders\n-"),
+        (20, 13, 0, "20 vans hired, 13 still short.\n- Hire 33 in all: at least 90 % sure to carry all orders\n-"),
     ],
 )  # fmt: skip
 def test_a_day_with_hired_vans_begins_with_them(extra, short, in_a_shift, expected):

@@ -98,12 +98,12 @@ def test_accuracy_is_stated_beside_the_naive_forecast():
     by_day = [table.assign(grain="day", day_on=day) for day in DAYS[:2]]
     table = pd.concat([table, *by_day], ignore_index=True)
     assert summaries.accuracy_figures(table) == {
-        "Off by, 2 days (MAPE)": ("8.1 %", "same day last week 12.3 %"),
+        "Off by, all 2 days (MAPE)": ("8.1 %", "same day last week 12.3 %"),
         "Bias": ("−1.2 %", "of volume, + is too high"),
         "In the 80 % band": ("79.0 %", "80 % is right"),
     }
     alone = summaries.accuracy_figures(table[table["forecaster"] == "forecast"])
-    assert alone["Off by, 2 days (MAPE)"] == ("8.1 %", "same day last week –")
+    assert alone["Off by, all 2 days (MAPE)"] == ("8.1 %", "same day last week –")
 
 
 def test_a_scenario_is_summarised_as_a_difference():
