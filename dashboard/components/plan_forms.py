@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.planner_name import planner_name
+from dashboard.components.planner_name import ENTER, planner_name
 from dashboard.planning import city_settings, entered_changes, overrides, van_plan
 from dashboard.planning.entered_changes import SET, WITHDRAW
 from dashboard.planning.overrides import Cell, Change
@@ -164,6 +164,7 @@ def _fields(
     if is_saving and not reason:
         widgets.missing_entry("A reason is missing.")
     entry = _Entry(action, chosen, number, reason, planner_name(is_saving))
+    st.caption(ENTER)
     return entry, below_number
 
 

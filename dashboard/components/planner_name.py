@@ -16,6 +16,8 @@ from dashboard.planning import overrides
 NAME, FIELD = "planner's name", "your name"
 COOKIE = "harbor_planner"
 MAX_AGE_DAYS = 90
+ENTER = "Enter shows what a number does; Enter again saves."
+"""Below the name in forms with a preview; see plan_form.js."""
 SCRIPT = (
     f"document.cookie = '{COOKIE}=' + "
     "encodeURIComponent(document.currentScript.previousElementSibling.dataset.name) + "
@@ -50,5 +52,4 @@ def planner_name(is_saving: bool) -> str:
         mark = f'<i class="hf-name" data-name="{escape(name)}"></i>'
         script = f"{mark}<script>{SCRIPT}</script>"
         st.html(script, unsafe_allow_javascript=True)
-    st.caption("Enter shows what a number does; Enter again saves.")
     return name

@@ -30,7 +30,7 @@ def settings_form(settings: CitySettings) -> None:
         entered = _settings_fields(when_opened, form)
         save = f"save settings {form}"
         planner = planner_name(st.session_state.get(save, False))
-        if st.form_submit_button("Save settings", key=save):
+        if st.form_submit_button("Save settings", type="primary", key=save):
             _save_settings(entered, planner, when_opened)
 
 

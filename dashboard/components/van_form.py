@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.planner_name import planner_name
+from dashboard.components.planner_name import ENTER, planner_name
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
 from dashboard.queries.freshness import Freshness
@@ -66,6 +66,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         _preview(entered, plan, freshness)
     unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
+    st.caption(ENTER)
     with st.container(key="plan-save"):
         if st.button("Save decision", type="primary", key=f"save vans {form}"):
             _save(replace(entered, decision_id=seen), planner, current, unsure)
