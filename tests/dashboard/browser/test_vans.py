@@ -111,14 +111,20 @@ def test_what_is_not_decided_is_open_on_paper(fleet, visit):
     assert shown == '"open"'
 
 
+def accepting_the_risk(window, by):
+    """Saves that decision for London; its form."""
+    window.to("/plan?city=London&form=vans")
+    form = window.page.locator(".st-key-plan-form")
+    form.get_by_text("Accept the risk").click()
+    form.get_by_label("Your name").fill(by)
+    form.get_by_role("button", name="Save decision").click()
+    return form
+
+
 def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     window = visit(fleet)
     page = window.page
-    window.to("/plan?city=London&form=vans")
-    form = page.locator(".st-key-plan-form")
-    form.get_by_text("Accept the risk").click()
-    form.get_by_label("Your name").fill("Ben")
-    form.get_by_role("button", name="Save decision").click()
+    form = accepting_the_risk(window, by="Ben")
     form.get_by_text("risk accepted.").wait_for()
     beside = visit(fleet)
     assert "risk accepted by Ben" in brief_of(beside).inner_text()
@@ -138,11 +144,7 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
 ):
     window = visit(fleet, "phone")
     page = window.page
-    window.to("/plan?city=London&form=vans")
-    form = page.locator(".st-key-plan-form")
-    form.get_by_text("Accept the risk").click()
-    form.get_by_label("Your name").fill("")
-    form.get_by_role("button", name="Save decision").click()
+    form = accepting_the_risk(window, by="")
     form.locator(".hf-missing", has_text="Your name is missing.").wait_for()
     page.wait_for_function("() => document.activeElement.ariaLabel === 'Your name'")
     page.keyboard.type("Cleo")
