@@ -1,4 +1,4 @@
-"""The part "What if" of the page Depot: a scenario, its forecast, its vans."""
+"""The part "What if" of the page Depot: an event, its forecast, its vans."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -15,9 +15,6 @@ from dashboard.planning import city_settings, entered_changes, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.text import change_summaries, formatting, summaries
 
-MIN_CHANGE, MAX_CHANGE = -100, 300
-"""Change of demand in percent."""
-
 
 def what_if_form(
     depot: str, city: str, days_ahead: Mapping[str, str], freshness: Freshness
@@ -27,7 +24,7 @@ def what_if_form(
     `days_ahead` has the days that are forecast as ISO dates, and their labels.
     """
     scenario = _choose(depot, days_ahead, freshness)
-    if scenario.is_empty:
+    if not scenario.kind:
         return
     outcome = what_if.simulate(scenario, freshness)
     sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
@@ -40,19 +37,9 @@ def _choose(
 ) -> Scenario:
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = widgets.choose_from_url("Scenario", "scenario", events, width=280)
-        change = st.number_input(
-            "This depot's demand, ± %", MIN_CHANGE, MAX_CHANGE, 0, step=5, width=200,
-            key="demand", bind="query-params",
-        )  # fmt: skip
-        first, last = _choose_days(days_ahead)
-    return Scenario(
-        depot,
-        date.fromisoformat(first),
-        date.fromisoformat(last),
-        kind,
-        (change or 0) / 100,
-    )
+        kind = widgets.choose_from_url("Event", "scenario", events, width=280)
+        first, last = map(date.fromisoformat, _choose_days(days_ahead))
+    return Scenario(depot, first, last, kind)
 
 
 def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:

@@ -28,26 +28,19 @@ Tables = dict[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A change of some days ahead of one depot, of which nothing is saved.
+    """An event on some days ahead of one depot, of which nothing is saved.
 
     Attributes:
       depot: Id of the depot.
       first_on: Its first day.
       last_on: Its last day.
-      kind: Event on each of the days, from `kinds`; '' for none.
-      demand_change: Change of the orders of each day, as a fraction; 0.1 is 10 % more.
+      kind: Event on each of the days, from `kinds`.
     """
 
     depot: str
     first_on: date
     last_on: date
-    kind: str = ""
-    demand_change: float = 0.0
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it changes nothing."""
-        return not (self.kind or self.demand_change)
+    kind: str
 
 
 def kinds(freshness: Freshness) -> list[str]:
@@ -77,14 +70,8 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
       NoDataError: no depot of the fleet has demand.
     """
     published = _days_ahead(scenario.depot, freshness)
-    is_changed = published["day_on"].dt.date.between(
-        scenario.first_on, scenario.last_on
-    )
-    changed = published[["p10", "point", "p90"]].mul(
-        1 + scenario.demand_change * is_changed, axis="index"
-    )
-    if scenario.kind:
-        changed *= _event_ratio(scenario, freshness).loc[changed.index]
+    ratio = _event_ratio(scenario, freshness).loc[published.index]
+    changed = published[["p10", "point", "p90"]] * ratio
     return pd.DataFrame(
         {
             "target_on": published["day_on"],

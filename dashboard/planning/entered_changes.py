@@ -29,7 +29,7 @@ MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A new number of orders, or a factor on the planned number and orders more than it."""
+    """A new number of orders, or a factor on the planned number as shown, and orders more."""
 
     orders: float | None = None
     factor: float = 1.0
@@ -39,7 +39,7 @@ class Adjustment:
         """The new number, in whole orders; below 0 where more is taken away than there is."""
         if self.orders is not None:
             return self.orders
-        return float(round(planned * self.factor + self.more))
+        return float(round(round(planned) * self.factor + self.more))
 
 
 def parse(text: str) -> Adjustment | None:

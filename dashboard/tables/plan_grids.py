@@ -100,11 +100,13 @@ def _city_cell(day: Row, marked: date | None) -> str:
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     # As it is written: no cell says 99 %.
-    text = f"<small>{escape(likely)}</small>" if round(chance, 2) < CERTAIN else ""
+    text = ""
+    if round(chance, 2) < CERTAIN:
+        text = f"<small>{escape(likely).replace(' ', '&nbsp;')}</small>"
     if in_shift:
         text += f"<small>−{day['missing']:,} in {in_shift}</small>"
     if day["kind"] or day["off_road"]:
-        text += f"<small>{_decision(day)}</small>"
+        text += f"<small>{escape(_decision(day))}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
         title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
@@ -221,32 +223,33 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         text = _decision(day)
         # The style keeps what is left to decide off a printed plan by these words.
         says = text
-        if day["made_by"] and text != "decide":
+        if day["kind"] or day["off_road"]:
             says = f"{decision_words(day)} by {day['made_by']}"
-            text += f'<span class="desk">, {escape(day["made_by"])}</span>'
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
-            f'target="_self" aria-label="{label}"><small><u>{text}</u></small>'
+            f'target="_self" aria-label="{label}"><small><u>{escape(text)}</u></small>'
             "</a></td>"
         )
     return [html_tables.row("Decision", cells)]
 
 
 def _decision(day: Row) -> str:
-    """What a cell shows of a day's decision: '+3 hired −1 off'."""
+    """What a cell shows of a day's decision: '+3 hired −1 off, Ann'."""
     text = DECIDED.get(day["kind"], "")
     if day["extra"]:
         text = f"+{day['extra']:,} hired"
     if day["off_road"]:
         text = f"{text} −{day['off_road']:,} off".strip()
-    return text or ("decide" if day["missing"] else "–")
+    if text:
+        return f"{text}, {day['made_by']}"
+    return "decide" if day["missing"] else "–"
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
-    """`van_plan.transfers_by_day` as a list, a line for each day with any; else ''."""
+    """`van_plan.transfers_by_day` as a list, a line for each move below its day; '' without any."""
     lines = "".join(
-        f"<li><b>{formatting.day(day)}:</b> {escape(', '.join(map(_move, own)))}</li>"
+        f"<li><b>{formatting.day(day)}</b><ul>{''.join(map(_move, own))}</ul></li>"
         for day, own in moves.items()
         if own
     )
@@ -255,4 +258,5 @@ def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
 
 def _move(transfer: Transfer) -> str:
     vans = formatting.count(transfer.vans, "van")
-    return f"{vans} {transfer.from_depot} → {transfer.to_depot}"
+    places = escape(f"{transfer.from_depot} → {transfer.to_depot}")
+    return f"<li><span>{vans}</span> {places}</li>"

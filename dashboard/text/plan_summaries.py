@@ -98,22 +98,21 @@ def short_days(days: pd.DataFrame) -> str:
     """'4 days short of vans, 1 decided, 1 partly decided': of one day, cities may differ.
 
     From `Plan.cities`. ', 2 more in a shift' are days that have enough vans but in a shift;
-    ', 1 shortage covered' are days of a city that hired vans close. '' where no day is short.
+    ', 1 more covered' are days that hired vans close. '' where no day is short.
     """
     is_short, is_decided = days["missing"] > 0, days["is_decided"]
-    parts = (is_short & ~is_decided, is_short & is_decided, days["short"] > 0)
-    left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
-    short = left | decided
+    is_settled = is_decided & (is_short | days["extra"].gt(0))
+    parts = (is_short, is_short & ~is_decided, is_settled, days["short"] > 0)
+    short, left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    n_covered = int((~is_short & is_decided & days["extra"].gt(0)).sum())
     n_days = formatting.count(len(of_day or short), "day")
     in_shift = "" if of_day else " in a shift"
     counts = [
         (len(short - of_day) if of_day else 0, "more in a shift"),
-        (len(decided - left), "decided"),
+        (len((decided & short) - left), "decided"),
         (len(decided & left), "partly decided"),
-        (n_covered, f"shortage{'s' * (n_covered > 1)} covered"),
+        (len(decided - short), "more covered"),
     ]
     told = [f"{number:,} {name}" for number, name in counts if number]
     return ", ".join([f"{n_days} short of vans{in_shift}", *told])

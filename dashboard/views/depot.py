@@ -122,7 +122,7 @@ with week:
 with st.container(key="screen-only"):
     st.header("What if")
     st.caption(
-        "Events are recomputed with the model that made the forecast. Nothing is saved; the "
-        "forecast does not change."
+        "An event more, computed with the model that made the forecast. Nothing is saved; the "
+        "forecast does not change. For a number of your own: *Change its orders*."
     )
     what_if_form.what_if_form(depot, own["city"], days_ahead, freshness)

@@ -159,7 +159,7 @@ def invent_events(
     for year in range(first_on.year, last_on.year + 1):
         friday = black_friday(year)
         if first_on <= friday <= last_on + timedelta(days=14):
-            events.append(_event("black_friday", friday, BLACK_FRIDAY_DAYS))
+            events.append(_event("black_friday_weekend", friday, BLACK_FRIDAY_DAYS))
     table = pd.DataFrame(events, columns=list(EVENT_COLUMNS))
     return table.sort_values(["starts_on", "kind", "city"], ignore_index=True)
 

@@ -60,10 +60,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
-    """'Delft, Poplar, Loop and 2 more'; `noun` follows the number."""
+    """'Delft, Poplar and Loop', 'Delft, Poplar, Loop and 2 more'; `noun` follows the number."""
     more = len(names) - most
-    rest = f" and {more:,} more {noun}".rstrip() if more > 0 else ""
-    return ", ".join(names[:most]) + rest
+    rest = [f"{more:,} more {noun}".rstrip()] if more > 0 else []
+    shown = [*names[:most], *rest]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
 def event_name(kind: str) -> str:
@@ -77,7 +78,7 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 
 
 def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
-    """The holidays and events of a day in some cities: 'Black Friday · Promotion in London'.
+    """The holidays and events of a day in some cities: 'Black Friday · Promotion in Delft and London'.
 
     Those of the whole fleet are not followed by cities.
     """

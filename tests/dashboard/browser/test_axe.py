@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 VERSION = "4.10.3"
 PATHS = (
     "/",
-    "/depot?depot=LON-03&demand=20",
+    "/depot?depot=LON-03&scenario=promotion",
     "/plan",
     "/plan?city=London",
     "/plan?city=Rotterdam&form=vans",

@@ -275,8 +275,8 @@ TWELVE_DEPOTS = """() => {
     const body = document.querySelector('.hf-plan tbody:last-of-type');
     while (body.rows.length < 12) body.append(body.rows[0].cloneNode(true));
     const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
-    const moves = Array(7).fill('<li>Fri 27 Nov: ' + Array(3).fill(
-        '1 van Rotterdam Delfshaven → Rotterdam Hillegersberg').join(', ') + '</li>');
+    const moves = Array(7).fill('<li><b>Fri 27 Nov</b><ul>' + '<li><span>1 van</span> '.concat(
+        'Rotterdam Delfshaven → Rotterdam Hillegersberg</li>').repeat(3) + '</ul></li>');
     place.insertAdjacentHTML('afterend', place.outerHTML.replace(/<table.*<[/]table>/s,
         '<ul class="hf-moves">' + moves.join('') + '</ul>'));
 }"""

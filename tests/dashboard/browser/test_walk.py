@@ -229,7 +229,7 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window.page.wait_for_url("**/plan?city=Rotterdam")
     go("Depot", "Poplar")
     window.page.wait_for_url("**/depot?depot=LON-03")
-    window.choose("Scenario", "Closed")
+    window.choose("Event", "Closed")
     window.page.get_by_text("With this scenario").wait_for()
     window.page.reload()
     window.page.get_by_text("With this scenario").wait_for()
@@ -298,5 +298,5 @@ def test_a_scenario_is_chosen_by_keyboard(fleet, visit):
     window.page.keyboard.press("Tab")
     where = "() => [document.activeElement.tagName, getComputedStyle(document.activeElement)"
     assert window.page.evaluate(f"{where}.outlineStyle]") == ["A", "solid"]
-    window.choose("Scenario", "Closed")
+    window.choose("Event", "Closed")
     window.page.get_by_text("With this scenario").wait_for()

@@ -80,6 +80,7 @@ def test_a_number_far_from_the_models_is_to_be_confirmed(orders, model, is_far):
 
 def test_a_percentage_is_of_the_planned_number_in_whole_orders():
     assert Adjustment(factor=1.1).apply(341) == 375
+    assert Adjustment(factor=1.1).apply(260.49) == 286, "of the number on the page"
 
 
 def test_only_a_planners_number_goes_back_to_the_model():

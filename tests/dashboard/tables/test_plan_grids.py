@@ -71,7 +71,7 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
     plan = make_plan(week, {"London": settings}, NO_BANDS)
     html = plan_grids.depots(plan)
-    decision = ["Decision", "−2 off , Ben", "+3 hired −1 off , Ann"]
+    decision = ["Decision", "−2 off, Ben", "+3 hired −1 off, Ann"]
     assert decision in Cells(html).text
     link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][3]
     assert link["href"] == "plan?city=London&day=2025-11-22&form=vans"
@@ -119,15 +119,15 @@ def test_cities_have_need_short_and_the_chance(plan):
 
 def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     decisions = {
-        DAYS[0].date(): VanDecision("London", DAYS[0].date(), "ask", off_road=1),
-        DAYS[1].date(): VanDecision("London", DAYS[1].date(), "hire", 3),
+        day.date(): VanDecision("London", day.date(), *of, made_by="Jo<")
+        for day, of in zip(DAYS, [("ask", 0, 1), ("hire", 3)], strict=True)
     }
     settings = {"London": CitySettings("London", 5, 50, 0.5, decisions=decisions)}
     days = make_plan(week, settings, NO_BANDS).cities
     days = days.assign(delivery_probability=[0.988, 0.91])
     html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked for −1 off", "7 91 % +3 hired",
+        "3 help asked for −1 off, Jo<", "7 91 % +3 hired, Jo<",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
     in_a_shift = days.assign(
@@ -166,14 +166,15 @@ def test_the_column_of_the_marked_day_is_marked(plan):
     assert "marked" not in plan_grids.depots(plan)
 
 
-def test_transfers_are_listed_by_day():
+def test_each_move_of_a_van_has_its_own_line_below_its_day():
     moves = {
         DAYS[0]: [],
         DAYS[1]: [Transfer(1, "Poplar", "<b>Wapping"), Transfer(2, POOL, "Barking")],
     }
     assert plan_grids.transfers(moves) == (
-        '<ul class="hf-moves"><li><b>Sat 22 Nov:</b> 1 van Poplar → &lt;b&gt;Wapping, '
-        "2 vans hired or spare → Barking</li></ul>"
+        '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
+        "<li><span>1 van</span> Poplar → &lt;b&gt;Wapping</li>"
+        "<li><span>2 vans</span> hired or spare → Barking</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

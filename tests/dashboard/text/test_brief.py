@@ -207,7 +207,7 @@ def test_a_city_whose_depots_are_all_missing_is_one_decision():
     [decision] = decide(week=week)
     assert decision == brief.Decision(
         "Data",
-        "London: yesterday's orders are missing for all 2 depots (Barking, Poplar)",
+        "London: yesterday's orders are missing for all 2 depots (Barking and Poplar)",
         "pipeline",
     )
 
@@ -228,8 +228,8 @@ def test_depots_of_one_city_are_told_by_their_gaps():
     )
     assert [decision.text for decision in decide(week=week)] == [
         "Barking (London): yesterday's orders are missing",
-        "London: no orders since Sun 1 Nov or later for 2 of 6 depots (Poplar, Wapping)",
-        "London: no orders yet for 2 of 6 depots (Acton, Brent)",
+        "London: no orders since Sun 1 Nov or later for 2 of 6 depots (Poplar and Wapping)",
+        "London: no orders yet for 2 of 6 depots (Acton and Brent)",
     ]
 
 
@@ -362,6 +362,8 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
     without = brief.day_names(special, 2, with_cities=False)
     assert without == {day: "Black Friday · Promotion"}
     assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}
+    of_three = {day: "Black Friday in Helsinki and London · Promotion in London"}
+    assert brief.day_names(special, 3) == of_three
 
 
 def test_days_in_a_row_of_the_same_events_are_told_together():

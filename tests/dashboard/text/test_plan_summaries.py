@@ -54,6 +54,17 @@ def decide(days, city, day, **columns):
     )
 
 
+def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them():
+    both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
+    for city in ("London", "Ghent"):
+        both = decide(both, city, DAYS[0], kind="hire", extra=3)
+    assert plan_summaries.short_days(both) == "1 day short of vans, 1 more covered"
+    hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, missing=0, short=0)
+    assert plan_summaries.short_days(hired) == (
+        "1 day short of vans, 1 partly decided, 1 more covered"
+    )
+
+
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
     assert plan_summaries.short_days(asked) == "1 day short of vans, 1 partly decided"
@@ -61,7 +72,7 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     assert plan_summaries.short_days(both) == "1 day short of vans, 1 decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(hired) == (
-        "1 day short of vans, 1 decided, 1 shortage covered"
+        "1 day short of vans, 1 decided, 1 more covered"
     )
     london = hired[hired["city"] == "London"]
     assert [plan_summaries.short_in_words(day) for day in london.to_dict("records")] == [
@@ -93,7 +104,7 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
         "Every other city has enough vans every day. The vans of Helsinki are not known."
     )
     assert overview(enough.assign(vans=float("nan"))) == (
-        "The vans of Helsinki, London are not known, so no shortage is shown."
+        "The vans of Helsinki and London are not known, so no shortage is shown."
     )
 
 

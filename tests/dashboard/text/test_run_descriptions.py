@@ -55,7 +55,7 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
     step = (8, 7.0, "forecast", *STEP[3:6], cities, *STEP[7:])
     ledger = runs(own, step).assign(late_came_at=[came_at, pd.NaT])
     table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
-    told = f"Without London (8 depots), Delft (1 depot){came}. 1 file refused"
+    told = f"Without London (8 depots) and Delft (1 depot){came}. 1 file refused"
     assert table["Result"].tolist() == [told]
 
 

@@ -16,6 +16,8 @@ from streamlit.testing.v1 import AppTest
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.components import page_head
+from dashboard.inference import what_if
+from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.queries import database
 from dashboard.text import formatting, summaries
@@ -394,7 +396,7 @@ def test_past_hindcasts_are_labelled(seeded, write, open_page):
 
 def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):
     day = f"{seeded.through + timedelta(days=3):%Y-%m-%d}"
-    app = open_page("depot", depot="LON-01", demand="0", vans="0", on=day)
+    app = open_page("depot", depot="LON-01", vans="0", on=day)
     n_charts = len(app.get("vega_lite_chart"))
     assert "With this scenario" not in page_text(app)
     app.selectbox(key="choice of scenario").select("closed").run()
@@ -405,18 +407,20 @@ def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):
     assert "With this scenario" in page_text(app)
 
 
-def test_a_scenario_of_demand_over_days_is_kept_in_the_url(seeded, open_page):
+def test_a_scenario_over_days_is_kept_in_the_url(seeded, open_page):
     first, last = (f"{seeded.through + timedelta(days=n):%Y-%m-%d}" for n in (2, 4))
     keys = {"depot": "LON-01", "on": first, "to": last}
-    app = open_page("depot", **keys, demand="50")
+    app = open_page("depot", **keys, scenario="closed")
     assert_no_traceback(app)
-    assert app.number_input(key="demand").value == 50
+    assert app.selectbox(key="choice of scenario").value == "closed"
     text = page_text(app)
-    own = seeded.forecasts.query("depot_id == 'LON-01'")
-    own = own[own["origin_on"] == seeded.through].sort_values("target_on")["point"]
-    then = own.sum() + own.iloc[1:4].sum() / 2
+    scenario = Scenario(
+        "LON-01", *map(date.fromisoformat, (first, last)), kind="closed"
+    )
+    outcome = what_if.simulate(scenario, queries.freshness())["scenario"]
+    assert outcome.iloc[1:4].tolist() == [0, 0, 0]
     days = formatting.day_range(*map(date.fromisoformat, (first, last)))
-    assert f"With this scenario on {days}: {then:,.0f} orders in" in text
+    assert f"With this scenario on {days}: {outcome.sum():,.0f} orders in" in text
     assert re.search(rf"London needs \d+ → \d+ van-days on {days}", text)
     assert "The number of its vans is not known" in text
 
@@ -696,7 +700,7 @@ def test_a_city_with_markdown_in_its_name_can_be_chosen(seeded, write, open_page
     ("view", "expected"), [("days_ahead", 1), ("depot", 3), ("accuracy", 1)]
 )
 def test_every_chart_has_legible_labels(seeded, open_page, view, expected):
-    app = open_page(view, depot="LON-01", demand="10")
+    app = open_page(view, depot="LON-01", scenario="promotion")
     specs = [chart.proto.spec for chart in app.get("vega_lite_chart")]
     assert len(specs) == expected
     for spec in specs:
