@@ -132,7 +132,7 @@ def invent_depots(
 
 def _name(city: City, number: int) -> str:
     turn, district = divmod(number, len(city.districts))
-    name = f"{city.name} {city.districts[district]}"
+    name = city.districts[district]
     return f"{name} {turn + 1}" if turn else name
 
 
