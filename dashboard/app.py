@@ -56,7 +56,7 @@ page = st.navigation(
     {
         "": [
             st.Page("views/days_ahead.py", title="Days ahead", default=True),
-            st.Page("views/depot.py", title="Depot", url_path="depot"),
+            st.Page("views/depot.py", title="Depots", url_path="depot"),
             st.Page("views/plan.py", title="Plan", url_path="plan"),
             st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
         ],

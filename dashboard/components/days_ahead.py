@@ -14,9 +14,8 @@ from dashboard.planning import city_settings, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, plan_summaries, summaries
-from dashboard.text.summaries import Figures
 
-URGENT, WEEK, NAME = "To check first", "Change vs last week", "Name"
+URGENT, WEEK, NAME = "To check first", "Vs last week", "Name"
 SORT_ORDERS = (URGENT, WEEK, NAME)
 """Orders of the depots of a city; the first is the default."""
 
@@ -53,14 +52,12 @@ def brief_html(freshness: Freshness, today: date, due_on: date) -> str:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def figures_and_grid(
-    city: str, order: str, freshness: Freshness
-) -> tuple[Figures, str, str]:
-    """Key figures, grid and note on totals of a city, or of all (''), in a sort order."""
+def grid_and_note(city: str, order: str, freshness: Freshness) -> tuple[str, str]:
+    """The grid of a city, or of all (''), in a sort order, and the note on its totals."""
     depots = ranked(city, order, freshness)
     names = day_names(city, freshness, with_cities=False)
     grid = html_grids.fleet_grid(depots, names, is_by_change=order == WEEK)
-    return summaries.fleet_figures(depots), grid, summaries.totals_note(depots)
+    return grid, summaries.totals_note(depots)
 
 
 def day_names(

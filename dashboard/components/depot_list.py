@@ -17,7 +17,7 @@ MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
 DAYS = 2
 """Days ahead with a column of their own."""
-ERROR = "Last day's error"
+ERROR = "Error"
 SORT_ORDERS = (*days_ahead.SORT_ORDERS, ERROR)
 
 
@@ -32,8 +32,10 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     else:
+        today = datetime.now(queries.zone()).date()
+        widgets.answer(_answer(freshness, today))
         order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
-        numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
+        numbers, totals = _numbers(freshness, today)
         if order == ERROR:
             *_, off_by = html_grids.heads_of(numbers)
             place = -numbers[off_by].abs()
@@ -46,9 +48,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
         st.caption(
-            "Planned orders, and how far the forecast of the last day was off (+ is too high). "
-            "Under a depot: missing data, or how the model's forecast changed since the "
-            "previous one. Under a city: vans short."
+            "Planned orders, and how far the forecast of the last day was off (+ is too high, ● "
+            "outside the band). Under a depot: missing data, or how its forecast changed."
         )
     shown = depots.head(MAX_DEPOTS)
     if len(shown) < len(depots):
@@ -65,12 +66,25 @@ def _without_forecast(champion: str | None) -> str:
     return f"No forecast has been made yet, so the list has names alone. {follows}"
 
 
+def _answer(freshness: Freshness, today: date) -> str:
+    """How many depots are short next, and how the last day went."""
+    assert freshness.last_on is not None, "requires known demand"
+    last_day = queries.last_day(freshness)
+    sentences = (
+        plan_summaries.short_depots(van_plan.fleet_plan(freshness).depots),
+        summaries.last_day_sentence(last_day, freshness.last_on, today),
+        summaries.outside_sentence(last_day),
+    )
+    return " ".join(filter(None, sentences))
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What `html_grids.depots` shows; of a city `status` has the days short, and what is decided."""
     assert freshness.last_on is not None, "requires known demand"
     week = days_ahead.ranked("", days_ahead.NAME, freshness)
     last_day = queries.last_day(freshness).dropna(subset=["actual", "point"])
+    is_off = summaries.is_outside(last_day)
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     depots = week.drop_duplicates("depot_id").set_index("depot_id").sort_index()
     numbers = _columns(week, "depot_id", "point", last_day, off_by)
@@ -90,10 +104,12 @@ def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFr
         numbers.assign(
             status=depots.apply(html_grids.status, axis=1),
             is_late=depots["is_silent"] | depots["is_late"],
+            is_off=depots.index.isin(last_day.loc[is_off, "depot_id"]),
         ),
         totals.assign(
             status=("Vans short: " + status).fillna(""),
             is_late=totals.index.isin(left),
+            is_off=False,
         ),
     )
 

@@ -70,9 +70,10 @@ def note(text: str, address: str, before: str = "") -> None:
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:
-    """The box of the depots; the session's last depot where the URL names none."""
+    """The box of the depots; from another page whose URL names none, the session's last depot."""
     last = st.session_state.get(f"{SESSION_PREFIX}depot", "")
-    if "depot" not in st.query_params and last in labels:
+    is_named = "depot" in st.query_params
+    if st.session_state[IS_NEW_PAGE] and last in labels and not is_named:
         st.query_params["depot"] = last
     # The box finds letters as they are written, seen or not.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}

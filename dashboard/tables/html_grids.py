@@ -24,6 +24,8 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
+MARKS = ("status", "is_late", "is_off")
+"""Columns of the list of depots that have no heading."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -58,7 +60,7 @@ def fleet_grid(
     limit = max(max_depots // n_cities, 1)
     advice = "" if n_cities == 1 else "choose the city, "
     notice = f'<tr><th scope="row" colspan="{1 + len(heads)}"><small>and {{:,}} more: '
-    notice += f'{advice}find one by name on page <a href="depot">Depot</a>, or save '
+    notice += f'{advice}find one by name on page <a href="depot">Depots</a>, or save '
     notice += "all as Excel</small></th></tr>"
     bodies = [
         _city(str(city), own, days, limit, notice)
@@ -81,7 +83,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) ->
     Args:
       depots: `queries.depots`.
       numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
-        `status`, below a depot's name, and `is_late`. Empty without a forecast.
+        `status`, below a depot's name, and whether it and the last column are marked, `is_late`
+        and `is_off`. Empty without a forecast.
       totals: The same by city, and of all.
     """
     heads = heads_of(totals)
@@ -112,7 +115,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) ->
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
     """The headings of `depots`, the last day's error last."""
-    return [head for head in numbers.columns if head not in ("status", "is_late")]
+    return [head for head in numbers.columns if head not in MARKS]
 
 
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
@@ -121,6 +124,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
     if heads:
         texts["status"] = list(map(_late, numbers["status"], numbers["is_late"]))
+        texts[heads[-1]] = list(map(_late, texts[heads[-1]], numbers["is_off"]))
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 

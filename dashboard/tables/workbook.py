@@ -30,9 +30,10 @@ TOTALS = ("All depots", "All cities")
 """Names of rows of totals, which are last and bold."""
 FORMATS = {
     "head": {"bold": True, "bottom": 1, "text_wrap": True},
-    "total": {"bold": True},
+    "total": {"bold": True, "num_format": "#,##0"},
+    "number": {"num_format": "#,##0"},
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
-    "percent": {"num_format": "0.0"},
+    "percent": {"num_format": '0.0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short", "drivers",
@@ -75,6 +76,8 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     cities = display_tables.display(
         plan.cities.assign(made_at=decided_at, kind=decided),
         *CITY_COLUMNS,
+        point="Planned orders",
+        undelivered="Undelivered orders",
         made_by="Decided by",
         made_at="Decided at",
         kind="Decision",
@@ -83,7 +86,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     )
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {
-        "Cities": ("Need, have and short of each city and day", cities),
+        "Cities": ("Vans (need, have, short) and orders of each city and day", cities),
         "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
     }  # fmt: skip
     if not plan.shifts.empty:
@@ -117,7 +120,10 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
     table = display_tables.display(depots, "city", "name", "depot_id").join(
-        numbers.drop(columns="is_late").rename(columns={"status": "Status"}), "Depot id"
+        numbers.drop(columns=["is_late", "is_off"]).rename(
+            columns={"status": "Status"}
+        ),
+        "Depot id",
     )
     return {"Depots": ("Planned orders, and percentages as on the page", table)}
 
@@ -211,7 +217,8 @@ def _write(
         is_percent = pd.api.types.is_float_dtype(values)
         texts = [] if is_day or is_percent else [str(value) for value in values[:200]]
         longest = max(map(len, [f"{name}  ", *texts]))
-        sheet.set_column(place, place, min(max(longest + 1, MIN_WIDTH), MAX_WIDTH))
+        width = min(max(longest + 1, MIN_WIDTH), MAX_WIDTH)
+        sheet.set_column(place, place, width, formats["number"])
         sheet.write_string(0, place, str(name), formats["head"])
         for row, value in enumerate(values, start=1):
             if pd.isna(value):
@@ -229,6 +236,7 @@ def _write(
     sheet.set_paper(9)
     sheet.fit_to_pages(1, 0)
     sheet.repeat_rows(0)
+    sheet.set_footer("&L&F, &A&CPrinted &D&R&P of &N")
 
 
 def _filter_and_mark_totals(

@@ -120,8 +120,9 @@ def _short(cities: pd.DataFrame) -> str:
     if not total:
         in_shifts = formatting.count(int(cities["missing"].sum()), "van")
         return f"{in_shifts} short in a shift"
-    decided = plan_summaries.decided_of(cities)
-    return f"{formatting.count(total, 'van')} short{decided}"
+    decided = cities.loc[cities["is_decided"], "short"].sum()
+    of_it = f", {decided:,} decided" if decided else ""
+    return f"{formatting.count(total, 'van')} short{of_it}"
 
 
 def _too_few(cities: pd.DataFrame) -> str:
@@ -157,10 +158,12 @@ def _state(day: Mapping[Hashable, Any]) -> str:
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
-    places = [
-        (plan_summaries.short_in_city(row), plan_link(row["city"], day, form="vans"))
-        for row in plan_summaries.worst_first(short).head(MAX_NAMES).to_dict("records")
-    ]
+    worst = short.sort_values(["short", "missing"], ascending=False, kind="stable")
+    places = []
+    for row in worst.head(MAX_NAMES).to_dict("records"):
+        shift = "" if row["short"] else f" in {row['shift']}"
+        name = f"{row['city']} {row['missing']:,}{shift}"
+        places.append((name, plan_link(row["city"], day, form="vans")))
     more = len(short) - MAX_NAMES
     if more > 0:
         named = formatting.count(more, "more city", "more cities")

@@ -118,27 +118,21 @@ def short_days(days: pd.DataFrame) -> str:
     return ", ".join([f"{n_days} short of vans{in_shift}", *told])
 
 
-def worst_first(cities: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `Plan.cities`, those short of most vans first."""
-    by = ["short", "missing", "city", "target_on"]
-    return cities.sort_values(by, ascending=[False, False, True, True])
-
-
-def short_in_city(day: Mapping[Hashable, Any]) -> str:
-    """'London 9', or 'London 2 in 06–14' where only a shift is short."""
-    shift = "" if day["short"] else f" in {day['shift']}"
-    return f"{day['city']} {day['missing']:,}{shift}"
-
-
-def decided_of(cities: pd.DataFrame) -> str:
-    """', 4 decided': the vans of the days' shortage about which somebody has decided."""
-    decided = cities.loc[cities["is_decided"], "short"].sum()
-    return f", {decided:,} decided" if decided else ""
+def short_depots(depots: pd.DataFrame) -> str:
+    """'Fri 27 Nov: 3 of 24 depots short of vans.', the first such day of `Plan.depots`."""
+    known = depots.dropna(subset=["allocated"])
+    short = known[known["needed"] > known["allocated"]]
+    if short.empty:
+        return "" if known.empty else "No depot is short of vans."
+    first_on = short["target_on"].min()
+    n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
+    of = formatting.count(n_all, "depot")
+    return f"{formatting.day(first_on)}: {n_short:,} of {of} short of vans."
 
 
 def short_in_words(day: Mapping[Hashable, Any]) -> str:
     """'35 on Fri 27 Nov (help asked for by Ann)', '2 in the shift 06–14 on Sat 28 Nov'."""
-    number = f"{day['missing']:,}" if day["missing"] else "none"
+    number = f"{day['missing']:,}" if day["missing"] else "covered"
     shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""
     decided = f" ({decision_words(day)} by {day['made_by']})" if day["kind"] else ""
     return f"{number}{shift} on {formatting.day(day['target_on'])}{decided}"

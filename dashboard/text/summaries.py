@@ -72,20 +72,6 @@ def totals_note(depots: pd.DataFrame) -> str:
     return f"A total is forecast as a whole: the depots' numbers add up to {reason}."
 
 
-def fleet_figures(week: pd.DataFrame) -> Figures:
-    """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
-    horizon = formatting.next_days(week["target_on"].nunique())
-    orders = formatting.orders(week["part"].sum())
-    difference = f"{formatting.signed_percent(change(week))} vs last week"
-    figures = {f"Orders in {horizon}": (orders, difference)}
-    depots = week.drop_duplicates("depot_id")
-    missing = int((depots["is_late"] | depots["is_silent"]).sum())
-    if missing:
-        of = f"of {formatting.count(len(depots), 'depot')}"
-        figures["Depots with missing data"] = (f"{missing:,}", of)
-    return figures
-
-
 def depot_figures(days: pd.DataFrame) -> Figures:
     """Key figures of one depot, from `queries.depot_days` with a forecast."""
     ahead = days.dropna(subset=["point"])
@@ -259,6 +245,21 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
         f"{summary} Furthest off: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
         f"forecast {formatting.orders(worst['point'])}."
     )
+
+
+def is_outside(scored: pd.DataFrame) -> pd.Series:
+    """Whether each row of `queries.last_day` is known and outside its 80 % band."""
+    return scored["actual"].lt(scored["p10"]) | scored["actual"].gt(scored["p90"])
+
+
+def outside_sentence(scored: pd.DataFrame) -> str:
+    """'5 of 24 depots were outside the 80 % band (●); 1 in 5 is usual.'; '' where none is known."""
+    known = scored.dropna(subset=["actual", "point"])
+    if known.empty:
+        return ""
+    were = "was" if len(known) == 1 else "were"
+    depots = f"{is_outside(known).sum():,} of {formatting.count(len(known), 'depot')}"
+    return f"{depots} {were} outside the 80 % band (●); 1 in 5 is usual."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

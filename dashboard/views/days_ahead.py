@@ -33,13 +33,12 @@ with city_column:
     city = widgets.choose_city(cities)
 with order_column:
     order = widgets.choose_pill("Sort by", "first", days_ahead.SORT_ORDERS)
-figures, grid, totals_note = days_ahead.figures_and_grid(city, order, freshness)
+grid, totals_note = days_ahead.grid_and_note(city, order, freshness)
 page_head.save_as_excel(
     "days-ahead",
     lambda: workbook.week_sheets(days_ahead.ranked(city, order, freshness)),
     freshness,
 )
-widgets.key_figures(figures)
 st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 events = days_ahead.events_sentence(city, freshness)

@@ -30,7 +30,6 @@ head = st.container(horizontal=True, vertical_alignment="bottom")
 with head:
     depot = widgets.choose_depot(labels)
 if not depot:
-    page_head.rename("Depots")
     depot_list.depot_list(depots, freshness)
     st.stop()
 

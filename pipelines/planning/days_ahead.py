@@ -214,7 +214,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materi
     join forecast_totals t using (city, origin_on, target_on, model_version)
     where f.target_on = :day
 ), last_scores as (
-    select s.depot_id, s.point, coalesce(level, 1) * s.p50 as part
+    select s.depot_id, s.p10, s.point, s.p90, coalesce(level, 1) * s.p50 as part
     from newest_scores s left join levels using (depot_id, origin_on, model_version)
 ), expected as (
     select f.depot_id
@@ -225,7 +225,7 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materi
     select depot_id, orders from demand_versions
     where service_on = :day and superseded_at is null and orders is not null
 )
-select depot_id, n.name, n.city, v.orders as actual, s.point, s.part,
+select depot_id, n.name, n.city, v.orders as actual, s.p10, s.point, s.p90, s.part,
        e.depot_id is not null as is_expected
 from counted v full join expected e using (depot_id) join names n using (depot_id)
 left join last_scores s using (depot_id)
@@ -237,14 +237,14 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     """The newest known day beside its last live forecast, worst depot first.
 
     Returns:
-      depot_id, name, city, actual (orders; NaN where none are known yet), point (orders; NaN
-      where the depot had no live forecast), part (of the total forecast), is_expected
-      (forecast, and open).
+      depot_id, name, city, actual (orders; NaN where none are known yet), p10, point, p90
+      (orders; NaN where the depot had no live forecast), part (of the total forecast),
+      is_expected (forecast, and open).
     """
     return select(
         connection,
         FORECAST_OF_DAY,
-        numbers=["actual", "point", "part"],
+        numbers=["actual", "p10", "point", "p90", "part"],
         day=shown.last_on,
         since=shown.last_on,
     )

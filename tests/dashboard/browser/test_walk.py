@@ -33,6 +33,8 @@ PHONE = (
     "Chrome/130.0.0.0 Mobile Safari/537.36"
 )
 
+# What the style writes behind an element.
+WRITTEN = "element => getComputedStyle(element, '::after').content"
 # Visible texts that are nearly white.
 FAINT_TEXTS = """() => [...document.querySelectorAll(
         'h1, h2, p, th, td, dt, dd, small, svg text')]
@@ -99,15 +101,36 @@ def test_back_and_forward_find_what_was_chosen(fleet, visit):
 
     steps = [
         shown(lambda: page.goto(f"{window.address}/?first=Name")),
-        shown(clicking("Change vs last week")),
+        shown(clicking("Vs last week")),
         shown(clicking("Rotterdam")),
         shown(models_of_the_menu),
     ]
     assert [chosen for _, _, chosen in steps[1:3]] == [
-        ["All cities", "Change vs last week"], ["Rotterdam", "Change vs last week"],
+        ["All cities", "Vs last week"], ["Rotterdam", "Vs last week"],
     ]  # fmt: skip
     assert [shown(page.go_back) for _ in range(3)] == steps[2::-1]
     assert [shown(page.go_forward) for _ in range(3)] == steps[1:]
+
+
+def test_back_from_a_chosen_depot_leads_to_the_list_and_so_does_the_menu(fleet, visit):
+    window = visit(fleet[0])
+    page = window.page
+    window.to("/depot")
+    for name, depot in (("Greenwich", "LON-01"), ("Poplar", "LON-03")):
+        window.choose("Depot", name)
+        page.wait_for_url(f"**/depot?depot={depot}")
+        window.settled()
+    page.go_back()
+    page.get_by_role("heading", name="Greenwich", level=1).wait_for()
+    window.settled()
+    page.go_back()
+    page.get_by_role("heading", name="Depots", level=1).wait_for()
+    assert page.url == f"{window.address}/depot"
+    page.go_forward()
+    page.get_by_role("heading", name="Greenwich", level=1).wait_for()
+    window.settled()
+    page.get_by_role("link", name="Depots", exact=True).click()
+    page.get_by_role("heading", name="Depots", level=1).wait_for()
 
 
 @pytest.mark.parametrize("path", ["/", "/plan?city=London"])
@@ -169,12 +192,27 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
     window.page.wait_for_url("**/depot?depot=LON-03")
 
 
+def test_a_phone_has_the_totals_of_all_cities_and_the_depots_of_a_chosen_one(
+    fleet, visit
+):
+    window = visit(fleet[0], "phone")
+    waalhaven = window.page.locator("table.hf-fleet a", has_text="Waalhaven")
+    for path, is_seen in (("/", False), ("/?city=Rotterdam", True)):
+        window.to(path)
+        assert waalhaven.is_visible() == is_seen
+        advice = window.page.locator("table.hf-fleet tbody th").first.evaluate(WRITTEN)
+        assert ("Choose a city" in advice) != is_seen
+    menu = window.page.get_by_test_id("stExpandSidebarButton")
+    assert menu.evaluate(WRITTEN) == '"Menu"'
+    assert menu.bounding_box()["height"] >= 44
+
+
 def test_a_phone_shows_the_column_that_depots_are_sorted_by(fleet, visit):
     window = visit(fleet[0], "phone")
     change = window.page.locator("table.hf-fleet th", has_text="vs last week")
     window.to("/?first=Name")
     assert not change.is_visible()
-    window.to("/?first=Change+vs+last+week")
+    window.to("/?first=Vs+last+week")
     assert change.is_visible()
     assert window.too_wide() <= 0
     window.fits(SMALL_PHONE)
@@ -222,12 +260,12 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window.to("/?city=Rotterdam")
     go("Plan", "Rotterdam")
     window.page.wait_for_url("**/plan?city=Rotterdam")
-    go("Depot", "Depots")
+    go("Depots")
     window.choose("Depot", "Poplar")
     window.page.wait_for_url("**/depot?depot=LON-03")
     go("Plan", "Rotterdam")
     window.page.wait_for_url("**/plan?city=Rotterdam")
-    go("Depot", "Poplar")
+    go("Depots", "Poplar")
     window.page.wait_for_url("**/depot?depot=LON-03")
     window.choose("Event", "Closed")
     window.page.get_by_text("With this scenario").wait_for()

@@ -330,7 +330,8 @@ def test_the_last_day_is_beside_its_last_live_forecast_worst_depot_first(
     assert set(rows["depot_id"]) >= set(last.index)
     for row in rows.dropna(subset=["point"]).to_dict("records"):
         expected = last.loc[row["depot_id"]]
-        assert (row["actual"], row["point"]) == (expected["actual"], expected["point"])
+        for column in ("actual", "p10", "point", "p90"):
+            assert row[column] == expected[column]
     off = (rows["point"] - rows["actual"]).abs().dropna()
     assert off.is_monotonic_decreasing
     [late] = rows[rows["depot_id"] == "LON-03"].to_dict("records")

@@ -117,7 +117,7 @@ def test_a_large_fleet_is_cut_in_each_city_with_a_notice(monkeypatch):
         for n in range(5)
     ]
     cells = Cells(html_grids.fleet_grid(fleet(*rows)))
-    notice = "find one by name on page Depot , or save all as Excel"
+    notice = "find one by name on page Depots , or save all as Excel"
     cut = ["Depot 0", "Depot 1", f"and 3 more: choose the city, {notice}"]
     assert [row[0] for row in cells.text] == [
         "Depot", "All cities", "London vans and drivers", *cut, "Rotterdam vans and drivers", *cut,

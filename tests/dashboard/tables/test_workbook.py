@@ -59,7 +59,7 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)
 
 
-def test_percents_have_a_decimal_totals_are_bold_and_headings_filter_the_rest(plan):
+def test_numbers_have_units_totals_are_bold_and_headings_filter_the_rest(plan):
     sheets = workbook.plan_sheets(plan, ZONE)
     with ZipFile(BytesIO(workbook.write(ABOUT, sheets))) as file:
         # The first sheet says what is in the others.
@@ -85,7 +85,13 @@ def test_percents_have_a_decimal_totals_are_bold_and_headings_filter_the_rest(pl
             .endswith(str(len(table) - n_totals + 1))
         )
     chance = others[1].findall(f".//{XML}c")[-1]
-    assert numbers[formats[int(chance.get("s"))]] == "0.0"
+    assert numbers[formats[int(chance.get("s"))]] == '0.0" %"'
+    # Of whole numbers it is that of their column: thousands are apart.
+    columns = others[0].findall(f"{XML}cols/{XML}col")
+    of_columns = {numbers[formats[int(each.get("style"))]] for each in columns}
+    assert of_columns == {"#,##0"}
+    for sheet in others:
+        assert "Printed &D" in sheet.find(f"{XML}headerFooter/{XML}oddFooter").text
 
 
 def test_a_decision_has_the_time_of_the_fleet(plan):

@@ -76,9 +76,22 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     )
     london = hired[hired["city"] == "London"]
     assert [plan_summaries.short_in_words(day) for day in london.to_dict("records")] == [
-        "none on Thu 27 Nov (3 vans hired by Ann)",
+        "covered on Thu 27 Nov (3 vans hired by Ann)",
         "9 on Fri 28 Nov (risk accepted by Ann)",
     ]  # fmt: skip
+
+
+def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
+    depots = pd.DataFrame(
+        {
+            "target_on": [DAYS[0], DAYS[1], DAYS[1], DAYS[1]],
+            "needed": [4, 7, 3, 9], "allocated": [4.0, 5.0, 3.0, float("nan")],
+        }
+    )  # fmt: skip
+    short = plan_summaries.short_depots
+    assert short(depots) == "Fri 28 Nov: 1 of 2 depots short of vans."
+    assert short(depots[:1]) == "No depot is short of vans."
+    assert short(depots[3:]) == ""
 
 
 def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():

@@ -27,25 +27,6 @@ def test_change_is_over_days_known_in_both_weeks(rows, expected):
     np.testing.assert_allclose(summaries.change(days), expected)
 
 
-def test_key_figures_of_the_week_ahead():
-    week = pd.DataFrame(
-        {
-            "target_on": [DAYS[7], DAYS[7], DAYS[8]],
-            "part": [100.0, 200.0, 250.4],
-            "week_before": [90.0, 180.0, np.nan],
-            "depot_id": ["A", "B", "B"],
-            "is_late": [True, False, False],
-            "is_silent": [False, True, True],
-        }
-    )
-    orders = {"Orders in the next 2 days": ("550", "+11.1 % vs last week")}
-    assert summaries.fleet_figures(week) == orders | {
-        "Depots with missing data": ("2", "of 2 depots")
-    }
-    complete = week.assign(is_late=False, is_silent=False)
-    assert summaries.fleet_figures(complete) == orders, "no zero that says all is well"
-
-
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
@@ -155,6 +136,22 @@ def test_yesterday_is_compared_with_its_forecast(depots, expected):
     rows = scored_day(*((name[0], name, "London", *both) for name, *both in depots))
     sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
     assert sentence == f"Yesterday: {expected}"
+
+
+def test_depots_outside_their_band_are_counted_beside_what_is_usual():
+    known = {
+        "actual": [89.0, 90.0, 111.0, None],
+        "p10": 90.0,
+        "point": 100.0,
+        "p90": 110.0,
+    }
+    scored = pd.DataFrame(known)
+    assert summaries.is_outside(scored).tolist() == [True, False, True, False]
+    assert summaries.outside_sentence(scored) == (
+        "2 of 3 depots were outside the 80 % band (●); 1 in 5 is usual."
+    )
+    assert summaries.outside_sentence(scored[:1]).startswith("1 of 1 depot was")
+    assert summaries.outside_sentence(scored[3:]) == ""
 
 
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():

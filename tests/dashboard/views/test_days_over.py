@@ -33,12 +33,12 @@ def test_a_day_that_is_over_is_on_no_page_as_one_ahead(over, open_page):
     for page in ("days_ahead", "plan"):
         text = page_text(open_page(page))
         assert f'<th scope="col" class="day">{weekday}' not in text, date
-    assert "Orders in the next 6 days" in page_text(open_page())
+    assert '<th scope="col" class="wide">6 days</th>' in page_text(open_page())
     assert '<th scope="col">6 days</th>' in page_text(open_page("depot"))
 
 
 def test_a_depots_page_has_the_days_that_are_left(over, open_page):
-    text = page_text(open_page("depot", depot="LON-01", demand="10"))
+    text = page_text(open_page("depot", depot="LON-01", scenario="promotion"))
     rows = 'target="_self">{}</a></th>'.format
     assert rows(formatting.day(over)) not in text
     assert rows(formatting.day(over + timedelta(days=1))) in text
@@ -84,7 +84,7 @@ def test_each_city_has_its_own_midnight_and_grids_keep_their_columns(over, write
     week = queries.fleet_week(freshness)
     first = week.groupby("city")["target_on"].min().dt.date.to_dict()
     assert first == {"London": today, "Rotterdam": over}
-    _, grid, _ = days_ahead.figures_and_grid("", days_ahead.NAME, freshness)
+    grid, _ = days_ahead.grid_and_note("", days_ahead.NAME, freshness)
     [greenwich] = [row for row in grid.split("<tr") if "Greenwich" in row]
     [waalhaven] = [row for row in grid.split("<tr") if "Waalhaven" in row]
     assert '</th><td class="day"></td><td class="day s' in greenwich

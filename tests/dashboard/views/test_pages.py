@@ -214,10 +214,16 @@ def test_the_list_of_depots_has_the_next_days_what_is_missing_and_the_last_error
     assert head == [
         "Depot", *map(formatting.day, days), "7 days", "vs last week", "Yesterday off by",
     ]  # fmt: skip
+    text = page_text(app)
+    assert "Furthest off" in text
+    assert "outside the 80 % band (●); 1 in 5 is usual." in text
     ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
     by_name = {row[0].split(" ")[0]: row[1:] for row in rows}
     assert list(by_name)[:2] == ["All", "London"]
     last = queries.last_day(queries.freshness()).set_index("depot_id")
+    n_off = int(summaries.is_outside(last).sum())
+    late = queries.fleet_week(queries.freshness()).query("is_silent or is_late")
+    assert grid.count('class="late"') == n_off + late["depot_id"].nunique()
     off = last["point"] / last["actual"] - 1
     for depot_id, name, *_ in DEPOTS:
         own = ahead[ahead["depot_id"] == depot_id].set_index("target_on")["point"]
@@ -249,13 +255,17 @@ def test_the_list_of_depots_is_sorted_as_days_ahead_and_names_short_days(
     needed = days.sort_values("target_on")["needed"].iloc[0]
     day = seeded.through + timedelta(days=1)
     short = f"Vans short: {needed} on {formatting.day(day)}"
+    assert re.search(
+        rf"\*\*{formatting.day(day)}\\: \d of \d depots short of vans\.\*\*",
+        page_text(app),
+    )
     assert grid[place + 1][0].startswith(f"{short}, ")
     van_decisions.save(VanDecision("London", day, ACCEPT), "Ben")
     grid = Cells(grid_of(open_page("depot"))).text
     assert grid[place + 1][0].startswith(f"{short} (risk accepted by Ben), ")
 
 
-@pytest.mark.parametrize("order", ["Name", "Last day's error"])
+@pytest.mark.parametrize("order", ["Name", "Error"])
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, open_page, monkeypatch, order
 ):
