@@ -226,8 +226,9 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.override_history`; times in `zone`."""
     orders = list(map(_override, result.to_dict("records")))
+    rows = _with_times(result, zone).assign(orders=orders)
     return display(
-        _with_times(result, zone).assign(orders=orders), "When", "name", "target_on", "orders", "point", "reason", "made_by",
+        rows, "When", "name", "target_on", "orders", "point", "reason", "made_by",
         point="Forecast at override",
     )  # fmt: skip
 
@@ -242,17 +243,17 @@ def _override(row: Mapping[Hashable, Any]) -> str:
 def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.van_decision_history`; times in `zone`."""
     words = list(map(plan_summaries.decision_in_history, result.to_dict("records")))
+    rows = _with_times(result, zone).assign(Decision=words)
     return display(
-        _with_times(result, zone).assign(Decision=words), "When", "target_on", "Decision", "note", "made_by", made_by="Decided by",
-    )  # fmt: skip
+        rows, "When", "target_on", "Decision", "note", "made_by", made_by="Decided by"
+    )
 
 
 def settings_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.settings_history`; times in `zone`."""
     words = list(map(plan_summaries.settings_in_history, result.to_dict("records")))
-    return display(
-        _with_times(result, zone).assign(Settings=words), "When", "Settings", "made_by", made_by="Set by",
-    )  # fmt: skip
+    rows = _with_times(result, zone).assign(Settings=words)
+    return display(rows, "When", "Settings", "made_by", made_by="Set by")
 
 
 def _with_times(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

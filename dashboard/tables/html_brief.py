@@ -35,8 +35,9 @@ def brief(
     decided = [each for each in decisions if each.is_decided]
     body = _items(left, "more") + _items(decided, "more decided")
     day = _link(address, last_day) if address else escape(last_day)
+    heading = _heading(left, len(decided), short_days, is_current)
     return (
-        f'<section class="hf-brief" aria-label="Today"><h2>{_heading(left, len(decided), short_days, is_current)}</h2>{body}'
+        f'<section class="hf-brief" aria-label="Today"><h2>{heading}</h2>{body}'
         f"<p>{day}</p>{_caution(estimated)}</section>"
     )
 

@@ -253,13 +253,12 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'5 of 24 depots were outside the 80 % band (●); 1 in 5 is usual.'; '' where none is known."""
+    """'Outside the 80 % band (●): 5 of 24 depots; 1 in 5 is usual.'; '' where none is known."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
-    were = "was" if len(known) == 1 else "were"
     depots = f"{is_outside(known).sum():,} of {formatting.count(len(known), 'depot')}"
-    return f"{depots} {were} outside the 80 % band (●); 1 in 5 is usual."
+    return f"Outside the 80 % band (●): {depots}; 1 in 5 is usual."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

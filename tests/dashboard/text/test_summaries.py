@@ -148,9 +148,8 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "2 of 3 depots were outside the 80 % band (●); 1 in 5 is usual."
+        "Outside the 80 % band (●): 2 of 3 depots; 1 in 5 is usual."
     )
-    assert summaries.outside_sentence(scored[:1]).startswith("1 of 1 depot was")
     assert summaries.outside_sentence(scored[3:]) == ""
 
 

@@ -216,7 +216,7 @@ def test_the_list_of_depots_has_the_next_days_what_is_missing_and_the_last_error
     ]  # fmt: skip
     text = page_text(app)
     assert "Furthest off" in text
-    assert "outside the 80 % band (●); 1 in 5 is usual." in text
+    assert "Outside the 80 % band (●)" in text
     ahead = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
     by_name = {row[0].split(" ")[0]: row[1:] for row in rows}
     assert list(by_name)[:2] == ["All", "London"]
