@@ -301,7 +301,7 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
 
 def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):
     window = visit(fleet, "phone")
-    window.to("/")
+    window.to("/?city=Rotterdam")
     head = window.page.locator(".hf-fleet thead th").nth(1)
     window.page.locator(".hf-fleet tbody tr").last.scroll_into_view_if_needed()
     window.page.locator(".hf-fleet tbody tr").last.evaluate(
