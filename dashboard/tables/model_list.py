@@ -35,25 +35,25 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     since = champion["promoted_at"]
     if pd.isna(since):
         since = champion["created_at"]
+    name = formatting.short_version(champion["version"])
+    day = formatting.day(since.astimezone(zone))
+    subject = f"Model {name} has made the forecasts since {day}. "
     live = scores[scores["model_version"] == champion["version"]]
-    live = live.set_index("forecaster")
-    mape = live["mape"].to_dict()
+    mape = live.set_index("forecaster")["mape"].to_dict()
     names = ("forecast", "seasonal naive")
     if mape:
-        number = formatting.count(int(live["counted"].iloc[0]), "scored forecast")
-        subject = f"The model in use has {number}, which were"
+        subject += f"The {live['counted'].iloc[0]:,} that are scored were"
     else:
         tested = (champion["scores"] or {}).get("models") or {}
         mape = {
             name: (each.get("mape") or math.nan) / 100 for name, each in tested.items()
         }
-        subject = "The model in use has no scored forecast yet; in its test it was"
+        subject += "None is scored yet; in its test it was"
         names = ("gru", "seasonal_naive")
     error = summaries.error_sentence(
         subject, *(mape.get(name, math.nan) for name in names)
     )
-    day = formatting.day(since.astimezone(zone))
-    return f"{error} It is live since {day}. {_outcome(newest, zone)}".strip()
+    return f"{error} {_outcome(newest, zone)}".strip()
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
@@ -64,39 +64,49 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
         return "It is the newest model."
     if not isinstance(newest["decision_reason"], str):
         return f"{outcome}."
-    # The numbers are in the list.
-    reason = decision(newest, zone).partition(": MAPE")[0].rstrip(".")
-    return f"{outcome}. {reason}."
+    return f"{outcome}. {decision(newest, zone)}"
 
 
-def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of `queries.models`; times in `zone`."""
+def all_models(
+    models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
+) -> pd.DataFrame:
+    """Display table of `queries.models`, as `status` has them; without what is known of none."""
     holdouts = [each.get("models") or {} for each in models["scores"]]
-    own = pd.DataFrame([each.get("gru", {}) for each in holdouts])
-    naive = pd.DataFrame([each.get("seasonal_naive", {}) for each in holdouts])
-    own, naive = (
-        each.reindex(columns=["mape", "bias", "coverage80"]).astype("float64")
-        for each in (own, naive)
+    own, naive, champion = (
+        pd.DataFrame([each.get(name) or {} for each in holdouts])
+        .reindex(columns=["mape", "bias", "coverage80"])
+        .astype("float64")
+        for name in ("gru", "seasonal_naive", "champion")
     )
-    return pd.DataFrame(
+    live = scores[scores["forecaster"] == "forecast"].dropna(subset=["model_version"])
+    live = live.set_index("model_version")
+    table = pd.DataFrame(
         {
             "Trained through": models["trained_through"].to_list(),
             "Status": models["role"].map(ROLES).to_list(),
             "Version": models["version"].to_list(),
+            "MAPE live": 100 * models["version"].map(live["mape"]).astype("float64"),
             "MAPE in its test": own["mape"],
             formatting.NAIVE.capitalize(): naive["mape"],
+            "Model before": champion["mape"],
             "Bias": own["bias"],
             "In the 80 % band": 100 * own["coverage80"],
+            "Test from": pd.to_datetime(models["scores"].str.get("first_origin")),
+            "Test to": pd.to_datetime(models["scores"].str.get("last_origin")),
             "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
     )
+    return table.dropna(axis="columns", how="all")
 
 
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """Reason why a row of `queries.models` was promoted or not, and its pruning."""
+    """Reason why a row of `queries.models` was promoted or not, and its pruning.
+
+    Without the numbers of its test, which the table has.
+    """
     if isinstance(model["decision_reason"], str):
-        reason = formatting.format_dates(model["decision_reason"], zone)
-        reason = formatting.with_naive_name(reason)
+        reason = model["decision_reason"].partition(": MAPE")[0].rstrip(".")
+        reason = formatting.with_naive_name(formatting.format_dates(f"{reason}.", zone))
     elif model["role"] == "challenger":
         reason = "To be evaluated in the next nightly run."
     else:
@@ -108,8 +118,8 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def rollback(models: pd.DataFrame) -> str:
-    """' `harbor models rollback` makes VERSION champion again.'; '' where there is none."""
+    """'To go back: `harbor models rollback` makes VERSION champion again.', or that none is left."""
     version = models["rollback_target"].iloc[0]
     if pd.isna(version):
-        return ""
-    return f" `harbor models rollback` makes {version} champion again."
+        return "There is no former champion to go back to."
+    return f"To go back: `harbor models rollback` makes {version} champion again."

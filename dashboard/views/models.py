@@ -25,21 +25,20 @@ if (models["role"] != "champion").all():
 zone = queries.zone()
 scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness)
 widgets.answer(model_list.status(models, scores, zone))
+st.caption(model_list.rollback(models))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
-table = model_list.all_models(models, zone)
-hidden = ("Bias", "In the 80 % band")
-newest = table.head(NEWEST).drop(columns="Version")
-widgets.small_table(newest, "Newest models", hidden_on_phones=hidden)
+table = model_list.all_models(models, scores, zone)
+hidden = ("Version", "Bias", "In the 80 % band", "Test from", "Test to")
+widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
-    "The test: the last days before a model was trained, forecast by a model with the same "
-    "settings trained only on the days before. MAPE is the mean of |forecast − actual| ÷ actual, "
-    "beside that of same day last week (the seasonal naive); bias is a share of volume, above "
-    "zero too high."
+    "Live: what it has forecast since it is champion. All other numbers are of its test: the "
+    "last days before it was trained, forecast by a model with the same settings trained only on "
+    "the days before, beside same day last week (the seasonal naive) and the model before it. "
+    "MAPE is the mean of |forecast − actual| ÷ actual; bias is a share of volume, above zero too "
+    "high."
 )
-with st.expander("Versions and commands"):
-    widgets.small_table(table[["Trained through", "Status", "Version"]], "Versions")
-    st.caption(
-        "`harbor models show VERSION` has every measure of a model, `harbor models promote VERSION` "
-        f"makes it champion.{model_list.rollback(models)}"
-    )
+st.caption(
+    "`harbor models list` has all models, `harbor models show VERSION` every measure of one; "
+    "`harbor models promote VERSION` makes it champion."
+)
