@@ -12,11 +12,13 @@ from pipelines.schema.run_metrics import describe
 STATES = {
     "running": "… running",
     "done": "✓ done",
+    "partial": "◐ partial",
     "failed": "✕ failed",
     "skipped": "– skipped",
 }
 NOTHING = "Nothing to report"
 REPAIRED = "Repaired: another run of this night made its forecast."
+AGAIN = "then run 'harbor nightly'"
 LATER = " Since then a later night has made a forecast."
 
 
@@ -36,10 +38,15 @@ def to_do(
     night = _newest_night(runs)
     if night and (failed := _failed_steps(runs, night)):
         points.append(
-            f"look at {failed}, which failed in the night of {_origin(night)}"
+            f"mend {failed}, which failed in the night of {_origin(night)} (why: below), {AGAIN}"
         )
-    if gaps:
-        points.append(f"load the missing orders of {formatting.count(gaps, 'depot')}")
+    late = night["metrics"].get("late_depots", 0) if night else 0
+    has_come = night is not None and not pd.isna(night["late_came_at"])
+    if gaps or (late and not has_come):
+        depots = formatting.count(gaps or late, "depot")
+        points.append(f"load the missing orders of {depots}, {AGAIN}")
+    elif has_come:
+        points.append("run 'harbor nightly', as the late orders have come")
     if refused:
         points.append(f"correct {formatting.count(refused, 'refused file')}")
     if rejected:
@@ -62,13 +69,15 @@ def night_sentence(runs: pd.DataFrame) -> str:
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["step"] == "forecast")]
     if (own["state"] != "done").all():
         return f"No forecast was made in {name}."
-    late = night["metrics"].get("late_depots", 0)
     with_what = "with all orders"
-    if late:
+    if late := night["metrics"].get("late_depots"):
         with_what = f"without the orders of {formatting.count(late, 'depot')}"
     if not pd.isna(night["late_came_at"]):
         with_what += ", which have come since"
-    return f"The forecast of {name} was made {with_what}.{_repaired(runs, night)}"
+    made = f"The forecast of {name} was made {with_what}."
+    if not _failed_steps(runs, night):
+        made = f"No step failed in {name}; its forecast was made {with_what}."
+    return made + _repaired(runs, night)
 
 
 def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
@@ -111,15 +120,20 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
     errors = nights["error"].where(~is_past, nights["error"] + LATER)
     errors = errors.mask(is_made & ~is_done, REPAIRED)
     forecasts = runs[runs["step"] == "forecast"].set_index("parent_id")["metrics"]
+    last_at = nights.loc[is_done, "started_at"].max()
     late = [
         _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
+        + "Repaired: a later night has them. " * bool(row["late_came_at"] < last_at)
         for row in nights.to_dict("records")
     ]
-    return _table(nights.assign(error=errors, late=late), zone, "Night of", _origin)
+    is_late = nights["metrics"].map(lambda metrics: bool(metrics.get("late_depots")))
+    state = nights["state"].mask(is_done & is_late, "partial")
+    nights = nights.assign(error=errors, late=late, state=state)
+    return _table(nights, zone, "Night of", _origin)
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
-    """'Without London (8 depots), which came on Sun 22 Nov. '; 'With all orders. ' if none was late."""
+    """'Without the orders of London (8 depots), which came on Sun 22 Nov. ', or 'With all orders. '."""
     if not cities:
         is_whole = night["state"] == "done" and not night["metrics"].get("late_depots")
         return "With all orders. " if is_whole else ""
@@ -129,7 +143,7 @@ def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -
         came = (
             f", which came on {formatting.day(night['late_came_at'].astimezone(zone))}"
         )
-    return f"Without {formatting.listed(depots)}{came}. "
+    return f"Without the orders of {formatting.listed(depots)}{came}. "
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:

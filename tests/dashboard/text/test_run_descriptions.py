@@ -1,6 +1,6 @@
 """Display tables of runs."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -33,7 +33,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
     [night] = run_descriptions.runs_table(ledger, ZONE, nightly=True).to_dict("records")
     assert night == {
-        "Night of": "Thu 20 Nov", "State": "✓ done", "Started": "Fri 21 Nov, 04:30",
+        "Night of": "Thu 20 Nov", "State": "◐ partial", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
@@ -55,8 +55,34 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
     step = (8, 7.0, "forecast", *STEP[3:6], cities, *STEP[7:])
     ledger = runs(own, step).assign(late_came_at=[came_at, pd.NaT])
     table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
-    told = f"Without London (8 depots) and Delft (1 depot){came}. 1 file refused"
+    told = f"Without the orders of London (8 depots) and Delft (1 depot){came}. 1 file refused"
     assert table["Result"].tolist() == [told]
+    assert table["State"].tolist() == ["◐ partial"], "not as a night with all orders"
+
+
+def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
+    late = (8, 7.0, "forecast", *STEP[3:6], {"late_cities": {"London": 2}}, *STEP[7:])
+    later = (
+        9,
+        np.nan,
+        "nightly",
+        "2025-11-21",
+        "done",
+        BEGAN + timedelta(days=1),
+        {},
+        None,
+        9.0,
+    )
+    ledger = runs(later, NIGHT, late)
+
+    def results(hours):
+        came_at = BEGAN + timedelta(hours=hours)
+        told = ledger.assign(late_came_at=[pd.NaT, came_at, pd.NaT])
+        return run_descriptions.runs_table(told, ZONE, nightly=True)
+
+    assert results(5)["State"].tolist() == ["✓ done", "◐ partial"]
+    assert results(5)["Result"][1].endswith("Repaired: a later night has them.")
+    assert "Repaired" not in results(30)["Result"][1], "no night has them yet"
 
 
 def test_an_alarm_names_the_naive_forecast_as_pages_do():
@@ -156,7 +182,11 @@ def night(state="done", late=0, **steps):
 
 
 MADE = "The forecast of the night of Thu 20 Nov was made with all orders."
-LATE = MADE.replace("with all orders", "without the orders of 2 depots")
+WHOLE = (
+    "No step failed in the night of Thu 20 Nov; its forecast was made with all orders."
+)
+LATE = WHOLE.replace("with all orders", "without the orders of 2 depots")
+MEND = "which failed in the night of Thu 20 Nov (why: below), then run 'harbor nightly'"
 FAILED = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
 
@@ -164,24 +194,28 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
 @pytest.mark.parametrize(
     ("ledger", "needed", "sentence"),
     [
-        pytest.param(night(forecast={}), [], MADE, id="all is well"),
-        pytest.param(night(late=2, forecast={}), [], LATE, id="late"),
+        pytest.param(night(forecast={}), [], WHOLE, id="all is well"),
         pytest.param(
-            night(late=2, forecast={}).assign(late_came_at=BEGAN), [],
+            night(late=2, forecast={}),
+            ["load the missing orders of 2 depots, then run 'harbor nightly'"], LATE, id="late",
+        ),
+        pytest.param(
+            night(late=2, forecast={}).assign(late_came_at=BEGAN),
+            ["run 'harbor nightly', as the late orders have come"],
             LATE.replace(".", ", which have come since."), id="late, and came",
         ),
         pytest.param(
             night("failed", demand="failed"),
-            ["look at Demand, which failed in the night of Thu 20 Nov"],
+            [f"mend Demand, {MEND}"],
             "No forecast was made in the night of Thu 20 Nov.", id="failed",
         ),
         pytest.param(
             night("failed", train="failed", publish="failed", forecast={}),
-            ["look at Train, Publish, which failed in the night of Thu 20 Nov"],
+            [f"mend Train, Publish, {MEND}"],
             MADE, id="made all the same",
         ),
         pytest.param(
-            night("failed"), ["look at the run, which failed in the night of Thu 20 Nov"],
+            night("failed"), [f"mend the run, {MEND}"],
             "No forecast was made in the night of Thu 20 Nov.", id="ended between steps",
         ),
         pytest.param(
@@ -190,12 +224,12 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         ),
         pytest.param(
             pd.concat([night(forecast={}), runs(FAILED, FAILED_STEP)]), [],
-            f"{MADE} An earlier run of that night failed at Train; this one repaired it.",
+            f"{WHOLE} An earlier run of that night failed at Train; this one repaired it.",
             id="repaired",
         ),
         pytest.param(
             pd.concat([runs((9, *NIGHT[1:4], "skipped", BEGAN, {}, None, 1.0)),
-                       night(forecast={})]), [], MADE, id="run again without news",
+                       night(forecast={})]), [], WHOLE, id="run again without news",
         ),
         pytest.param(runs(LOAD), [], "", id="none"),
     ],
@@ -209,6 +243,6 @@ def test_the_newest_night_is_told_with_what_failed_and_whether_it_is_repaired(
 
 def test_whatever_needs_somebody_is_named():
     assert run_descriptions.to_do(night(forecast={}), 1, 2, 3, is_warned=True) == [
-        "see the warning above", "load the missing orders of 1 depot",
+        "see the warning above", "load the missing orders of 1 depot, then run 'harbor nightly'",
         "correct 2 refused files", "correct 3 rejected rows",
     ]  # fmt: skip

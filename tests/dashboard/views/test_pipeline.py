@@ -188,7 +188,8 @@ def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
     assert nights["late_came_at"].dropna().to_dict() == {pd.Timestamp(day): came_at}
     shown = page_text(open_page("pipeline"))
     assert (
-        f"Without London (1 depot), which came on {formatting.day(came_at)}." in shown
+        f"Without the orders of London (1 depot), which came on {formatting.day(came_at)}."
+        in shown
     )
     assert "Off by 9.9 % (MAPE), 71.9 % within the 80 % band" in shown
 
@@ -197,8 +198,9 @@ def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
     shown = page_text(app)
-    needed = "To do: load the missing orders of 2 depots; correct 1 refused file;"
+    needed = "To do: load the missing orders of 2 depots, then run 'harbor nightly'; correct 1"
     assert needed in shown.replace("\\", "")
+    assert "◐ partial" in shown
     assert "data complete" not in shown
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment",
