@@ -53,6 +53,7 @@ def show(
         widgets.small_table(cities, "By city")
         sheets["By city"] = "Forecast and actual orders of each city", cities
         st.caption("A total is forecast as a whole: the depots need not add up to it.")
+    st.header("By depot")
     table = show_misses("By depot", misses, scope, freshness)
     sheets["By depot"] = "Forecast and actual orders, furthest off first", table
     return sheets
@@ -62,17 +63,15 @@ def show_misses(
     name: str, misses: pd.DataFrame, scope: ScoreFilter, freshness: Freshness
 ) -> pd.DataFrame:
     """Shows the first of `queries.largest_errors` with likely causes; gives all as a table."""
-    st.header(name)
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
     table = display_tables.largest_errors(misses)
     if scope.days_back == 1:
         table = table.drop(columns="Day")
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
-    links = {"Depot": display_tables.depot_links(first)}
     # Why is that of the last live forecast.
-    if scope.live and not scope.horizon and freshness.last_on:
-        since = freshness.last_on - timedelta(days=PAST_DAYS - 1)
-        links["Likely cause"] = display_tables.why_links(first, shown, since)
+    is_live = scope.live and freshness.last_on
+    since = is_live - timedelta(days=PAST_DAYS - 1) if is_live else date.max
+    links = {"Depot": display_tables.why_links(first, since)}
     widgets.small_table(shown, name, hidden_on_phones=("Override",), links=links)
     return table

@@ -24,21 +24,15 @@ NOT_SCORED = (
     "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
     "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
 )
-NO_SCORES = (
-    "No scores for this choice. Choose a longer period, another city or depot, or all days "
-    "ahead."
-)
+NO_SCORES = "No scores for this choice. Choose a longer period, another city or depot."
 
 
 def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:
-    """Shows the filters by city, depot, days ahead and period; returns what they let through.
+    """Shows the filters by city, period and depot; returns what they let through.
 
     `newest_on` is the newest day that is scored.
     """
     depots = queries.depots(freshness)
-    longest = freshness.horizon if freshness.origin_on else 7
-    horizons = {ALL: "All"}
-    horizons |= {str(n): formatting.count(n, "day") for n in range(1, longest + 1)}
     periods = {days: words.capitalize() for days, words in PERIODS.items()}
     today = datetime.now(queries.zone()).date()
     periods["1"] = formatting.past_day(newest_on, today)
@@ -47,21 +41,9 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
         period = widgets.choose_from_url(
             "Period", "period", periods, DEFAULT_PERIOD, width=160
         )
-        # Of a single day it is the forecast of its morning.
-        horizon = ALL
-        if period != "1":
-            horizon = widgets.choose_from_url(
-                "Days ahead", "ahead", horizons, ALL, width=120
-            )
         if city:
             depots = depots[depots["city"] == city]
         labels = {ALL: "All depots"}
         labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
         depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=340)
-    return ScoreFilter(
-        live,
-        city,
-        "" if depot == ALL else depot,
-        0 if horizon == ALL else int(horizon),
-        int(period),
-    )
+    return ScoreFilter(live, city, "" if depot == ALL else depot, int(period))

@@ -14,7 +14,7 @@ from dashboard.tables import html_tables
 from dashboard.text import formatting
 
 ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
-NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
+NOUNS = {"on": "day", "to": "day", "why": "day"}
 """Noun of an option whose URL parameter is none."""
 MISSING_ENTRY = (Path(__file__).parent / "missing_entry.js").read_text()
 """Always the same text, which `server.asgi` lets run."""

@@ -10,7 +10,6 @@ from dashboard.queries.database import read, read_row
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.fragments import DEPOT_NAMES, SPECIAL_OF
 from pipelines.schema.published_scores import (
-    MEASURES,
     PUBLISHED_BY_CITY,
     PUBLISHED_BY_DEPOT,
     PUBLISHED_FORECASTS,
@@ -30,14 +29,12 @@ class ScoreFilter:
       live: Live forecasts, or hindcasts; never both.
       city: Name of the only city; '' for all.
       depot: depot_id of the only depot; '' for all.
-      horizon: The only number of days ahead; 0 for all.
       days_back: Number of days up to the newest scored one.
     """
 
     live: bool
     city: str = ""
     depot: str = ""
-    horizon: int = 0
     days_back: int = SCORED_DAYS
 
 
@@ -61,10 +58,6 @@ with period as (
 ), published as ({PUBLISHED_FORECASTS})
 """
 
-IN_SCOPE = """(:city = '' or city = :city)
-      and (:horizon = 0 or target_on - origin_on = :horizon)"""
-"""Condition of the filters by city and days ahead; '' and 0 are all."""
-
 PUBLISHED_OF_DEPOT = f"""
     select m.* from (
         {SCORE_MEASURES}
@@ -82,7 +75,7 @@ def _accuracy(measures: str) -> str:
     return f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
            date_trunc('week', t.target_on)::date as week_on, f.*
-    from (select * from ({measures}) every where {IN_SCOPE}) t
+    from (select * from ({measures}) every where (:city = '' or city = :city)) t
     cross join lateral (
         values ('forecast', ape_sum, abs_error_sum, error_sum, true),
                ('seasonal naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum,
@@ -162,7 +155,7 @@ def _band_coverage(measures: str) -> str:
 ), of_day as (
     select origin_on, target_on, city, model_version, sum(n) as n,
            sum(n_in_interval) as inside, sum(actual_sum) as actual
-    from ({measures}) every where {IN_SCOPE}
+    from ({measures}) every where (:city = '' or city = :city)
     group by origin_on, target_on, city, model_version
 ), kinds as (
     select o.*, case
@@ -214,24 +207,13 @@ def band_coverage(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     return rows.assign(kind=[KINDS_OF_DAYS[kind] for kind in rows["kind"]])
 
 
-PUBLISHED_OF_HORIZON = f"""
-    select m.depot_id, m.has_baselines, m.is_nonzero, {MEASURES} from (
-        {SCORE_MEASURES}
-        where s.is_live = :live and s.target_on >= (select first_on from period)
-          and s.target_on - s.origin_on = :horizon
-    ) m join published using (origin_on, city, model_version)
-"""
-
-
-def _depot_accuracy(measures: str) -> str:
-    """Scores by depot, lowest forecast value added first."""
-    return f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
+DEPOT_ACCURACY = f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
     select depot_id, sum(ape_sum) / sum(n)::float8 as mape,
            sum(naive_ape_sum) / sum(n)::float8 as naive_mape,
            sum(error_sum) / sum(actual_sum) as bias,
            sum(n_in_interval)::float8 / sum(n) as coverage,
            sum(n)::bigint as counted
-    from ({measures}) published_scores
+    from ({PUBLISHED_BY_DEPOT}) published_scores
     where has_baselines and is_nonzero
     group by depot_id
 )
@@ -240,11 +222,6 @@ from summed join names using (depot_id)
 where :city = '' or city = :city
 order by value_added, name, depot_id
 """
-
-
-DEPOT_ACCURACY = _depot_accuracy(PUBLISHED_BY_DEPOT)
-
-DEPOT_ACCURACY_OF_HORIZON = _depot_accuracy(PUBLISHED_OF_HORIZON)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -256,7 +233,7 @@ def depot_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       coverage (fractions), counted (days, as `accuracy` counts them).
     """
     return read(
-        DEPOT_ACCURACY_OF_HORIZON if scope.horizon else DEPOT_ACCURACY,
+        DEPOT_ACCURACY,
         numbers=["mape", "naive_mape", "value_added", "bias", "coverage"],
         **vars(scope),
     )
@@ -274,10 +251,9 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
         where s.is_live = :live and s.target_on = days.target_on
           and (s.origin_on, d.city, s.model_version) in (select * from published)
           and (:city = '' or d.city = :city) and (:depot = '' or s.depot_id = :depot)
-          and (:horizon = 0 or s.target_on - s.origin_on = :horizon)
           and not exists (
               select from scores later
-              where :horizon = 0 and later.depot_id = s.depot_id and later.origin_on > s.origin_on
+              where later.depot_id = s.depot_id and later.origin_on > s.origin_on
                 and later.origin_on < s.target_on and later.target_on = s.target_on
                 and later.is_live = :live
                 and (later.origin_on, d.city, later.model_version)
@@ -311,7 +287,7 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       depot_id, name, city, target_on, actual, p10, point, p90 (of the last forecast of
-      that day, or of that many days ahead), basis, events, holidays (lists, as
+      that day), basis, events, holidays (lists, as
       `depot_days` has them); override_orders (the planner's number), override_reason and
       made_by of the day's last override, missing without one.
     """
@@ -339,7 +315,6 @@ OVERRIDE_ACCURACY = f"""{PUBLISHED}, final as (
       and s.actual > 0 and s.seasonal_naive is not null and s.is_live = :live
       and s.target_on >= (select first_on from period)
       and (:depot = '' or s.depot_id = :depot) and (:city = '' or s.city = :city)
-      and (:horizon = 0 or s.target_on - s.origin_on = :horizon)
 )
 select reason, count(*) as counted,
        avg(abs(seasonal_naive - actual) / actual) as naive_mape,

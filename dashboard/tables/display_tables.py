@@ -49,9 +49,10 @@ FRACTIONS = {
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
-MISSES_NOTE = "Off by: the model's last forecast less the actual orders; + is too high."
-UNEXPLAINED = "No event known"
-"""Of a miss outside the band."""
+MISSES_NOTE = (
+    "Off by: the model's last forecast less the actual orders; + is too high. Without a likely "
+    "cause: no holiday, event or override is known of that day."
+)
 
 DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
 LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS
@@ -104,9 +105,7 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
     """Weeks of `queries.accuracy`, newest first; the newest one may not be over."""
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
-    named = weeks.assign(
-        week=[f"from {formatting.day(day)}" for day in weeks["day_on"]]
-    )
+    named = weeks.assign(week="from " + weeks["day_on"].map(formatting.day))
     return accuracy(named, "week", "Week")
 
 
@@ -155,19 +154,13 @@ def depot_links(result: pd.DataFrame) -> list[str]:
     return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
 
 
-def why_links(result: pd.DataFrame, table: pd.DataFrame, since: date) -> list[str]:
-    """Addresses of *Why this forecast* of unexplained days from `since` on; '' for others.
-
-    `result` is `queries.largest_errors`, `table` its display table.
-    """
-    days = zip(
-        result["depot_id"], result["target_on"], table["Likely cause"], strict=True
-    )
+def why_links(result: pd.DataFrame, since: date) -> list[str]:
+    """Addresses of *Why this forecast* of days of depots; of the depot for days before `since`."""
     return [
         formatting.why_link(depot, day)
-        if cause == UNEXPLAINED and day.date() >= since
-        else ""
-        for depot, day, cause in days
+        if day.date() >= since
+        else formatting.link("depot", depot=depot)
+        for depot, day in zip(result["depot_id"], result["target_on"], strict=True)
     ]
 
 
@@ -202,17 +195,22 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["Override"] if table["Override"].isna().all() else [])
 
 
+def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
+    """`queries.past_forecasts` as `largest_errors`, newest first; `days` is `queries.depot_days`."""
+    names = {"day_on": "target_on", "planner_orders": "override_orders"}
+    known = ["events", "holidays", "override_reason", "made_by"]
+    known_days = days.rename(columns=names)[[*names.values(), *known]]
+    rows = past.merge(known_days, on="target_on").assign(name="", basis="")
+    return largest_errors(rows[::-1]).drop(columns="Depot")
+
+
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
         notes = [f"{row['made_by']}: {reason}", *notes]
     if notes:
         return ", ".join(notes)
-    if row["basis"] == "cold_start":
-        return "No history"
-    is_equal = round(row["point"]) == round(row["actual"])
-    is_inside = row["p10"] <= row["actual"] <= row["p90"]
-    return "" if is_equal or is_inside else UNEXPLAINED
+    return "No history" if row["basis"] == "cold_start" else ""
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

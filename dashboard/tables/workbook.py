@@ -128,6 +128,18 @@ def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     return {"Depots": ("Planned orders, and percentages as on the page", table)}
 
 
+def one_depot_sheets(ahead: pd.DataFrame, past: pd.DataFrame) -> Sheets:
+    """The sheets of one depot: days ahead of `queries.depot_days` with vans, and past days."""
+    table = display_tables.display(
+        ahead, "day_on", "point", "model_point", "p10", "p90", "allocated", "needed", "week_before",
+        "year_before", "override_reason", "made_by", day_on="Day", year_before="Last year",
+    )  # fmt: skip
+    return {
+        "Days ahead": ("Planned orders with their 80 % band, and vans", table),
+        "Past days": ("The last forecast of each day, and its orders", past),
+    }
+
+
 def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
     """A workbook, to be printed a page wide; its first sheet says what is in the others.
 

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -103,21 +104,6 @@ def feed_warning(status: DepotStatus) -> str | None:
     )
 
 
-def past_sentence(past: pd.DataFrame) -> str:
-    """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
-    error = past["point"] - past["actual"]
-    mape = (error.abs() / past["actual"])[past["actual"] > 0].mean()
-    volume = past["actual"].sum()
-    bias = error.sum() / volume if volume > 0 else math.nan
-    inside = past["actual"].between(past["p10"], past["p90"]).sum()
-    return (
-        f"The last forecast before each of {formatting.count(len(past), 'day')}: off by "
-        f"{formatting.percent(mape)} (MAPE), bias {formatting.signed_percent(bias)} of volume, "
-        f"{inside} of {len(past)} days within the 80 % band. Accuracy counts all forecasts of a day, "
-        "not the last alone."
-    )
-
-
 def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     """'Fri 20 Nov: 144 orders, forecast 110 (24 % too low).' of a row of `queries.past_forecasts`."""
     actual, forecast = scored["actual"], scored["point"]
@@ -125,19 +111,43 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def accuracy_figures(scores: pd.DataFrame) -> Figures:
-    """The forecast's scores over all scored days, from `queries.accuracy`."""
-    n_days = scores.loc[scores["grain"] == "day", "day_on"].nunique()
-    overall = _overall(scores)
-    model, naive = overall["forecast"], overall["seasonal naive"]
-    return {
-        f"Off by, all {formatting.count(n_days, 'day')} (MAPE)": (
-            formatting.percent(model["mape"]),
-            f"{formatting.NAIVE} {formatting.percent(naive['mape'])}",
-        ),
-        "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
-        "In the 80 % band": (formatting.percent(model["coverage"]), "80 % is right"),
+def accuracy_figures(scores: pd.DataFrame, depots: pd.DataFrame) -> Figures:
+    """Whether it gets better, where it is worst, bias and band.
+
+    `scores` is `queries.accuracy`, `depots` is `queries.depot_accuracy`, perhaps empty.
+    """
+    scored, overall, figures = _scored_days(scores), _overall(scores)["forecast"], {}
+    days = f"all {formatting.count(len(scored), 'day')}"
+    if len(scored) > WEEK_DAYS:
+        figures[f"Off by, last {WEEK_DAYS} days"] = _last_week(scored)
+    if len(depots) > 1:
+        worst = max(depots.to_dict("records"), key=itemgetter("mape"))
+        mape = formatting.percent(worst["mape"])
+        figures[f"Furthest off, {days}"] = (mape, str(worst["name"]))
+    bias = formatting.signed_percent(overall["bias"])
+    inside = formatting.percent(overall["coverage"])
+    return figures | {
+        f"Bias, {days}": (bias, "of volume, + is too high"),
+        f"In the 80 % band, {days}": (inside, "80 % is right"),
     }
+
+
+def _last_week(scored: pd.DataFrame) -> tuple[str, str]:
+    """The MAPE of the last 7 scored days, and whether that of up to 7 before was worse."""
+    last, before = scored.tail(WEEK_DAYS), scored.tail(2 * WEEK_DAYS).iloc[:-WEEK_DAYS]
+    mape, other = (
+        round((days["mape"] * days["counted"]).sum() / days["counted"].sum(), 3)
+        for days in (last, before)
+    )
+    word = "better than" if mape < other else "worse than" if mape > other else "as"
+    told = f"{word} the {len(before)} before: {formatting.percent(other)}"
+    return formatting.percent(mape), told
+
+
+def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:
+    """The forecast's scores of each scored day of `queries.accuracy`, oldest first."""
+    days = scores.query("grain == 'day' and forecaster == 'forecast'")
+    return days.dropna(subset=["mape"]).sort_values("day_on")
 
 
 def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
@@ -158,24 +168,17 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """How good the newest scored days were.
+    """How good the scored days were, all of `queries.accuracy`, which is not empty.
 
-    'Good. The last 7 scored days were off by 8.3 % a depot and day, 2.1 points better than same
+    'Good. The last 42 scored days were off by 8.3 % a depot and day, 2.1 points better than same
     day last week.'
-
-    Args:
-      scores: `queries.accuracy`, not empty.
     """
-    by_day = scores[(scores["grain"] == "day") & scores["mape"].notna()]
-    newest = sorted(by_day["day_on"].unique())[-WEEK_DAYS:]
-    recent = by_day[by_day["day_on"].isin(newest)]
-    weighed = (recent["mape"] * recent["counted"]).groupby(recent["forecaster"]).sum()
-    mape = weighed / recent.groupby("forecaster")["counted"].sum()
-    own, naive = (mape.get(name, math.nan) for name in ("forecast", "seasonal naive"))
+    overall, n_days = _overall(scores), len(_scored_days(scores))
     days = "The newest scored day was"
-    if len(newest) > 1:
-        days = f"The last {len(newest)} scored days were"
-    return error_sentence(days, own, naive)
+    if n_days > 1:
+        days = f"The last {n_days} scored days were"
+    mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
+    return error_sentence(days, mape, naive)
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:

@@ -1,5 +1,6 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import queries
@@ -38,7 +39,7 @@ scope = score_filter.score_filter(live, newest_on, freshness)
 chosen = st.query_params.to_dict()
 period = score_filter.PERIODS[str(scope.days_back)]
 scored, day_sentence = None, ""
-if live and not (scope.depot or scope.horizon):
+if live and not scope.depot:
     scored, day_sentence = one_day.last_day(scope, newest_on, freshness)
 
 if scope.days_back == 1:
@@ -56,74 +57,67 @@ with answer:
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
-widgets.key_figures(summaries.accuracy_figures(scores))
+depots = pd.DataFrame() if scope.depot else queries.depot_accuracy(scope, freshness)
+widgets.key_figures(summaries.accuracy_figures(scores, depots))
 
-st.header("By week")
+by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)
-widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
+with by_week:
+    st.header("By week")
+    widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
+with by_day:
+    st.header("By day")
+    widgets.chart(
+        forecast_charts.accuracy_by_day,
+        scores[scores["grain"] == "day"],
+        "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
+    )
 
-misses = queries.largest_errors(scope, freshness)
-table = one_day.show_misses("Biggest misses", misses, scope, freshness)
+with st.expander("Biggest misses, and why"):
+    misses = queries.largest_errors(scope, freshness)
+    table = one_day.show_misses("Biggest misses", misses, scope, freshness)
 sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
-
-st.header("By day")
-widgets.chart(
-    forecast_charts.accuracy_by_day,
-    scores[scores["grain"] == "day"],
-    "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
-)
+sheets["By week"] = "MAPE and more by week, newest first", weeks
 
 if not (scope.city or scope.depot):
-    st.header("By city")
-    by_city = display_tables.accuracy(scores, "city", "City")
-    widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
+    with st.expander("By city"):
+        by_city = display_tables.accuracy(scores, "city", "City")
+        widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
 
-if not scope.depot:
-    st.header("By depot")
-    depots = queries.depot_accuracy(scope, freshness)
-    if depots.empty:
-        st.caption("No depot has both a forecast and last week's orders yet.")
-    else:
+if not depots.empty:
+    with st.expander("By depot"):
         order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
         depots = display_tables.rank_depots(depots, order)
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
-        st.caption(
-            "Value added: by how many points of MAPE the forecast is better than same day last "
-            "week; below zero, it is worse."
-        )
+        st.caption("Value added: points of MAPE better than same day last week.")
         widgets.small_table(
             display_tables.depot_accuracy(first),
             "By depot",
             hidden_on_phones=("City", "In the 80 % band", "Forecasts"),
             links={"Depot": display_tables.depot_links(first)},
         )
-        sheets["Depots"] = (
-            "MAPE and more by depot",
-            display_tables.depot_accuracy(depots),
-        )
+    sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
-if not scope.horizon:
-    with st.expander("By days ahead"):
-        by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
-        widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
+with st.expander("By days ahead"):
+    by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
+    widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
 
 if live:
     with st.expander("Overrides"):
         overridden = queries.override_accuracy(scope, freshness)
         if overridden.empty:
             st.caption(
-                "No overrides to score here. Planners make them on the page “Plan”."
+                "No overrides to score here. Planners make them on the page Plan."
             )
         else:
             st.caption(
                 "MAPE of each day's last override, and of the forecast that the planner saw then; "
                 "Biggest misses has the model's last one."
             )
-            widgets.small_table(
-                display_tables.override_accuracy(overridden), "Overrides"
-            )
+            table = display_tables.override_accuracy(overridden)
+            widgets.small_table(table, "Overrides")
 
 with st.expander("Bands"):
     bands = queries.band_coverage(scope, freshness)
@@ -141,9 +135,9 @@ with st.expander("All measures, and what they mean"):
         "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
     )
 
-if live and hindcast_on:
-    address = formatting.link("accuracy", **chosen | {"scores": "Hindcast"})
-    widgets.note("Hindcasts", address, "Forecasts made afterwards, of past days: ")
-if live_on and not live:
-    address = formatting.link("accuracy", **chosen | {"scores": "Live"})
-    widgets.note("Live forecasts", address, "Forecasts made the night before: ")
+other, others, made = "Live", "Live forecasts", "the night before"
+if live:
+    other, others, made = "Hindcast", "Hindcasts", "afterwards, of past days"
+if live_on and hindcast_on:
+    address = formatting.link("accuracy", **chosen | {"scores": other})
+    widgets.note(others, address, f"Forecasts made {made}: ")

@@ -14,7 +14,7 @@ from dashboard.components import (
 from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
-from dashboard.tables import html_grids
+from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, summaries
 
 SPANS = {
@@ -62,8 +62,8 @@ with week:
         widgets.key_figures(summaries.depot_figures(days))
         planned = van_plan.city_plan(own["city"], freshness).depots
         planned = planned[planned["depot_id"] == depot].set_index("target_on")
-        vans = planned[["allocated", "needed"]]
-        st.html(html_grids.depot_days(ahead.join(vans, on="day_on"), depot))
+        ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
+        st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
@@ -84,16 +84,26 @@ with history:
 
     st.header("Forecast vs actual")
     past = queries.past_forecasts(depot, freshness)
+    past_days = display_tables.past_days(past, days)
     if past.empty:
         widgets.empty_state(score_filter.NOT_SCORED.format("forecast of this depot"))
     else:
         if not past["is_live"].all():
             widgets.hindcast_warning()
-        sentence = summaries.past_sentence(past)
+        sentence = (
+            "The last forecast before each day with its 80 % band, and the orders."
+        )
         widgets.chart(forecast_charts.past_forecasts, past, sentence)
+        with st.expander("Past days, and why"):
+            st.caption(display_tables.MISSES_NOTE)
+            widgets.small_table(past_days, "Past days", hidden_on_phones=("Override",))
 
 if freshness.origin_on is None or ahead.empty:
     st.stop()
+
+page_head.save_as_excel(
+    "depot", lambda: workbook.one_depot_sheets(ahead, past_days), freshness
+)
 
 days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
 explained = days_ahead | {

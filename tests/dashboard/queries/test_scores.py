@@ -172,8 +172,6 @@ def within(scores, scope):
         rows = rows[rows["depot_id"].map(CITIES) == scope.city]
     if scope.depot:
         rows = rows[rows["depot_id"] == scope.depot]
-    if scope.horizon:
-        rows = rows[rows["target_on"] - rows["origin_on"] == scope.horizon * A_DAY]
     return rows
 
 
@@ -183,14 +181,13 @@ SCOPES = [
     ScoreFilter(True, days_back=9),
     ScoreFilter(True, city="London"),
     ScoreFilter(True, depot="LON-02"),
-    ScoreFilter(True, horizon=3),
-    ScoreFilter(False, "Rotterdam", "RTM-03", 1, 28),
-    ScoreFilter(False, "Rotterdam", horizon=7, days_back=9),
+    ScoreFilter(False, "Rotterdam", "RTM-03", 28),
+    ScoreFilter(False, "Rotterdam", days_back=9),
 ]
 
 
 def scope_name(scope):
-    return f"{scope.city or 'all'} {scope.depot} {scope.horizon} {scope.days_back}"
+    return f"{scope.city or 'all'} {scope.depot} {scope.days_back}"
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=scope_name)
@@ -314,11 +311,11 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
     naive = orders["LON-01", day - 7 * A_DAY]
     assert strike["naive_mape"] == pytest.approx(abs(naive - actual) / actual)
     for narrowed in (
-        {"city": "Rotterdam"}, {"depot": "LON-02"}, {"horizon": 3}, {"days_back": 1},
+        {"city": "Rotterdam"}, {"depot": "LON-02"}, {"days_back": 1},
         {"live": False},
     ):  # fmt: skip
         assert queries.override_accuracy(replace(everywhere, **narrowed), now).empty
-    same = replace(everywhere, city="London", depot="LON-01", horizon=1, days_back=2)
+    same = replace(everywhere, city="London", depot="LON-01", days_back=2)
     assert len(queries.override_accuracy(same, now)) == 2
 
 

@@ -54,37 +54,53 @@ def test_key_figures_of_a_depot_compare_the_days_known_in_both_weeks():
     }
 
 
-def test_past_forecasts_are_summarised():
-    past = pd.DataFrame(
+def daily_scores(*mapes, naive=0.2):
+    """`queries.accuracy` of days with these MAPEs, of which all but the last have 3 depots."""
+    days = pd.DataFrame({"grain": "day", "mape": mapes, "counted": 3, "bias": np.nan})
+    days["day_on"] = pd.date_range("2026-11-16", periods=len(mapes))
+    days.loc[days.index[-1], "counted"] = 1
+    overall = pd.DataFrame(
         {
-            "actual": [100.0, 200.0, 0.0],
-            "p10": [90.0, 150.0, 0.0],
-            "point": [110.0, 180.0, 3.0],
-            "p90": [130.0, 190.0, 5.0],
+            "grain": ["all"],
+            "mape": 0.11,
+            "counted": 684,
+            "bias": -0.012,
+            "coverage": 0.79,
         }
     )
-    assert summaries.past_sentence(past) == (
-        "The last forecast before each of 3 days: off by 10.0 % (MAPE), bias −2.3 % of "
-        "volume, 2 of 3 days within the 80 % band. Accuracy counts all forecasts of a day, not "
-        "the last alone."
+    own = pd.concat([overall, days], ignore_index=True).assign(forecaster="forecast")
+    return pd.concat([own, own.assign(forecaster="seasonal naive", mape=naive)])
+
+
+DEPOTS = pd.DataFrame({"name": ["Poplar", "Wapping"], "mape": [0.09, 0.12]})
+NO_DEPOTS = DEPOTS.head(0)
+
+
+def test_figures_say_their_days_whether_it_gets_better_and_where_it_is_worst():
+    """The mean of days weighs each by its number of depots."""
+    figures = summaries.accuracy_figures(
+        daily_scores(0.3, 0.1, *6 * [0.1], 0.29), DEPOTS
     )
-
-
-def test_accuracy_is_stated_beside_the_naive_forecast():
-    columns = ["forecaster", "mape", "bias", "coverage", "counted"]
-    rows = [
-        ("forecast", 0.081, -0.012, 0.79, 684), ("seasonal naive", 0.123, 0.0, np.nan, 684)
-    ]  # fmt: skip
-    table = pd.DataFrame(rows, columns=columns).assign(grain="all")
-    by_day = [table.assign(grain="day", day_on=day) for day in DAYS[:2]]
-    table = pd.concat([table, *by_day], ignore_index=True)
-    assert summaries.accuracy_figures(table) == {
-        "Off by, all 2 days (MAPE)": ("8.1 %", "same day last week 12.3 %"),
-        "Bias": ("−1.2 %", "of volume, + is too high"),
-        "In the 80 % band": ("79.0 %", "80 % is right"),
+    assert figures == {
+        "Off by, last 7 days": ("11.0 %", "better than the 2 before: 20.0 %"),
+        "Furthest off, all 9 days": ("12.0 %", "Wapping"),
+        "Bias, all 9 days": ("−1.2 %", "of volume, + is too high"),
+        "In the 80 % band, all 9 days": ("79.0 %", "80 % is right"),
     }
-    alone = summaries.accuracy_figures(table[table["forecaster"] == "forecast"])
-    assert alone["Off by, all 2 days (MAPE)"] == ("8.1 %", "same day last week –")
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ([], None), (8 * [0.05], "worse than the 7 before: 5.0 %"),
+        ([0.1], "as the 1 before: 10.0 %"),
+    ],
+)  # fmt: skip
+def test_a_week_is_compared_with_the_one_before_if_there_is_any(before, expected):
+    figures = summaries.accuracy_figures(daily_scores(*before, *7 * [0.1]), NO_DEPOTS)
+    week = figures.get("Off by, last 7 days")
+    assert week == (expected and ("10.0 %", expected))
+    assert not [label for label in figures if "Furthest" in label]
 
 
 def test_a_scenario_is_summarised_as_a_difference():
@@ -219,27 +235,11 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
         (np.nan, "", ""),
     ],
 )
-def test_accuracy_begins_with_the_newest_scored_days(naive, verdict, compared):
-    """The mean weighs days by their number of depots, and takes seven of nine days."""
-    days = pd.date_range("2026-11-16", periods=9)
-    rows = [
-        {
-            "grain": "day",
-            "day_on": day,
-            "forecaster": name,
-            "mape": mape,
-            "counted": counted,
-        }
-        for number, day in enumerate(days)
-        for counted in (1 if number == 8 else 3,)
-        for name, mape in (
-            ("forecast", 9.0 if number < 2 else 0.1 + 0.19 * (number == 8)),
-            ("seasonal naive", naive),
-        )
-    ]
-    told = summaries.accuracy_sentence(pd.DataFrame(rows))
+def test_accuracy_begins_with_all_days_that_are_scored(naive, verdict, compared):
+    """As the figures below it, and by the same number."""
+    told = summaries.accuracy_sentence(daily_scores(*9 * [0.3], naive=naive))
     assert told == (
-        f"{verdict}The last 7 scored days were off by 11.0 % a depot and day{compared}."
+        f"{verdict}The last 9 scored days were off by 11.0 % a depot and day{compared}."
     )
 
 

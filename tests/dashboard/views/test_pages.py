@@ -404,6 +404,31 @@ def test_past_hindcasts_are_labelled(seeded, write, open_page):
     assert "**Hindcasts:**" in app.warning[0].value
 
 
+def test_a_depots_past_days_have_their_error_and_its_likely_cause(
+    seeded, write, open_page, monkeypatch
+):
+    sheets = {}
+    monkeypatch.setattr(page_head, "save_as_excel", lambda *of: sheets.update(of[1]()))
+    seen = queries.past_forecasts("LON-01", queries.freshness())
+    last = seen.iloc[-1]
+    override = {
+        "depot_id": "LON-01", "target_on": last["target_on"], "orders": 900, "point": 800.0,
+        "reason": "A strike", "made_by": "Ann", "origin_on": last["origin_on"],
+        "model_version": last["model_version"],
+    }  # fmt: skip
+    write(sa.insert(schema.overrides).values(override))
+    text = page_text(open_page("depot", depot="LON-01"))
+    assert "Ann: “A strike”" in text
+    ahead, past = (sheets[name][1] for name in ("Days ahead", "Past days"))
+    assert past["Day"].tolist() == seen["target_on"].tolist()[::-1]
+    first = past.iloc[0]
+    assert first["Off by"] == round(last["point"] - last["actual"])
+    assert (first["Override"], first["Likely cause"]) == (900, "Ann: “A strike”")
+    days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
+    assert ahead["Day"].dt.date.tolist() == days
+    assert ahead["Planned"].gt(0).all()
+
+
 def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):
     day = f"{seeded.through + timedelta(days=3):%Y-%m-%d}"
     app = open_page("depot", depot="LON-01", vans="0", on=day)
@@ -471,11 +496,10 @@ def test_why_a_forecast_is_what_it_is_is_computed_once_a_day_is_chosen(
     assert "A usual day of the week ahead" in page_text(app)
 
 
-def test_a_miss_without_a_known_cause_leads_to_why_its_day_was_forecast(
-    seeded, open_page
-):
+def test_a_miss_leads_to_why_its_day_was_forecast(seeded, open_page):
     page = page_text(open_page("accuracy"))
-    links = re.findall(r'<a href="(depot[^"]+)">No event known', page)
+    assert "No event known" not in page, "what is not known is said once"
+    links = re.findall(r'<a href="(depot[^"]+why-this-forecast)">', page)
     link = urlsplit(unescape(links[0]))
     asked = dict(parse_qsl(link.query))
     app = open_page("depot", **asked)
@@ -485,8 +509,7 @@ def test_a_miss_without_a_known_cause_leads_to_why_its_day_was_forecast(
     [scored] = past[past["target_on"] == asked["why"]].to_dict("records")
     assert summaries.outcome_sentence(scored) in page_text(app)
     other = page_text(open_page("accuracy", scores="Hindcast"))
-    assert "No event known" in other
-    assert "why=" not in other + page_text(open_page("accuracy", ahead="3"))
+    assert "why=" not in other, "nobody saw it"
 
 
 def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
@@ -564,6 +587,23 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
 
 
+def test_only_the_weeks_of_accuracy_stand_open(seeded, open_page):
+    app = open_page("accuracy")
+    folded = {each.label: each for each in app.expander}
+    for label, name in (
+        ("Biggest misses, and why", "Biggest misses"), ("By city", "By city"),
+        ("By depot", "By depot"),
+    ):  # fmt: skip
+        [table] = folded[label].get("html")
+        assert f'aria-label="{name}"' in table.proto.body
+    closed = {each.proto.body for fold in app.expander for each in fold.get("html")}
+    bodies = [each.proto.body for each in app.get("html")]
+    tables = [body for body in bodies if "<thead>" in body and body not in closed]
+    assert [re.findall('aria-label="([^"]+)"', body) for body in tables] == [
+        ["By week"]
+    ]
+
+
 def test_yesterday_of_one_depot_has_no_headline(seeded, open_page):
     app = open_page("accuracy", period="1", depot="LON-01")
     assert_no_traceback(app)
@@ -586,7 +626,6 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         assert f"{row['name']}</a></th>{cells}" in table
     for other in ("By week", "Biggest misses", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
-    assert "ahead" not in {box.key for box in app.selectbox}
     assert 'href="accuracy?period=1"' in page_text(open_page("accuracy"))
 
 
@@ -644,10 +683,9 @@ def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
-    app = open_page("accuracy", ahead="3", period="28")
+    app = open_page("accuracy", period="28")
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
-    assert app.selectbox(key="choice of ahead").value == "3"
     text = page_text(app)
     assert "Scored days: the last 4 weeks" in text
     assert "depot?depot=LON-02" in text
