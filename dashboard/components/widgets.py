@@ -192,8 +192,9 @@ def choose_pill(
 
 
 def answer(sentences: str) -> None:
-    """What a page says first; the first sentence is bold."""
-    first, _, others = formatting.escape_markdown(sentences).partition(". ")
+    """What a page says first; the first sentence is bold, and no line begins with a percent sign."""
+    together = sentences.replace(" %", "\N{NO-BREAK SPACE}%")
+    first, _, others = formatting.escape_markdown(together).partition(". ")
     if first:
         st.markdown(f"**{first}.** {others}" if others else f"**{first}**")
 

@@ -39,7 +39,8 @@ def page_text(app):
     """All text and HTML of a page."""
     kinds = (app.title, app.caption, app.info, app.warning, app.error, app.markdown)
     texts = [element.value for kind in kinds for element in kind]
-    return " ".join([*texts, *(element.proto.body for element in app.get("html"))])
+    texts += [element.proto.body for element in app.get("html")]
+    return " ".join(texts).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def in_url(app, name):
@@ -578,6 +579,8 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     shown = [element.type for element in app.main]
     assert shown.index("markdown") < shown.index("button_group")
     first = page_text(app)
+    answer = " ".join(each.value for each in app.markdown)
+    assert re.search(r"\d\N{NO-BREAK SPACE}% a depot", answer)
     assert "scored days were off by" in first
     assert "orders, forecast" in first
     # The city that another page has chosen goes along, for a link starts a new session.
