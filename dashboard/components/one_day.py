@@ -73,5 +73,7 @@ def show_misses(
     is_live = scope.live and freshness.last_on
     since = is_live - timedelta(days=PAST_DAYS - 1) if is_live else date.max
     links = {"Depot": display_tables.why_links(first, since)}
-    widgets.small_table(shown, name, hidden_on_phones=("Override",), links=links)
+    widgets.small_table(
+        shown, name, hidden_on_phones=("Override", "Off by %"), links=links
+    )
     return table

@@ -29,7 +29,7 @@ st.caption(model_list.rollback(models))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Version", "Bias", "In the 80 % band", "Test from", "Test to")
+hidden = ("Version", "Model before", "Bias", "In the 80 % band", "Test from", "Test to")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
     "Live: what it has forecast since it is champion. All other numbers are of its test: the "
