@@ -18,6 +18,15 @@ def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
     dead = fail_dead_runs(engine)
     with engine.connect() as connection:
         night = runs.newest_night(connection, runs.NOT_SKIPPED)
+        newest = runs.newest_night(connection, runs.STATES)
+    # A night without news is told where it has refused files.
+    if (
+        newest
+        and newest["metrics"].get("refused")
+        and night
+        and night["state"] == "done"
+    ):
+        night = newest
     return [
         _dead_runs(dead),
         _last_night(night),

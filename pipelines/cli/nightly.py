@@ -28,7 +28,7 @@ def nightly(
     Example: `harbor nightly --origin 2026-03-31`
     """
     from pipelines.cli.logs import configure_logs
-    from pipelines.nightly.run import run_nightly
+    from pipelines.nightly.run import refused_files, run_nightly
     from pipelines.nightly.steps import NightlyContext
 
     configure_logs(logging.INFO)
@@ -45,10 +45,7 @@ def nightly(
         show_json(result)
         return
     if refused := result["steps"]["ingest"].get("refused"):
-        echo(
-            f"Files of the inbox that were refused: {refused}. 'harbor runs show "
-            f"{result['run_id']}' lists them with the reasons."
-        )
+        echo(refused_files(refused, result["run_id"]))
     if unpublished := result["unpublished"]:
         echo(f"{unpublished} 'harbor nightly' tries again.")
     echo(

@@ -173,8 +173,22 @@ def _set_origin(
         )
     )
     if done_run_id is not None and not has_news:
-        raise NothingToDoError(
-            f"The night of {context.origin} is done (run {done_run_id}), and nothing has come "
-            f"in since; changed settings count from the next night. See 'harbor runs show "
-            f"{done_run_id}'; 'harbor forecast --origin {context.origin}' forecasts again."
+        refused = metrics.get("ingest", {}).get("refused")
+        message = (
+            f"The night of {context.origin} is done (run {done_run_id}), and nothing "
+            f"{'else ' if refused else ''}has come in since; changed settings count from "
+            f"the next night. See 'harbor runs show {done_run_id}'; 'harbor forecast "
+            f"--origin {context.origin}' forecasts again."
         )
+        if refused:
+            parent.metrics["refused"] = refused
+            message = f"{refused_files(refused, parent.run_id)} {message}"
+        raise NothingToDoError(message)
+
+
+def refused_files(refused: int, run_id: int) -> str:
+    """Says that a night has refused files, and where the reasons are."""
+    return (
+        f"Files of the inbox that were refused: {refused}. 'harbor runs show {run_id}' "
+        "lists them with the reasons."
+    )

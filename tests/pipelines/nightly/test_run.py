@@ -106,6 +106,25 @@ def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, 
     assert light == ["train", "forecast"] * 2
 
 
+@pytest.mark.usefixtures("light")
+def test_a_night_without_news_says_which_of_its_files_were_refused(fleet, night):
+    """Else a day whose only file cannot be read ends as one on which none was sent."""
+    settings = night().settings
+    run_nightly(night())
+    (settings.inbox / "today.csv").write_text("Filiale;Anzahl\nA0;7\n")
+    with pytest.raises(NothingToDoError, match=r"refused: 1\..* nothing else has come"):
+        run_nightly(night())
+    findings = {each.check: each for each in check_nights(fleet, settings)}
+    assert not findings["last night"].ok
+    assert "1 file of the inbox was refused" in findings["last night"].message
+
+    (settings.inbox / "today.csv").unlink()
+    with pytest.raises(NothingToDoError, match="nothing has come in since; changed"):
+        run_nightly(night())
+    findings = {each.check: each for each in check_nights(fleet, settings)}
+    assert findings["last night"].ok
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
