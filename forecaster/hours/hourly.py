@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from jaxtyping import Float
 
+from forecaster.hours.day_shape import HOURS
 from forecaster.inference.baseline_errors import NORMAL_HIGH
 
 SMALL_MEAN = 30.0
@@ -116,10 +117,31 @@ def hours_of(day: date, zone: ZoneInfo) -> list[datetime]:
     ]
 
 
+def shares_on_clock(
+    share_k: Float[np.ndarray, "*row 24"], hours: list[datetime]
+) -> Float[np.ndarray, "*row 24"]:
+    """Shares of a usual day's hours as they are on a local day.
+
+    Where clocks change, an hour that is skipped has none, and one that comes twice has the
+    share of both.
+    """
+    times_k = _times(hours)
+    share = share_k * times_k
+    total = share.sum(axis=-1, keepdims=True)
+    even_k = times_k / len(hours)
+    return np.where(total > 0, share / np.where(total > 0, total, 1.0), even_k)
+
+
 def shares_of_hours(
     share_k: Float[np.ndarray, "*row 24"], hours: list[datetime]
 ) -> Float[np.ndarray, "*row hour"]:
-    """Shares of a day's hours; an hour that is skipped has none, a repeated one has two."""
-    share = share_k[..., [hour.hour for hour in hours]]
+    """Shares of a local day's hours, from `shares_on_clock`; both of a repeated hour have half."""
+    clock = [hour.hour for hour in hours]
+    share = share_k[..., clock] / _times(hours)[clock]
     total = share.sum(axis=-1, keepdims=True)
     return np.where(total > 0, share / np.where(total > 0, total, 1.0), 1 / len(hours))
+
+
+def _times(hours: list[datetime]) -> Float[np.ndarray, " 24"]:
+    """How often each hour of the clock comes."""
+    return np.bincount([hour.hour for hour in hours], minlength=HOURS).astype(float)

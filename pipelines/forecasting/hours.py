@@ -1,7 +1,9 @@
 """Hours of the days ahead, and the running day, from what is stored."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from itertools import product
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,7 +21,12 @@ from forecaster.hours.day_shape import (
     SpecialDays,
     day_shares,
 )
-from forecaster.hours.hourly import forecast_parts, hours_of, shares_of_hours
+from forecaster.hours.hourly import (
+    forecast_parts,
+    hours_of,
+    shares_of_hours,
+    shares_on_clock,
+)
 from pipelines.demand.panels import ReadPanels
 from pipelines.runs.ledger import Run
 from pipelines.schema.running_day import RUNNING_DAY
@@ -66,19 +73,42 @@ def store_shares(
 def shares_ahead(
     connection: sa.Connection, panel: Panel, days: Sequence[date]
 ) -> DayShares | None:
-    """Shares of the hours of days ahead of a panel; None where orders have no times."""
+    """Shares of the hours of days ahead of a panel; None where orders have no times.
+
+    An hour that comes twice on a day has the share of both, one that is skipped none.
+    """
     special = SpecialDays.of(panel)
     origin, ahead = np.datetime64(panel.origin), np.array(days, "datetime64[D]")
     recent = origin - np.arange(WINDOW_DAYS)
     past = np.union1d(recent, special.evidence_days(origin, ahead))
     count_dtk = store_hours.past_hours(connection, panel.depot_ids, past.tolist())
-    return day_shares(
+    shares = day_shares(
         PastHours(past, count_dtk, special.on(past)),
         panel.cities,
         ahead,
         special.on(ahead),
         special.holidays,
     )
+    if shares is None:
+        return None
+    return _on_local_days(connection, shares, panel.depot_ids, days)
+
+
+def _on_local_days(
+    connection: sa.Connection,
+    shares: DayShares,
+    depot_ids: Sequence[str],
+    days: Sequence[date],
+) -> DayShares:
+    """The shares where clocks change: see `shares_on_clock`."""
+    places = connection.execute(sa.text(PLACES))
+    zone_of = {place.depot_id: place.timezone for place in places}
+    zone_d = np.array([zone_of[depot_id] for depot_id in depot_ids])
+    share_dhk = shares.share_dhk.copy()
+    for zone, (step, day) in product(np.unique(zone_d), enumerate(days)):
+        own_d, hours = zone_d == zone, hours_of(day, ZoneInfo(zone))
+        share_dhk[own_d, step] = shares_on_clock(share_dhk[own_d, step], hours)
+    return replace(shares, share_dhk=share_dhk)
 
 
 def forecast_hours(

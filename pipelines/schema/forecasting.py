@@ -114,7 +114,8 @@ hour_shares = sa.Table(
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
     sa.Column("origin_on", sa.Date, nullable=False),
-    # Of each hour on the depot's clock, from midnight; they add up to 1.
+    # Of each hour on the depot's clock, from midnight; they add up to 1. Where clocks change, one
+    # that comes twice has the share of both, and one that is skipped none.
     sa.Column("share", pg.ARRAY(sa.REAL), nullable=False),
     # How far single days stray from their shape, of depots and of cities.
     *doubles("concentration", "city_concentration"),

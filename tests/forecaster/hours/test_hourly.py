@@ -6,7 +6,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from forecaster.hours.hourly import forecast_parts, hours_of, shares_of_hours
+from forecaster.hours.hourly import (
+    forecast_parts,
+    hours_of,
+    shares_of_hours,
+    shares_on_clock,
+)
 
 AMSTERDAM = ZoneInfo("Europe/Amsterdam")
 
@@ -60,6 +65,6 @@ def test_quantiles_are_whole_orders_in_order_and_zero_where_nothing_comes():
 def test_a_day_has_the_hours_of_its_clock(day, clock):
     hours = hours_of(day, AMSTERDAM)
     assert [hour.hour for hour in hours] == clock
-    share = shares_of_hours(np.full(24, 1 / 24), hours)
+    share = shares_of_hours(shares_on_clock(np.full(24, 1 / 24), hours), hours)
     np.testing.assert_allclose(share, 1 / len(clock))
     assert len({hour.timestamp() for hour in hours}) == len(clock)

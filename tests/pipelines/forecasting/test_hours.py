@@ -16,7 +16,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import shared_panels
 from pipelines.forecasting import hours
 from pipelines.runs.ledger import recorded
-from pipelines.schema import files
+from pipelines.schema import depots, files
 from pipelines.store import order_counts
 from tests.pipelines.make import (
     DAYS,
@@ -148,6 +148,25 @@ def test_hours_add_up_to_the_forecast_and_follow_the_clock(fleet, harbor):
         "Orders planned by hour in Leiden"
         in harbor("forecast", "--origin", str(LAST), "--hourly").stdout
     )
+
+
+def test_an_hour_that_comes_twice_has_the_share_of_both_and_one_that_is_skipped_none(
+    fleet,
+):
+    """What is usual by then, and the orders of shifts, count the same hours as the forecast."""
+    with fleet.begin() as connection:
+        to_sydney = sa.update(depots).where(depots.c.depot_id == "A")
+        connection.execute(to_sydney.values(timezone="Australia/Sydney"))
+    panel = shared_panels(fleet, LAST, AMSTERDAM)().with_newest_counts(LAST)
+    # Sydney's clocks go back on the Sunday 7 April 2024, Amsterdam's forward on 31 March.
+    days = [date(2024, 3, 31), date(2024, 4, 7), date(2024, 4, 14)]
+    with fleet.connect() as connection:
+        share_dhk = hours.shares_ahead(connection, panel, days).share_dhk
+    _, back_k, usual_k = share_dhk[0]
+    times_k = np.where(CLOCK == 2, 2, 1)
+    np.testing.assert_allclose(back_k, usual_k * times_k / (1 + usual_k[2]), rtol=1e-5)
+    np.testing.assert_allclose(share_dhk[1, 0, 2], 0)
+    np.testing.assert_allclose(share_dhk.sum(axis=-1), 1, rtol=1e-5)
 
 
 def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
