@@ -111,16 +111,16 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def accuracy_figures(scores: pd.DataFrame, depots: pd.DataFrame) -> Figures:
+def accuracy_figures(scores: pd.DataFrame, depots: pd.DataFrame | None) -> Figures:
     """Whether it gets better, where it is worst, bias and band.
 
-    `scores` is `queries.accuracy`, `depots` is `queries.depot_accuracy`, perhaps empty.
+    `scores` is `queries.accuracy`, `depots` is `queries.depot_accuracy`, None for those of one depot.
     """
     scored, overall, figures = _scored_days(scores), _overall(scores)["forecast"], {}
     days = f"all {formatting.count(len(scored), 'day')}"
     if len(scored) > WEEK_DAYS:
         figures[f"Off by, last {WEEK_DAYS} days"] = _last_week(scored)
-    if len(depots) > 1:
+    if depots is not None and len(depots) > 1:
         worst = max(depots.to_dict("records"), key=itemgetter("mape"))
         mape = formatting.percent(worst["mape"])
         figures[f"Furthest off, {days}"] = (mape, str(worst["name"]))

@@ -1,6 +1,5 @@
 """The page "Accuracy": forecast errors compared with the naive forecasts."""
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import queries
@@ -57,7 +56,7 @@ with answer:
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
-depots = pd.DataFrame() if scope.depot else queries.depot_accuracy(scope, freshness)
+depots = None if scope.depot else queries.depot_accuracy(scope, freshness)
 widgets.key_figures(summaries.accuracy_figures(scores, depots))
 
 by_week, by_day = st.columns(2, gap="large")
@@ -84,7 +83,7 @@ if not (scope.city or scope.depot):
         by_city = display_tables.accuracy(scores, "city", "City")
         widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
 
-if not depots.empty:
+if depots is not None and not depots.empty:
     with st.expander("By depot"):
         order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
         depots = display_tables.rank_depots(depots, order)
