@@ -107,7 +107,7 @@ def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFr
             is_off=depots.index.isin(last_day.loc[is_off, "depot_id"]),
         ),
         totals.assign(
-            status=("Vans short: " + status).fillna(""),
+            status=("Vans: " + status).fillna(""),
             is_late=totals.index.isin(left),
             is_off=False,
         ),

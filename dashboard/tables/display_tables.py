@@ -50,8 +50,8 @@ FRACTIONS = {
 }  # fmt: skip
 
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. Without a likely "
-    "cause: no holiday, event or override is known of that day."
+    "Off by: the model's last forecast less the actual orders; + is too high. No likely cause "
+    "stands where no holiday, event or override is known."
 )
 
 DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]

@@ -121,5 +121,5 @@ def rollback(models: pd.DataFrame) -> str:
     """'To go back: `harbor models rollback` makes VERSION champion again.', or that none is left."""
     version = models["rollback_target"].iloc[0]
     if pd.isna(version):
-        return "There is no former champion to go back to."
+        return "There is no earlier model to go back to."
     return f"To go back: `harbor models rollback` makes {version} champion again."

@@ -131,8 +131,8 @@ def short_depots(depots: pd.DataFrame) -> str:
 
 
 def short_in_words(day: Mapping[Hashable, Any]) -> str:
-    """'35 on Fri 27 Nov (help asked for by Ann)', '2 in the shift 06–14 on Sat 28 Nov'."""
-    number = f"{day['missing']:,}" if day["missing"] else "covered"
+    """'35 short on Fri 27 Nov (help asked for by Ann)', '2 short in the shift 06–14 on Sat 28 Nov'."""
+    number = f"{day['missing']:,} short" if day["missing"] else "covered"
     shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""
     decided = f" ({decision_words(day)} by {day['made_by']})" if day["kind"] else ""
     return f"{number}{shift} on {formatting.day(day['target_on'])}{decided}"

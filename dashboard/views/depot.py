@@ -52,6 +52,7 @@ with head:
         address = formatting.plan_link(own["city"], depot=depot)
         widgets.note("Change its orders", address)
     widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
+    widgets.note("All depots", "depot")
 with week:
     if ahead.empty:
         widgets.empty_state(

@@ -112,7 +112,7 @@ def test_back_and_forward_find_what_was_chosen(fleet, visit):
     assert [shown(page.go_forward) for _ in range(3)] == steps[1:]
 
 
-def test_back_from_a_chosen_depot_leads_to_the_list_and_so_does_the_menu(fleet, visit):
+def test_back_from_a_chosen_depot_leads_to_the_list_and_so_does_its_link(fleet, visit):
     window = visit(fleet[0])
     page = window.page
     window.to("/depot")
@@ -129,7 +129,7 @@ def test_back_from_a_chosen_depot_leads_to_the_list_and_so_does_the_menu(fleet, 
     page.go_forward()
     page.get_by_role("heading", name="Greenwich", level=1).wait_for()
     window.settled()
-    page.get_by_role("link", name="Depots", exact=True).click()
+    page.get_by_role("link", name="All depots", exact=True).click()
     page.get_by_role("heading", name="Depots", level=1).wait_for()
 
 
@@ -255,7 +255,8 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
         window.settled()
 
     window.to("/accuracy?city=London")
-    window.page.wait_for_selector("table.hf a:has-text('Greenwich')")
+    window.page.get_by_text("By depot", exact=True).click()
+    window.page.get_by_role("link", name="Greenwich", exact=True).wait_for()
     assert window.page.locator("table.hf a:has-text('Waalhaven')").count() == 0
     window.to("/?city=Rotterdam")
     go("Plan", "Rotterdam")

@@ -90,7 +90,7 @@ def test_a_challenger_waits_for_its_evaluation(models):
 def test_a_rollback_is_to_the_last_champion(models):
     assert "makes old champion again" in model_list.rollback(models)
     first = model_list.rollback(models.assign(rollback_target=None))
-    assert first == "There is no former champion to go back to."
+    assert first == "There is no earlier model to go back to."
 
 
 NO_SCORES = pd.DataFrame(columns=["model_version", "forecaster", "mape", "counted"])

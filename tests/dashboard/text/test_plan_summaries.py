@@ -77,7 +77,7 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     london = hired[hired["city"] == "London"]
     assert [plan_summaries.short_in_words(day) for day in london.to_dict("records")] == [
         "covered on Thu 27 Nov (3 vans hired by Ann)",
-        "9 on Fri 28 Nov (risk accepted by Ann)",
+        "9 short on Fri 28 Nov (risk accepted by Ann)",
     ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
         counted = "1 day short of vans, 1 more in a shift"
         assert plan_summaries.short_days(rows) == counted
     assert plan_summaries.short_in_words(london.to_dict("records")[0]) == (
-        "2 in the shift 06–14 on Thu 27 Nov"
+        "2 short in the shift 06–14 on Thu 27 Nov"
     )
     only = days[days["target_on"] == DAYS[0]]
     assert plan_summaries.short_days(only) == "1 day short of vans in a shift"

@@ -255,7 +255,7 @@ def test_the_list_of_depots_is_sorted_as_days_ahead_and_names_short_days(
     days = van_plan.city_plan("London", queries.freshness()).cities
     needed = days.sort_values("target_on")["needed"].iloc[0]
     day = seeded.through + timedelta(days=1)
-    short = f"Vans short: {needed} on {formatting.day(day)}"
+    short = f"Vans: {needed} short on {formatting.day(day)}"
     assert re.search(
         rf"\*\*{formatting.day(day)}\\: \d of \d depots short of vans\.\*\*",
         page_text(app),
