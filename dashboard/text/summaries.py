@@ -140,7 +140,8 @@ def _last_week(scored: pd.DataFrame) -> tuple[str, str]:
         for days in (last, before)
     )
     word = "better than" if mape < other else "worse than" if mape > other else "as"
-    told = f"{word} the {len(before)} before: {formatting.percent(other)}"
+    days_before = formatting.count(len(before), "day")
+    told = f"{word} the {days_before} before: {formatting.percent(other)}"
     return formatting.percent(mape), told
 
 

@@ -82,7 +82,7 @@ def test_figures_say_their_days_whether_it_gets_better_and_where_it_is_worst():
         daily_scores(0.3, 0.1, *6 * [0.1], 0.29), DEPOTS
     )
     assert figures == {
-        "Off by, last 7 days": ("11.0 %", "better than the 2 before: 20.0 %"),
+        "Off by, last 7 days": ("11.0 %", "better than the 2 days before: 20.0 %"),
         "Furthest off, all 9 days": ("12.0 %", "Wapping"),
         "Bias, all 9 days": ("−1.2 %", "of volume, + is too high"),
         "In the 80 % band, all 9 days": ("79.0 %", "80 % is right"),
@@ -92,7 +92,7 @@ def test_figures_say_their_days_whether_it_gets_better_and_where_it_is_worst():
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        ([], None), (8 * [0.05], "worse than the 7 before: 5.0 %"),
+        ([], None), (8 * [0.05], "worse than the 7 days before: 5.0 %"),
         ([0.1], "as the 1 before: 10.0 %"),
     ],
 )  # fmt: skip
