@@ -93,7 +93,7 @@ def test_figures_say_their_days_whether_it_gets_better_and_where_it_is_worst():
     ("before", "expected"),
     [
         ([], None), (8 * [0.05], "worse than the 7 days before: 5.0 %"),
-        ([0.1], "as the 1 before: 10.0 %"),
+        ([0.1], "as the 1 day before: 10.0 %"),
     ],
 )  # fmt: skip
 def test_a_week_is_compared_with_the_one_before_if_there_is_any(before, expected):
