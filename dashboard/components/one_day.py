@@ -70,8 +70,8 @@ def show_misses(
         table = table.drop(columns="Day")
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     # Why is that of the last live forecast.
-    is_live = scope.live and freshness.last_on
-    since = is_live - timedelta(days=PAST_DAYS - 1) if is_live else date.max
+    last_on = freshness.last_on if scope.live else None
+    since = last_on - timedelta(days=PAST_DAYS - 1) if last_on else date.max
     links = {"Depot": display_tables.why_links(first, since)}
     widgets.small_table(
         shown, name, hidden_on_phones=("Override", "Off by %"), links=links
