@@ -1,16 +1,17 @@
 """The baseline forecast, which the network corrects; all in log counts.
 
-It is a weighted mean (`baseline_without_effects`) of two forecasts from the depot's own weeks:
-the last four same weekdays without their extremes, and a level and weekday profile by
-exponential smoothing (Brown, Statistical Forecasting for Inventory Control, 1959). Levels and
-profiles of several rates are averaged, each weighted by how well it forecast the depot's last weeks
-(Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997).
+It is a weighted mean (`baseline_without_effects`) of three forecasts from the depot's own weeks:
+the last four same weekdays without their extremes, a level and weekday profile by exponential
+smoothing (Brown, Statistical Forecasting for Inventory Control, 1959), and the last same weekday.
+Levels and profiles of several rates are averaged, each weighted by how well it forecast the depot's
+last weeks (Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997).
+The last same weekday is weighted in the same way, and hardly enters where days are not repeated.
 
 Its residuals, actual - baseline, show extraordinary days. They use only the trimmed weekday
 mean, forecast one day ahead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from types import ModuleType
@@ -30,7 +31,11 @@ from forecaster.data.scaling import (
 from forecaster.data.shapes import DepotTail32, DepotTime32, DepotTimeFlags
 
 TRIMMED_SHARE = 0.3
-"""Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
+"""Share of the trimmed weekday mean in what the last same weekday leaves; the rest is the smoothed one."""
+LAST_WEEK_SHARE = 0.02
+"""Share of the last same weekday where it missed the depot's last weeks as the trimmed mean did."""
+LAST_WEEK_STRENGTH = 20.0
+"""As `LEVEL_STRENGTH`: fleets that follow a timetable repeat a week, where a mean lags behind."""
 MAX_RESIDUAL = 1.5
 """Log counts, either way, to which residuals are clipped as features: a factor of 4.5."""
 LARGE_EFFECT = 0.3
@@ -64,16 +69,21 @@ WEEK = 7
 
 
 def baseline_without_effects(
-    trimmed: Float[ArrayT, "*day"], smoothed: Float[ArrayT, "*day"]
+    trimmed: Float[ArrayT, "*day"],
+    smoothed: Float[ArrayT, "*day"],
+    last_week: Float[ArrayT, "*day"],
+    last_week_share: Float[ArrayT, "*day"],
 ) -> Float[ArrayT, "*day"]:
     """Baseline forecast of days without the effects of their calendar and signals, log counts.
 
     Args:
       trimmed: From `trimmed_mean`.
       smoothed: Smoothed level of the origin, and the day's weekday profile.
+      last_week: Log count of the last same weekday.
+      last_week_share: From `last_week_share`; 0 where that day is not regular.
     """
     mixed: ArrayT = trimmed * TRIMMED_SHARE + smoothed * (1 - TRIMMED_SHARE)
-    return mixed
+    return mixed + (last_week - mixed) * last_week_share
 
 
 def trimmed_mean(
@@ -271,6 +281,25 @@ def weekday_profile(residuals: BaselineResiduals) -> DepotTime32:
     )
 
 
+def last_week_share(residuals: BaselineResiduals, first_step: int) -> DepotTail32:
+    """Share of the last same weekday in the baseline forecasts from each day on.
+
+    It is weighted against the trimmed mean by their misses of the depot's last regular days.
+
+    Args:
+      residuals: Residuals of the depots.
+      first_step: First step returned.
+    """
+    change_dt = residuals.log_dt - lag(residuals.log_dt, WEEK)
+    regular_dt = residuals.regular_dt & lag(residuals.regular_dt, WEEK)
+    repeated_dt, trimmed_dt = _hedge_weights(
+        (change_dt, residuals.residual_dt), regular_dt, LAST_WEEK_STRENGTH, first_step
+    )
+    repeated_dt *= LAST_WEEK_SHARE
+    trimmed_dt *= 1 - LAST_WEEK_SHARE
+    return repeated_dt / (repeated_dt + trimmed_dt)
+
+
 def smoothed_level(
     residuals: BaselineResiduals, weekday_profile_dt: DepotTime32, first_step: int
 ) -> DepotTail32:
@@ -323,24 +352,34 @@ def _hedged(
       strength: Exponent of a miss relative to the mean of all.
       first_step: First step returned.
     """
+    missed = (value_dt - lag(estimate_dt, ahead) for estimate_dt in estimates)
+    weights = _hedge_weights(missed, regular_dt, strength, first_step)
+    mean_dt, total_dt = np.zeros((2, *weights[0].shape), np.float32)
+    for estimate_dt, weight_dt in zip(estimates, weights, strict=True):
+        mean_dt += weight_dt * estimate_dt[:, first_step:]
+        total_dt += weight_dt
+    return mean_dt / total_dt
+
+
+def _hedge_weights(
+    missed: Iterable[DepotTime32],
+    regular_dt: DepotTimeFlags,
+    strength: float,
+    first_step: int,
+) -> list[DepotTail32]:
+    """Weights of several estimates by their misses; see `_hedged`. That of the best is 1."""
     count_dt = regular_dt.astype(np.float32)
     days_dt = trailing_sum(count_dt, HEDGE_DAYS, first_step)
     misses = []
-    for estimate_dt in estimates:
-        missed_dt = value_dt - lag(estimate_dt, ahead)
-        np.abs(missed_dt, out=missed_dt)
+    for each_dt in missed:
+        missed_dt = np.abs(each_dt)
         missed_dt *= count_dt
         misses.append(trailing_sum(missed_dt, HEDGE_DAYS, first_step))
     least_dt = reduce(np.minimum, misses)
     scale_dt = np.maximum(reduce(np.add, misses), MIN_WEIGHT)
     scale_dt *= days_dt + np.float32(HEDGE_PRIOR_DAYS)
     np.divide(strength * len(misses) * days_dt, scale_dt, out=scale_dt)
-    mean_dt, total_dt = np.zeros((2, *least_dt.shape), np.float32)
-    for estimate_dt, missed_dt in zip(estimates, misses, strict=True):
-        weight_dt = np.exp(scale_dt * (least_dt - missed_dt))
-        mean_dt += weight_dt * estimate_dt[:, first_step:]
-        total_dt += weight_dt
-    return mean_dt / total_dt
+    return [np.exp(scale_dt * (least_dt - missed_dt)) for missed_dt in misses]
 
 
 def _levels(

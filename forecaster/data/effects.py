@@ -1,11 +1,11 @@
-"""Effects of what is known in advance on log counts: of the calendar, and of covariates.
+"""Effects of what is known in advance on log counts: of the calendar, covariates and weekdays.
 
 The effect of the calendar is that of all its events, of a past day also those announced late:
 as if they had been known. That of covariates is as an origin knew them: the last axis has one
 column for each number of days ahead, or a single one without covariates.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +24,23 @@ from forecaster.data.signal_effects import (
     fit_signal_effects,
     no_signals,
 )
+from forecaster.data.weekday_prior import (
+    NO_WEEKDAY_PRIOR,
+    WeekdayPrior,
+    fit_weekday_prior,
+)
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Fitted effects of the calendar, and of signals and values of events."""
+    """Fitted effects of the calendar, of signals and values of events, and of the weekday.
+
+    Those of the weekday are a prior of the depots' profiles, and no part of `of`.
+    """
 
     calendar: CalendarEffects
     signals: SignalEffects
+    weekdays: WeekdayPrior = NO_WEEKDAY_PRIOR
 
     def of(
         self, panel: Panel, horizon: int
@@ -61,12 +70,14 @@ def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
 
 
 def fit_effects(panel: Panel, horizon: int) -> Effects:
-    """Fits the effects to a panel's actuals: those of covariates to what the calendar leaves."""
-    calendar = fit_calendar_effects(panel)
-    if not (names := covariate_names(panel)):
-        return Effects(calendar, no_signals())
-    residuals = calendar_residuals(panel, calendar)
-    return Effects(calendar, fit_signal_effects(panel, names, *residuals, horizon))
+    """Fits the effects to a panel's actuals: each to what those before it leave."""
+    effects = Effects(fit_calendar_effects(panel), no_signals())
+    if names := covariate_names(panel):
+        residuals = calendar_residuals(panel, effects.calendar)
+        signals = fit_signal_effects(panel, names, *residuals, horizon)
+        effects = replace(effects, signals=signals)
+    weekdays = fit_weekday_prior(panel, effects.of(panel, horizon)[..., 0])
+    return replace(effects, weekdays=weekdays)
 
 
 class ChainedEffects(NamedTuple):

@@ -14,6 +14,7 @@ from jaxtyping import Float32, Int
 
 from forecaster.data.baseline import (
     BaselineResiduals,
+    last_week_share,
     smoothed_level,
     weekday_profile,
 )
@@ -30,6 +31,7 @@ from forecaster.data.residual_features import (
     residual_autocorrelation,
 )
 from forecaster.data.shapes import DepotTail32, DepotTime32, DepotTimeFlags
+from forecaster.data.weekday_prior import NO_WEEKDAY_PRIOR, WeekdayPrior
 from forecaster.data.yearly_features import yearly_lags
 
 MAX_KINDS = 32
@@ -60,6 +62,7 @@ class Features:
       smooth_dt: Level by exponential smoothing, without the weekday profile; `level_dt`
         before a depot's first regular day.
       weekday_profile_dt: Smoothed deviation of the weekday from the level.
+      last_week_share_dt: Share of the last same weekday in the baseline.
       yearly_dtf: `DEVIATION_COLUMNS` and `RESIDUAL_COLUMNS` of `yearly_features`.
       event_response_dtf: Mean residual of the depot, up to a horizon ago, on days of the
         same kinds, shrunk towards 0; and log(1 + number of such days).
@@ -86,6 +89,7 @@ class Features:
     age_dt: DepotTime32
     smooth_dt: DepotTime32
     weekday_profile_dt: DepotTime32
+    last_week_share_dt: DepotTime32
     yearly_dtf: Float32[np.ndarray, "depot target yearly"]
     event_response_dtf: Float32[np.ndarray, "depot target response"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
@@ -124,6 +128,7 @@ def build_features(
     city_mean: CityResidualMean | None = None,
     last_days: LastDays | None = None,
     effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
+    weekday_prior: WeekdayPrior = NO_WEEKDAY_PRIOR,
 ) -> Features:
     """Builds the features that windows are cut from.
 
@@ -137,6 +142,7 @@ def build_features(
       last_days: Limits the features to the last days, without changing their values; None
         returns all days.
       effect_dtf: From `Effects.of`; None is no effect.
+      weekday_prior: Towards which weekday profiles are shrunk.
     """
     if effect_dtf is None:
         effect_dtf = no_effects(panel)
@@ -149,7 +155,9 @@ def build_features(
     first_target = max(0, panel.n_steps - last_days.n_origins)
     day_t = panel.days(first_step)
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, day_t)
-    weekday_profile_dt = weekday_profile(residuals)
+    weekday_profile_dt = weekday_prior.shrink(
+        weekday_profile(residuals), residuals, panel.start_on.weekday()
+    )
     return Features(
         log_demand_dt=residuals.log_dt[:, first_step:],
         effect_dtf=effect_dtf[:, first_step:],
@@ -164,6 +172,7 @@ def build_features(
         age_dt=_age(residuals.observed_dt, first_step),
         smooth_dt=smoothed_level(residuals, weekday_profile_dt, first_step),
         weekday_profile_dt=weekday_profile_dt[:, first_step:],
+        last_week_share_dt=last_week_share(residuals, first_step),
         yearly_dtf=yearly_lags(panel.calendar, residuals, first_target),
         event_response_dtf=event_response(
             residuals, panel.calendar, kinds, horizon, first_target

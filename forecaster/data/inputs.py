@@ -86,6 +86,8 @@ class Windows(NamedTuple):
     smooth: Float[Array, "*batch day"]
     # Smoothed deviation of the day's weekday from the level.
     weekday_profile: Float[Array, "*batch day"]
+    # Share of the last same weekday in the baseline.
+    last_week_share: Float[Array, "*batch day"]
     # With what was known of signals 1 to H days before, or one column for all.
     effect: Float[Array, "*batch near ahead"]
     recent_residuals: Float[Array, "*batch near recent"]
@@ -104,6 +106,7 @@ ALL_WINDOW_DAYS = (
     "age",
     "smooth",
     "weekday_profile",
+    "last_week_share",
 )
 """Inputs of every day of the window."""
 CONTEXT_AND_HORIZON = ("effect", "recent_residuals", "yearly", "event_response")
@@ -275,6 +278,7 @@ def future(
     smoothed = (
         _of_context(windows, horizon, windows.smooth)[..., origins, None] + profile
     )
+    share = _of_context(windows, horizon, windows.last_week_share)[..., origins, None]
     effect = _effects_ahead(windows, *cut)
     yearly = lags.days_ahead(windows.yearly, *cut)
     response = lags.days_ahead(windows.event_response, *cut)
@@ -290,8 +294,10 @@ def future(
         of_weekday((smoothed - trimmed)[..., None]),
         effect[..., None],
     ]
-    without_effects = baseline_without_effects(trimmed, smoothed)[..., None]
-    baseline = of_weekday(without_effects)[..., 0] + effect
+    without_effects = baseline_without_effects(
+        trimmed, smoothed, log_demand[..., 0], share * regular[..., 0]
+    )
+    baseline = of_weekday(without_effects[..., None])[..., 0] + effect
     return FutureFeatures(xp.concatenate(columns, axis=-1), baseline)
 
 

@@ -18,6 +18,7 @@ from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data.calendar_effects import CalendarEffects
 from forecaster.data.effects import Effects
 from forecaster.data.signal_effects import SignalEffects
+from forecaster.data.weekday_prior import WeekdayPrior
 from forecaster.inference.artefact_file import (
     MANIFEST,
     SCHEMA,
@@ -38,6 +39,7 @@ TABLES = {
     "paths": ("error_och",),
     "calendar_effects": ("fleet_f", "city_cf", "depot_df", "covariance_ff"),
     "signal_effects": ("coefficient_hk", "centre_k", "scale_hk", "scale_hdk"),
+    "weekdays": ("pattern_w",),
 }
 """Arrays of each table, stored under `table/name`."""
 NAMES = ("depot_ids", "kinds", "feature_names")
@@ -61,7 +63,7 @@ class Artefact:
       postprocessing: Rules that turn a raw forecast into the median forecast.
       totals: Quantiles of a city's and of the fleet's totals.
       paths: Errors of last year's origins, which paths replay.
-      effects: Effects of holidays, events and signals on each depot.
+      effects: Effects of holidays, events and signals on each depot, and of weekdays on the fleet.
       depot_ids: Depots with an embedding, in the order of the rows.
       kinds: Kinds of day among the features.
       feature_names: Columns of the inputs, as `inputs.column_names` lists them.
@@ -164,6 +166,7 @@ def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
         "paths": artefact.paths,
         "calendar_effects": artefact.effects.calendar,
         "signal_effects": artefact.effects.signals,
+        "weekdays": artefact.effects.weekdays,
     }
     for table, names in TABLES.items():
         for name in names:
@@ -188,6 +191,7 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "effect_depot_ids": list(artefact.effects.calendar.depot_ids),
         "signals": list(artefact.effects.signals.names),
         "signal_depot_ids": list(artefact.effects.signals.depot_ids),
+        "weekday_sd": artefact.effects.weekdays.sd,
         "trained_through": artefact.trained_through.isoformat(),
         **{name: list(getattr(artefact, name)) for name in NAMES},
         **{name: getattr(artefact, name) for name in PLAIN},
@@ -204,7 +208,7 @@ def _digest(artefact: Artefact) -> str:
 
 
 def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Artefact:
-    intervals, totals, paths, calendar_effects, signal_effects = (
+    intervals, totals, paths, calendar_effects, signal_effects, weekdays = (
         {name: arrays[f"{table}/{name}"] for name in names}
         for table, names in TABLES.items()
     )
@@ -243,6 +247,7 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
                 depot_ids=tuple(manifest["signal_depot_ids"]),
                 **signal_effects,
             ),
+            WeekdayPrior(sd=manifest["weekday_sd"], **weekdays),
         ),
         trained_through=date.fromisoformat(manifest["trained_through"]),
         **plain,

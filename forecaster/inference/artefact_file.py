@@ -13,7 +13,7 @@ import numpy as np
 
 from forecaster.errors import ArtefactError
 
-SCHEMA = 11
+SCHEMA = 12
 """Raised when the layout of the manifest or of the arrays changes, or `data.effect_columns`; not
 for another column of the network, for which an artefact is refused by the column's name."""
 MANIFEST = "manifest.json"

@@ -78,7 +78,11 @@ def baseline_errors(
     for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK):
         rows = slice(first, first + DEPOTS_PER_CHUNK)
         features = build_features(
-            panel.of_depots(rows), (), horizon, effect_dtf=effect_dtf[rows]
+            panel.of_depots(rows),
+            (),
+            horizon,
+            effect_dtf=effect_dtf[rows],
+            weekday_prior=effects.weekdays,
         )
         windows = inputs.last_windows(features, task)
         baseline_doh = np.asarray(inputs.future(np, windows, horizon, origins).baseline)

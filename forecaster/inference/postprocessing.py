@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.2, 0.7)
+PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.1, 0.7)
 """Prior share by the length of history, interpolated: the best of each length on real fleets,
 see LAB.md. With less than a year the network cannot tell a season from a trend."""
 MIN_NETWORK_DAYS = 28

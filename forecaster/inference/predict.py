@@ -244,6 +244,7 @@ class _Predictor:
             city_mean,
             LastDays(context + lags.LOOKBACK_DAYS, n_days),
             artefact.effects.of(panel, artefact.horizon),
+            artefact.effects.weekdays,
         )
         _require_same_inputs(artefact, features)
         task = replace(artefact.task, context=context)

@@ -258,6 +258,7 @@ class _Fits:
             self.recipe.task.horizon,
             embedding_rows(panel.depot_ids),
             effect_dtf=effect_dtf,
+            weekday_prior=self.effects.weekdays,
         )
         features.calendar_gtf[..., : self.n_unidentified] = 0.0
         return features

@@ -1,5 +1,7 @@
 """Smoothing agrees with loops over the days, and holds where models break."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from forecaster.data import baseline
 from forecaster.data.baseline import BaselineResiduals
+from tests.make import make_panel
 
 
 def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
@@ -98,6 +101,55 @@ def test_rates_are_weighted_as_a_loop_weights_them(n_steps, missing, seed, first
             assert result[step - first_step] == pytest.approx(
                 expected / sum(weights.values()), rel=2e-3
             )
+
+
+def residuals_of(counts):
+    """Residuals of depots with these counts, without holidays or events."""
+    panel = make_panel(*counts.shape)
+    return BaselineResiduals.from_panel(
+        replace(panel, demand_dt=counts.astype(np.float32))
+    )
+
+
+def last_week_share(counts):
+    return baseline.last_week_share(residuals_of(counts), 0)[:, : counts.shape[1]]
+
+
+def test_the_last_week_is_what_a_depot_with_a_timetable_is_forecast_by():
+    """Its counts repeat each week, and are others every four weeks."""
+    rng = np.random.default_rng(0)
+    timetables = rng.integers(20, 60, (3, 6, 1, 7))
+    counts = np.tile(timetables, (1, 1, 4, 1)).reshape(3, -1)
+    assert last_week_share(counts)[:, -1].min() > 0.9
+
+
+def test_the_last_week_hardly_enters_where_days_scatter():
+    counts = np.random.default_rng(1).poisson(40, (20, 168))
+    share = last_week_share(counts)
+    assert share[:, :35].max() < 0.1
+    assert share[:, -1].max() < baseline.LAST_WEEK_SHARE
+
+
+@given(st.integers(0, 2**31), st.floats(0.0, 0.3))
+@settings(max_examples=10)
+def test_the_share_of_the_last_week_is_what_a_loop_gives(seed, missing):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(30, (1, 150)).astype(float)
+    counts[rng.random(counts.shape) < missing] = np.nan
+    residuals = residuals_of(counts)
+    share = baseline.last_week_share(residuals, 140)[0]
+    log, regular = residuals.log_dt[0], residuals.regular_dt[0]
+    for step in range(140, 150):
+        days = [
+            day
+            for day in range(max(step - 111, 7), step + 1)
+            if regular[day] and regular[day - 7]
+        ]
+        repeated = sum(abs(log[day] - log[day - 7]) for day in days)
+        trimmed = sum(abs(residuals.residual_dt[0, day]) for day in days)
+        better = (trimmed - repeated) / ((trimmed + repeated) / 2)
+        odds = 0.02 / 0.98 * np.exp(20 * len(days) / (len(days) + 56) * better)
+        assert share[step - 140] == pytest.approx(odds / (1 + odds), rel=1e-3)
 
 
 def test_changing_weekdays_are_followed_and_steady_ones_averaged():

@@ -153,7 +153,7 @@ def test_another_schema_has_its_own_message(path, schema):
 
     rewritten(path, change)
     with pytest.raises(
-        ArtefactError, match=rf"schema {schema}.*reads schema 11.*train again"
+        ArtefactError, match=rf"schema {schema}.*reads schema 12.*train again"
     ):
         artefacts.load(path)
 
@@ -174,9 +174,9 @@ def test_a_kept_artefact_keeps_its_forecast():
     (kept / "schema-N.json").write_text(json.dumps(quantiles))
     """
     kept = Path(__file__).parent / "kept"
-    artefact = artefacts.load(kept / "schema-11.npz")
+    artefact = artefacts.load(kept / "schema-12.npz")
     panel = make_panel(n_depots=3, n_days=100)
-    expected = json.loads((kept / "schema-11.json").read_text())
+    expected = json.loads((kept / "schema-12.json").read_text())
     result = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(result, name), values, rtol=1e-4)

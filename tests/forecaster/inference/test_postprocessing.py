@@ -61,7 +61,7 @@ def test_a_correction_of_nothing_has_the_share_of_its_history(rng, days):
     holdout = unseen_of(rng, 0.1, 0.1)
     nothing = holdout._replace(correction=np.zeros_like(holdout.correction))
     share = fit_postprocessing(nothing, days).network_share
-    assert share == pytest.approx(np.interp(days, (285, 548), (0.2, 0.7)))
+    assert share == pytest.approx(np.interp(days, (285, 548), (0.1, 0.7)))
 
 
 def test_days_that_do_not_count_change_nothing(rng):

@@ -1,0 +1,128 @@
+"""The weekday pattern of the fleet, towards which those of its depots are shrunk.
+
+A depot's pattern is the mean of its last weeks, so that of a young or noisy depot is partly
+chance. Each is shrunk by the share of chance in how far it lies from the fleet's (empirical
+Bayes; Efron and Morris, Stein's estimation rule and its competitors, 1973). One that lies far
+from the others keeps its own (Efron and Morris, Limiting the risk of Bayes estimators, 1972).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32
+
+from forecaster.data.baseline import (
+    HEDGE_DAYS,
+    WEEK,
+    BaselineResiduals,
+    lag,
+    weekday_profile,
+)
+from forecaster.data.panel import Panel
+from forecaster.data.scaling import LEVEL_DAYS, trailing_sum
+from forecaster.data.shapes import DepotTime32
+
+MIN_DEPOTS = 4
+"""Depots with four weeks that a pattern is fitted to."""
+MAX_WEEKS = 20
+"""Weeks that a smoothed profile averages at most, about."""
+PRIOR_DAYS = 7
+"""Days of the depot's spread that its noise is mixed with."""
+NO_SD = 1e3
+"""Standard deviation without a prior, log counts: so large that nothing is shrunk."""
+MIN_SD = 0.01
+"""Smallest standard deviation of depots around the fleet's pattern, log counts."""
+
+
+@dataclass(frozen=True)
+class WeekdayPrior:
+    """Pattern of a fleet.
+
+    Attributes:
+      pattern_w: Deviation of the weekdays from the level, Monday first; log counts.
+      sd: Standard deviation of the depots' patterns around it, log counts.
+    """
+
+    pattern_w: Float32[np.ndarray, " 7"]
+    sd: float
+
+    def shrink(
+        self, profile_dt: DepotTime32, residuals: BaselineResiduals, first_weekday: int
+    ) -> DepotTime32:
+        """Returns the profiles of depots, shrunk towards the pattern.
+
+        The mean of a depot's own profile over its regular days stays what it is.
+
+        Args:
+          profile_dt: From `weekday_profile`.
+          residuals: Residuals of the same depots.
+          first_weekday: Weekday of step 0, 0 is Monday.
+        """
+        difference_dt, apart_dt = self._apart(profile_dt, residuals, first_weekday)
+        noise_dt = profile_noise(residuals)
+        own_dt = np.maximum(apart_dt - noise_dt, np.float32(self.sd**2))
+        return profile_dt - noise_dt / (noise_dt + own_dt) * difference_dt
+
+    def _apart(
+        self, profile_dt: DepotTime32, residuals: BaselineResiduals, first_weekday: int
+    ) -> tuple[DepotTime32, DepotTime32]:
+        """Difference from the pattern less its mean, and its mean square, of the last 28 days."""
+        weekday_t = (first_weekday + np.arange(profile_dt.shape[1])) % WEEK
+        difference_dt = profile_dt - self.pattern_w[weekday_t]
+        regular_dt = residuals.regular_dt.astype(np.float32)
+        days_dt = np.maximum(trailing_sum(regular_dt, LEVEL_DAYS, 0), 1)
+        mean_dt = trailing_sum(difference_dt * regular_dt, LEVEL_DAYS, 0) / days_dt
+        difference_dt -= mean_dt
+        square_dt = trailing_sum(difference_dt**2 * regular_dt, LEVEL_DAYS, 0)
+        return difference_dt, square_dt / days_dt
+
+
+NO_WEEKDAY_PRIOR = WeekdayPrior(np.zeros(WEEK, np.float32), NO_SD)
+"""Of a fleet of few depots: shrinks nothing."""
+
+
+def fit_weekday_prior(
+    panel: Panel, effect_dt: Float32[np.ndarray, "depot time_ahead"]
+) -> WeekdayPrior:
+    """Fits the pattern to the profiles that the depots have on a panel's last days.
+
+    Args:
+      panel: Demand through the origin.
+      effect_dt: Effects as known on the day before, log counts.
+    """
+    residuals = BaselineResiduals.from_panel(panel, effect_dt)
+    profile_dt, last = weekday_profile(residuals), panel.n_steps - 1
+    first_weekday = panel.start_on.weekday()
+    month = residuals.regular_dt[:, max(0, panel.n_steps - LEVEL_DAYS) : panel.n_steps]
+    known_d = month.sum(axis=1) >= LEVEL_DAYS / 2
+    if known_d.sum() < MIN_DEPOTS:
+        return NO_WEEKDAY_PRIOR
+    step_w = last - (first_weekday + last - np.arange(WEEK)) % WEEK
+    pattern_w = np.median(profile_dt[known_d][:, step_w], axis=0)
+    pattern_w -= pattern_w.mean()
+    prior = WeekdayPrior(pattern_w, NO_SD)
+    _, apart_dt = prior._apart(profile_dt, residuals, first_weekday)
+    chance_d = profile_noise(residuals)[known_d, last]
+    variance = float(np.median(apart_dt[known_d, last] - chance_d))
+    return WeekdayPrior(pattern_w, max(MIN_SD, math.sqrt(max(0.0, variance))))
+
+
+def profile_noise(residuals: BaselineResiduals) -> DepotTime32:
+    """Variance of a profile by chance, squared log counts, as of each day.
+
+    That of a day, by the differences of residuals from one day to the next (von Neumann,
+    Distribution of the ratio of the mean square successive difference to the variance, 1941),
+    in which errors of the level cancel out, over the number of weeks.
+    """
+    valid_dt = residuals.regular_dt & residuals.has_baseline_dt
+    both_dt = (valid_dt & lag(valid_dt, 1)).astype(np.float32)
+    change_dt = np.abs(residuals.residual_dt - lag(residuals.residual_dt, 1)) * both_dt
+    # A difference of two independent days is √2 times as large as a day's own deviation.
+    total_dt = trailing_sum(change_dt, HEDGE_DAYS, 0)
+    total_dt += np.float32(PRIOR_DAYS * math.sqrt(2)) * residuals.spread_dt
+    mean_dt = total_dt / (trailing_sum(both_dt, HEDGE_DAYS, 0) + PRIOR_DAYS)
+    sd_dt = mean_dt * np.float32(math.sqrt(math.pi) / 2)
+    days_dt = np.cumsum(residuals.regular_dt, axis=1, dtype=np.int32)
+    weeks_dt = np.clip(days_dt / np.float32(WEEK), 1, MAX_WEEKS).astype(np.float32)
+    return sd_dt**2 / weeks_dt
