@@ -47,8 +47,8 @@ def shift_grid(rows: pd.DataFrame) -> str:
         cells, last = [], {}
         for last in own:
             vans = formatting.count(last["vans"], "van")
-            if last["short"]:
-                vans += f' <b class="short">−{last["short"]:,}</b>'
+            if last["short"] > 0:
+                vans += f' <b class="short">−{last["short"]:,.0f}</b>'
             orders = formatting.count(round(last["orders"]), "order")
             drivers = formatting.count(last["drivers"], "driver")
             cells.append(f"<td>{drivers}<small>{vans} · {orders}</small></td>")

@@ -91,8 +91,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     }  # fmt: skip
     if not plan.shifts.empty:
         by_shift = display_tables.display(plan.shifts, *SHIFT_COLUMNS, **SHIFT_COLUMNS)
-        told = "Vans and drivers by shift; Short is 0 where nobody has set the shifts"
-        sheets["Shifts"] = (told, by_shift)
+        sheets["Shifts"] = "Vans and drivers by shift", by_shift
     # Drivers work shifts: those of a depot's vans would add up to another number.
     by_day = {"drivers"} if not plan.shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():

@@ -91,7 +91,7 @@ def by_shift(
 
     Returns:
       city, target_on, shift (its name), orders, vans, short (vans less those of the day, 0 at
-      least, and where they are not known or nobody has set the shifts), drivers, busiest_hour and its orders, as
+      least; NaN where they are not known or nobody has set the shifts), drivers, busiest_hour and its orders, as
       busiest_orders: a row for each day and shift; none for days without shares.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
@@ -122,7 +122,7 @@ def by_shift(
     has_d = (
         own["vans"].to_numpy(float) if settings.shifts else np.full(len(own), np.nan)
     )
-    short_ds = np.fmax(vans_ds - has_d[:, None], 0.0)
+    short_ds = np.maximum(vans_ds - has_d[:, None], 0.0)
     drivers = max(settings.drivers_per_van / len(shifts), 1.0)
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(
@@ -132,7 +132,7 @@ def by_shift(
             "shift": [shift.name for shift in shifts] * len(own),
             "orders": parts.mean.ravel(),
             "vans": vans_ds.ravel(),
-            "short": short_ds.ravel().astype(int),
+            "short": short_ds.ravel(),
             "drivers": vans_for(vans_ds * drivers, 1.0).ravel(),
             "busiest_hour": busiest_d.repeat(len(shifts)),
             "busiest_orders": (share_dk.max(axis=1) * orders_d).repeat(len(shifts)),

@@ -1,5 +1,7 @@
 """What pages show of shifts and of the running day."""
 
+from math import nan
+
 import pandas as pd
 
 from dashboard.hours import parts
@@ -14,8 +16,8 @@ def test_shifts_have_drivers_vans_what_is_short_and_the_busiest_hour():
     }  # fmt: skip
     rows = pd.DataFrame(
         [
-            both | {"shift": "06–14", "vans": 20, "short": 0, "drivers": 20},
-            both | {"shift": "14–22", "vans": 28, "short": 3, "drivers": 30},
+            both | {"shift": "06–14", "vans": 20, "short": nan, "drivers": 20},
+            both | {"shift": "14–22", "vans": 28, "short": 3.0, "drivers": 30},
         ]
     )
     assert Cells(parts.shift_grid(rows)).text[1] == [

@@ -119,6 +119,18 @@ def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
     assert sheets["Shifts"][1]["Drivers"].tolist() == [8, 6]
 
 
+def test_what_a_shift_that_nobody_has_set_lacks_is_an_empty_cell(plan):
+    shifts = pd.DataFrame(
+        {"city": "London", "target_on": DAYS[1], "shift": ["06–14", "14–22"],
+         "orders": 9.6, "vans": [8, 6], "short": [np.nan, 0.0], "drivers": [8, 6],
+         "busiest_hour": 9, "busiest_orders": 1.5}
+    )  # fmt: skip
+    sheets = workbook.plan_sheets(replace(plan, shifts=shifts), ZONE)
+    book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
+    head, *rows = book.get_sheet_by_name("Shifts").to_python()
+    assert [row[head.index("Short")] for row in rows] == ["", 0]
+
+
 @pytest.mark.parametrize(
     ("sheet", "rows"),
     [
