@@ -75,7 +75,7 @@ def choose_depot(labels: Mapping[str, str]) -> str:
     is_named = "depot" in st.query_params
     if st.session_state[IS_NEW_PAGE] and last in labels and not is_named:
         st.query_params["depot"] = last
-    # The box finds letters as they are written, seen or not.
+    # The box finds letters as they are written.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
     depot = choose_from_url("Depot", "depot", found_by)
     st.session_state[f"{SESSION_PREFIX}depot"] = depot

@@ -29,7 +29,6 @@ NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 MODEL_PARTS = {NETWORK: "Last weeks' pattern", POINT_SHIFT: "Below the middle"}
 """Parts of a forecast whose names say how it is made, in plain words."""
-OUT_OF_SIGHT = 120 * "\N{NO-BREAK SPACE}"
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
@@ -200,7 +199,7 @@ def searchable(text: str) -> str:
 
 
 def with_plain_spelling(label: str) -> str:
-    """'Jätkäsaari · Helsinki', and far out of sight its name without accents, if it has any."""
-    name = label.partition(" · ")[0].casefold()
-    plain = searchable(name)
-    return label if plain == name else f"{label}{OUT_OF_SIGHT}{plain}"
+    """'Jätkäsaari · Helsinki (jatkasaari)': its words with accents also without them."""
+    words = label.partition(" · ")[0].casefold().split()
+    plain = " ".join(searchable(word) for word in words if searchable(word) != word)
+    return f"{label} ({plain})" if plain else label
