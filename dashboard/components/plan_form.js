@@ -9,10 +9,17 @@ form.onkeydown = ({key, target}) => {
     form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
   form.dataset.entered = entered;
 };
-let tries = location.search.includes('depot=') ? 30 : 0;
-const timer = tries && setInterval(() => {
-  const number = form.querySelector('input[aria-label^="Orders"]');
+const depot = new URLSearchParams(location.search).get('depot');
+let tries = 50;
+const timer = setInterval(() => {
+  const number = depot ? form.querySelector('input[aria-label^="Orders"]') : form;
   number?.focus({preventScroll: true});
-  if (number || --tries === 0) clearInterval(timer);
+  const isReady = number && app.dataset.testScriptState === 'notRunning';
+  if (!isReady && --tries > 0) return;
+  clearInterval(timer);
+  // A sheet from below hides half of the page: what it changes is scrolled above it.
+  const rows = innerWidth < 1100 ? [...document.querySelectorAll('.hf-plan tbody tr')] : [];
+  const ofDepot = ({search}) => depot && new URLSearchParams(search).get('depot') === depot;
+  (rows.find(row => [...row.querySelectorAll('a')].some(ofDepot)) ?? rows[0])?.scrollIntoView();
 }, 100);
 }

@@ -24,7 +24,7 @@ def brief(
 
     Args:
       decisions: Most urgent first; the first five that are left are shown, and of the decided
-        ones; the others unfold.
+        ones; the others unfold, and all days that hired vans cover.
       short_days: How many days are short of vans, from `plan_summaries.short_days`.
       last_day: A sentence.
       address: Of the page with that day by depot; '' for none.
@@ -33,7 +33,10 @@ def brief(
     """
     left = [each for each in decisions if not each.is_decided]
     decided = [each for each in decisions if each.is_decided]
-    body = _items(left, "more") + _items(decided, "more decided")
+    open_ = [each for each in decided if not each.is_covered]
+    covered = [each for each in decided if each.is_covered]
+    body = _items(left, "more") + _items(open_, "more decided")
+    body += _items(covered, "covered by hired vans", most=0)
     day = _link(address, last_day) if address else escape(last_day)
     heading = _heading(left, len(decided), short_days, is_current)
     return (
@@ -42,9 +45,9 @@ def brief(
     )
 
 
-def _items(decisions: Sequence[Decision], more: str) -> str:
-    """The first five as a list, and the others, which unfold."""
-    first, others = decisions[:MAX_DECISIONS], decisions[MAX_DECISIONS:]
+def _items(decisions: Sequence[Decision], more: str, most: int = MAX_DECISIONS) -> str:
+    """The first ones as a list, and the others, which unfold."""
+    first, others = decisions[:most], decisions[most:]
     body = f"<ul>{''.join(map(_item, first))}</ul>" if first else ""
     if not others:
         return body

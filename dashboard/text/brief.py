@@ -43,6 +43,7 @@ class Decision:
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
+      is_covered: Whether hired vans make up for it.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Decision:
     places: tuple[tuple[str, str], ...] = ()
     is_severe: bool = False
     is_decided: bool = False
+    is_covered: bool = False
 
 
 def decisions(
@@ -143,6 +145,7 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
             f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             plan_link(day["city"], day["target_on"], form="vans"),
             is_decided=True,
+            is_covered=not day["missing"],
         )
         for day in settled.sort_values(["target_on", "city"]).to_dict("records")
     ]

@@ -14,6 +14,9 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import LIKELY, Plan
 from pipelines.planning.words import decision_words
 
+MAX_NAMED, WEEK = 3, pd.Timedelta(days=7)
+"""Short days with a name; a later one than of the first week has none that is its own."""
+
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     """A city's settings as a sentence, also printed; who saved them, and when."""
@@ -70,32 +73,31 @@ def overview(plan: Plan) -> str:
     return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
 
 
-def day_figures(plan: Plan, day: date | None) -> Figures:
-    """The vans and drivers of a day of a city's plan, of its first one for None."""
-    on = pd.Timestamp(day or plan.cities["target_on"].min())
+def first_to_look_at(days: pd.DataFrame) -> date:
+    """The first day of `Plan.cities` that is short and not decided, else short, else the first."""
+    order = ["is_enough", "is_decided", "target_on"]
+    in_order = days.assign(is_enough=days["missing"] == 0).sort_values(order)
+    return pd.Timestamp(in_order["target_on"].iloc[0]).date()
+
+
+def day_figures(plan: Plan, day: date) -> Figures:
+    """The vans and drivers of a day of a city's plan."""
+    on = pd.Timestamp(day)
     [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
     shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
     most = max((each["vans"] for each in shifts), default=0)
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
-    busiest = f"{most:,} in {row['shift']}" if row["shift_short"] else ""
-    note = ", ".join(filter(None, [have, busiest]))
-    drivers = {"Drivers": (f"{row['drivers']:,}", "")}
-    name = formatting.day(on)
-    return {f"Vans, {name}": (f"{row['needed']:,}", note)} | (
-        {f"Drivers {each['shift']}, {name}": _of_shift(each) for each in shifts}
-        or drivers
-    )
-
-
-def _of_shift(shift: Mapping[Hashable, Any]) -> tuple[str, str]:
-    """('37', '37 vans, 732 orders')."""
-    orders = formatting.count(round(shift["orders"]), "order")
-    vans = formatting.count(shift["vans"], "van")
-    return f"{shift['drivers']:,}", f"{vans}, {orders}"
+    busiest = f"{row['shift']} alone needs {most:,}" if row["shift_short"] else ""
+    note = ", ".join(filter(None, ["vans", have, busiest]))
+    figures = {f"Need, {formatting.day(on)}": (f"{row['needed']:,}", note)}
+    for each in shifts:
+        orders = formatting.count(round(each["orders"]), "order")
+        figures[f"Drivers {each['shift']}"] = f"{each['drivers']:,}", orders
+    return figures if shifts else figures | {"Drivers": (f"{row['drivers']:,}", "")}
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'4 days short of vans, 1 decided, 1 partly decided': of one day, cities may differ.
+    """'Fri and Sat short of vans, 1 decided, 1 partly decided': of one day, cities may differ.
 
     From `Plan.cities`. ', 2 more in a shift' are days that have enough vans but in a shift;
     ', 1 more covered' are days that hired vans close. '' where no day is short.
@@ -106,7 +108,10 @@ def short_days(days: pd.DataFrame) -> str:
     short, left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    n_days = formatting.count(len(of_day or short), "day")
+    named = sorted(of_day or short)
+    names = formatting.count(len(named), "day")
+    if len(named) <= MAX_NAMED and named[-1] < days["target_on"].min() + WEEK:
+        names = formatting.listed([formatting.day(day)[:3] for day in named])
     in_shift = "" if of_day else " in a shift"
     counts = [
         (len(short - of_day) if of_day else 0, "more in a shift"),
@@ -115,7 +120,7 @@ def short_days(days: pd.DataFrame) -> str:
         (len(decided - short), "more covered"),
     ]
     told = [f"{number:,} {name}" for number, name in counts if number]
-    return ", ".join([f"{n_days} short of vans{in_shift}", *told])
+    return ", ".join([f"{names} short of vans{in_shift}", *told])
 
 
 def short_depots(depots: pd.DataFrame) -> str:

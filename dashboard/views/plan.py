@@ -58,8 +58,9 @@ st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
 st.markdown(formatting.escape_markdown(plan_summaries.overview(plan)))
-widgets.key_figures(plan_summaries.day_figures(plan, day))
-st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), day))
+marked = day or plan_summaries.first_to_look_at(plan.cities)
+widgets.key_figures(plan_summaries.day_figures(plan, marked))
+st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "Large: the depot's part of the city's vans, and of its need where that is more. Small: "
     "planned orders, with “set” where a planner changed them. Need: vans for the service level "

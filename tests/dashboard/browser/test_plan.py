@@ -161,6 +161,13 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     page.wait_for_function(
         "() => document.activeElement.ariaLabel?.startsWith('Orders')"
     )
+    page.wait_for_timeout(500)
+    cell, sheet = (
+        page.locator(each).first.bounding_box()
+        for each in ("table.hf-plan tr:has(a[href*=depot])", ".st-key-plan-panel")
+    )
+    beside = sheet["y"] if size == "phone" else browser.SIZES[size][1]
+    assert cell["y"] + cell["height"] <= beside, "its row is not hidden by the form"
     page.keyboard.type("+30")
     page.keyboard.press("Enter")
     preview = page.locator(".st-key-plan-form").get_by_text("Preview:")

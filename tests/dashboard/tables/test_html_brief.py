@@ -90,6 +90,16 @@ def test_what_is_decided_is_never_among_the_folded_rest():
     assert "<summary>2 more decided</summary>" in many
 
 
+def test_what_hired_vans_cover_is_folded_in_one_line():
+    hired = Decision("Vans", "Fri: 9", "plan", is_decided=True, is_covered=True)
+    risk = Decision("Vans", "Sat: 4 short", "plan", is_decided=True)
+    html = html_brief.brief([hired, risk, hired], "", "", "", [])
+    shown, _, folded = html.partition("<details>")
+    assert "<summary>2 covered by hired vans</summary>" in folded
+    assert (shown.count("<li"), folded.count("<li")) == (1, 2)
+    assert "4 short" in shown
+
+
 def test_names_are_escaped():
     nasty = [Decision("Data", "<b>x</b>: orders are missing", 'depot?depot="')]
     html = html_brief.brief(nasty, "", "<i>", "&", ["<u>"])

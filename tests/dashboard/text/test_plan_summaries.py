@@ -12,6 +12,7 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
 ZONE = ZoneInfo("Europe/London")
+A_DAY = pd.Timedelta(days=1)
 DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
 
 
@@ -39,10 +40,10 @@ def overview(days, chance=float("nan")):
 
 def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid():
     assert overview(FLEET, 0.62) == (
-        "1 day short of vans. About 20 orders late in the next 2 days, 5.0 % of all. "
+        "Fri short of vans. About 20 orders late in the next 2 days, 5.0 % of all. "
         "Chance that the vans carry all orders every day: 62 %."
     )
-    assert overview(FLEET.assign(undelivered=0.1)) == "1 day short of vans."
+    assert overview(FLEET.assign(undelivered=0.1)) == "Fri short of vans."
 
 
 def decide(days, city, day, **columns):
@@ -58,21 +59,21 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
-    assert plan_summaries.short_days(both) == "1 day short of vans, 1 more covered"
+    assert plan_summaries.short_days(both) == "Fri short of vans, 1 more covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, missing=0, short=0)
     assert plan_summaries.short_days(hired) == (
-        "1 day short of vans, 1 partly decided, 1 more covered"
+        "Fri short of vans, 1 partly decided, 1 more covered"
     )
 
 
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
-    assert plan_summaries.short_days(asked) == "1 day short of vans, 1 partly decided"
+    assert plan_summaries.short_days(asked) == "Fri short of vans, 1 partly decided"
     both = decide(asked, "London", DAYS[1], kind="accept")
-    assert plan_summaries.short_days(both) == "1 day short of vans, 1 decided"
+    assert plan_summaries.short_days(both) == "Fri short of vans, 1 decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(hired) == (
-        "1 day short of vans, 1 decided, 1 more covered"
+        "Fri short of vans, 1 decided, 1 more covered"
     )
     london = hired[hired["city"] == "London"]
     assert [plan_summaries.short_in_words(day) for day in london.to_dict("records")] == [
@@ -99,13 +100,13 @@ def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
     days = FLEET.assign(shift="06–14", missing=FLEET["missing"].mask(shift, 2))
     london = days[days["city"] == "London"]
     for rows in (days, london):
-        counted = "1 day short of vans, 1 more in a shift"
+        counted = "Fri short of vans, 1 more in a shift"
         assert plan_summaries.short_days(rows) == counted
     assert plan_summaries.short_in_words(london.to_dict("records")[0]) == (
         "2 short in the shift 06–14 on Thu 27 Nov"
     )
     only = days[days["target_on"] == DAYS[0]]
-    assert plan_summaries.short_days(only) == "1 day short of vans in a shift"
+    assert plan_summaries.short_days(only) == "Thu short of vans in a shift"
 
 
 def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
@@ -156,18 +157,39 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     )  # fmt: skip
     plan = Plan(days, days, days, shifts)
     assert plan_summaries.day_figures(plan, DAYS[1].date()) == {
-        "Vans, Fri 28 Nov": ("35", "have 32, 38 in 14–22"),
-        "Drivers 06–14, Fri 28 Nov": ("33", "33 vans, 812 orders"),
-        "Drivers 14–22, Fri 28 Nov": ("39", "38 vans, 1 order"),
+        "Need, Fri 28 Nov": ("35", "vans, have 32, 14–22 alone needs 38"),
+        "Drivers 06–14": ("33", "812 orders"),
+        "Drivers 14–22": ("39", "1 order"),
     }
-    assert plan_summaries.day_figures(plan, None) == {
-        "Vans, Thu 27 Nov": ("20", "have 32"),
+    assert plan_summaries.day_figures(plan, DAYS[0].date()) == {
+        "Need, Thu 27 Nov": ("20", "vans, have 32"),
         "Drivers": ("70", ""),
     }
     # A shift that nobody has set lacks no vans.
     unset = replace(plan, cities=days.assign(shift_short=0))
     figures = plan_summaries.day_figures(unset, DAYS[1].date())
-    assert figures["Vans, Fri 28 Nov"] == ("35", "have 32")
+    assert figures["Need, Fri 28 Nov"] == ("35", "vans, have 32")
+
+
+def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
+    """Else on the first short one, else on the first."""
+    first = plan_summaries.first_to_look_at
+    assert first(FLEET) == DAYS[1].date()
+    both = pd.concat([FLEET, FLEET.assign(target_on=FLEET["target_on"] + 7 * A_DAY)])
+    assert first(both) == DAYS[1].date()
+    decided = both["target_on"].eq(DAYS[1])
+    assert first(both.assign(is_decided=decided)) == DAYS[1].date() + 7 * A_DAY
+    assert first(both.assign(is_decided=True)) == DAYS[1].date()
+    hired = decide(FLEET, "London", DAYS[0], kind="hire", extra=3)
+    assert first(hired.assign(missing=0)) == DAYS[0].date()
+
+
+def test_short_days_have_names_where_these_are_few_and_of_one_week():
+    of = {n: FLEET.assign(target_on=FLEET["target_on"] + n * A_DAY) for n in range(8)}
+    short = plan_summaries.short_days
+    assert short(pd.concat([of[0], of[2], of[3]])) == "Fri, Sun and Mon short of vans"
+    assert short(pd.concat([of[n] for n in range(4)])) == "4 days short of vans"
+    assert short(pd.concat([of[0], of[7]])) == "2 days short of vans", "two Fridays"
 
 
 @pytest.mark.parametrize(
