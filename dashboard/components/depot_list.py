@@ -32,10 +32,11 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     else:
-        today = datetime.now(queries.zone()).date()
-        widgets.answer(_answer(freshness, today))
+        last_day = summaries.outside_sentence(queries.last_day(freshness))
+        short = plan_summaries.short_depots(van_plan.fleet_plan(freshness).depots)
+        widgets.answer(f"{short} {last_day}".strip())
         order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
-        numbers, totals = _numbers(freshness, today)
+        numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
         if order == ERROR:
             *_, off_by = html_grids.heads_of(numbers)
             place = -numbers[off_by].abs()
@@ -48,8 +49,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
         st.caption(
-            "Planned orders, and how far the forecast of the last day was off (+ is too high, ● "
-            "outside the band). Under a depot: missing data, or how its forecast changed."
+            "Planned orders, below them the vans that lack; and by how many orders the last day's "
+            "forecast was off: + is too high, ● outside the band."
         )
     shown = depots.head(MAX_DEPOTS)
     if len(shown) < len(depots):
@@ -66,18 +67,6 @@ def _without_forecast(champion: str | None) -> str:
     return f"No forecast has been made yet, so the list has names alone. {follows}"
 
 
-def _answer(freshness: Freshness, today: date) -> str:
-    """How many depots are short next, and how the last day went."""
-    assert freshness.last_on is not None, "requires known demand"
-    last_day = queries.last_day(freshness)
-    sentences = (
-        plan_summaries.short_depots(van_plan.fleet_plan(freshness).depots),
-        summaries.last_day_sentence(last_day, freshness.last_on, today),
-        summaries.outside_sentence(last_day),
-    )
-    return " ".join(filter(None, sentences))
-
-
 @st.cache_data(max_entries=4, show_spinner=False)
 def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What `html_grids.depots` shows; of a city `status` has the days short, and what is decided."""
@@ -92,7 +81,8 @@ def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFr
         pd.concat([rows, rows.assign(city=ALL_CITIES)]) for rows in (week, last_day)
     )
     totals = _columns(week, "city", "part", last_day, off_by)
-    days = van_plan.fleet_plan(freshness).cities
+    plan = van_plan.fleet_plan(freshness)
+    days, lacking = plan.cities, workbook.with_short(plan.depots)
     told = days[(days["missing"] > 0) | (days["kind"] != "")]
     words = {
         city: ", ".join(map(plan_summaries.short_in_words, own.to_dict("records")))
@@ -105,19 +95,29 @@ def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFr
             status=depots.apply(html_grids.status, axis=1),
             is_late=depots["is_silent"] | depots["is_late"],
             is_off=depots.index.isin(last_day.loc[is_off, "depot_id"]),
+            short=_short(lacking, "depot_id", numbers.index),
         ),
         totals.assign(
             status=("Vans: " + status).fillna(""),
             is_late=totals.index.isin(left),
             is_off=False,
+            short=_short(days, "city", totals.index),
         ),
     )
+
+
+def _short(days: pd.DataFrame, key: str, keys: pd.Index) -> pd.Series:
+    """The vans that each of `keys` is short of, by the heading of the day."""
+    found: dict[str, dict[str, int]] = {each: {} for each in keys}
+    for row in days[days["short"] > 0].to_dict("records"):
+        found[row[key]][formatting.day(row["target_on"])] = row["short"]
+    return pd.Series(found, dtype=object)
 
 
 def _columns(
     week: pd.DataFrame, key: str, orders: str, last_day: pd.DataFrame, off_by: str
 ) -> pd.DataFrame:
-    """Orders of the first days and of all, their change, and the last day's error, in %, by `key`."""
+    """Orders of the first days and of all, their change, and the last day's error, by `key`."""
     days = sorted(week["target_on"].unique())
     parts = {formatting.day(day): week[week["target_on"] == day] for day in days[:DAYS]}
     parts |= {formatting.count(len(days), "day"): week}
@@ -126,12 +126,9 @@ def _columns(
         for head, rows in parts.items()
     }
     comparable = week.dropna(subset=["week_before"])
-    columns["vs last week"] = _change(comparable, key, orders, "week_before")
-    columns[off_by] = _change(last_day, key, orders, "actual")
+    before = comparable.groupby(key)[[orders, "week_before"]].sum()
+    ratio = before[orders] / before["week_before"].where(before["week_before"] > 0)
+    columns["vs last week"] = 100 * (ratio - 1)
+    off = last_day.groupby(key)[[orders, "actual"]].sum()
+    columns[off_by] = (off[orders] - off["actual"]).round().astype("Int64")
     return pd.DataFrame(columns)
-
-
-def _change(rows: pd.DataFrame, key: str, orders: str, reference: str) -> pd.Series:
-    """By how many percent the orders differ from those that they are compared with, by `key`."""
-    sums = rows.groupby(key)[[orders, reference]].sum()
-    return 100 * (sums[orders] / sums[reference].where(sums[reference] > 0) - 1)

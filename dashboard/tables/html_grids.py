@@ -24,7 +24,7 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
-MARKS = ("status", "is_late", "is_off")
+MARKS = ("status", "is_late", "is_off", "short")
 """Columns of the list of depots that have no heading."""
 DAY_STATES = {
     "counted": ("■", "data"),
@@ -83,8 +83,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) ->
     Args:
       depots: `queries.depots`.
       numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
-        `status`, below a depot's name, and whether it and the last column are marked, `is_late`
-        and `is_off`. Empty without a forecast.
+        `status`, below a depot's name, whether it and the last column are marked, `is_late`
+        and `is_off`, and `short`, the vans that lack by heading. Empty without a forecast.
       totals: The same by city, and of all.
     """
     heads = heads_of(totals)
@@ -124,12 +124,22 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
     if heads:
         texts["status"] = list(map(_late, numbers["status"], numbers["is_late"]))
-        texts[heads[-1]] = list(map(_late, texts[heads[-1]], numbers["is_off"]))
+        off_by = html_tables.column(numbers[heads[-1]], "Off by")
+        texts[heads[-1]] = list(map(_late, off_by, numbers["is_off"]))
+    for head in heads:
+        lacking = [short.get(head, 0) for short in numbers["short"]]
+        texts[head] = list(map(_with_lacking, texts[head], lacking))
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 
 def _late(text: str, is_late: bool) -> str:
     return f'<b class="late">{escape(text)}</b>' if is_late else escape(text)
+
+
+def _with_lacking(text: str, vans: int) -> str:
+    """A cell with the vans that lack: '153', and below it '−4 vans'."""
+    lacking = f"−{formatting.count(vans, 'van')}"
+    return f'{text}<small><b class="short">{lacking}</b></small>' if vans else text
 
 
 def _listed(name: str, cells: Row, heads: Sequence[str], css_class: str = "") -> str:

@@ -120,7 +120,7 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
     table = display_tables.display(depots, "city", "name", "depot_id").join(
-        numbers.drop(columns=["is_late", "is_off"]).rename(
+        numbers.drop(columns=["is_late", "is_off", "short"]).rename(
             columns={"status": "Status"}
         ),
         "Depot id",

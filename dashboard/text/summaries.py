@@ -257,12 +257,12 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'Outside the 80 % band (●): 5 of 24 depots; 1 in 5 is usual.'; '' where none is known."""
+    """'Outside the 80 % band (●) on the last day: 5 of 24 depots; 1 in 5 is usual.', or ''."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
     depots = f"{is_outside(known).sum():,} of {formatting.count(len(known), 'depot')}"
-    return f"Outside the 80 % band (●): {depots}; 1 in 5 is usual."
+    return f"Outside the 80 % band (●) on the last day: {depots}; 1 in 5 is usual."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
