@@ -15,8 +15,8 @@ from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import summaries
 
-MAX_DEPOTS = 50
-"""Depots in a table; the Excel file has all."""
+MAX_DEPOTS, IN_SIGHT = 50, 3
+"""Depots in a table, of which the Excel file has all; misses in a column, with less about each."""
 
 
 def last_day(
@@ -68,6 +68,8 @@ def show_misses(
     table = display_tables.largest_errors(misses)
     if scope.days_back == 1:
         table = table.drop(columns="Day")
+    elif len(table) <= IN_SIGHT:
+        table = table.drop(columns=["Override", "Off by %"], errors="ignore")
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     # Why is that of the last live forecast.
     last_on = freshness.last_on if scope.live else None

@@ -8,18 +8,12 @@ from dashboard import queries
 from dashboard.components import widgets
 from dashboard.queries import ScoreFilter
 from dashboard.queries.freshness import Freshness
+from dashboard.queries.scores import SCORED_DAYS
 from dashboard.text import formatting
 
 ALL = "all"
-PERIODS = {
-    "1": "last day",
-    "7": "last 7 days",
-    "28": "last 4 weeks",
-    "56": "last 8 weeks",
-    "182": "last 26 weeks",
-}
-"""Periods that can be chosen: days back, and their words."""
-DEFAULT_PERIOD = "56"
+PERIODS = {7: "Last 7 days", 28: "Last 4 weeks", 56: "Last 8 weeks", 182: "Last 26 weeks"}  # fmt: skip
+"""Periods that can be chosen beside the last day: days back, and their words."""
 NOT_SCORED = (
     "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
     "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
@@ -27,19 +21,23 @@ NOT_SCORED = (
 NO_SCORES = "No scores for this choice. Choose a longer period, another city or depot."
 
 
-def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:
+def score_filter(live: bool, span: tuple[date, date], freshness: Freshness) -> ScoreFilter:  # fmt: skip
     """Shows the filters by city, period and depot; returns what they let through.
 
-    `newest_on` is the newest day that is scored.
+    `span` is the first and the newest day that are scored.
     """
+    first_on, newest_on = span
     depots = queries.depots(freshness)
-    periods = {days: words.capitalize() for days, words in PERIODS.items()}
     today = datetime.now(queries.zone()).date()
-    periods["1"] = formatting.past_day(newest_on, today)
+    length = (newest_on - first_on).days + 1
+    since = f" (since {formatting.day(first_on)})"
+    periods = {"1": formatting.past_day(newest_on, today)} | {
+        str(days): words + since * (days > length) for days, words in PERIODS.items()
+    }
     with st.container(horizontal=True):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         period = widgets.choose_from_url(
-            "Period", "period", periods, DEFAULT_PERIOD, width=160
+            "Period", "period", periods, str(SCORED_DAYS), width=270
         )
         if city:
             depots = depots[depots["city"] == city]

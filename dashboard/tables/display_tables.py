@@ -49,10 +49,7 @@ FRACTIONS = {
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
-MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. No likely cause "
-    "stands where no holiday, event or override is known."
-)
+MISSES_NOTE = "Off by: the model's last forecast less the actual orders; + is too high."
 
 DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
 LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS

@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
-from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -111,24 +110,17 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def accuracy_figures(scores: pd.DataFrame, depots: pd.DataFrame | None) -> Figures:
-    """Whether it gets better, where it is worst, bias and band.
-
-    `scores` is `queries.accuracy`, `depots` is `queries.depot_accuracy`, None for those of one depot.
-    """
+def accuracy_figures(scores: pd.DataFrame) -> Figures:
+    """Whether it gets better, bias and band, of `queries.accuracy`."""
     scored, overall, figures = _scored_days(scores), _overall(scores)["forecast"], {}
-    days = f"all {formatting.count(len(scored), 'day')}"
+    days = formatting.count(len(scored), "day")
     if len(scored) > WEEK_DAYS:
         figures[f"Off by, last {WEEK_DAYS} days"] = _last_week(scored)
-    if depots is not None and len(depots) > 1:
-        worst = max(depots.to_dict("records"), key=itemgetter("mape"))
-        mape = formatting.percent(worst["mape"])
-        figures[f"Furthest off, {days}"] = (mape, str(worst["name"]))
     bias = formatting.signed_percent(overall["bias"])
     inside = formatting.percent(overall["coverage"])
     return figures | {
-        f"Bias, {days}": (bias, "of volume, + is too high"),
-        f"In the 80 % band, {days}": (inside, "80 % is right"),
+        "Bias": (bias, f"{days}; + is too high"),
+        "In the 80 % band": (inside, f"{days}; 80 % is right"),
     }
 
 

@@ -18,28 +18,27 @@ LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
 
 freshness = queries.freshness()
-live_on, hindcast_on = queries.newest_scored(freshness)
-if not (live_on or hindcast_on):
+spans = queries.scored_spans(freshness)
+if not spans:
     if freshness.champion is None and freshness.origin_on is None:
         first_forecast.stop_page("There is no forecast to score yet.", None)
     widgets.stop_page(score_filter.NOT_SCORED.format("forecast"))
 
-default = "Live" if live_on else "Hindcast"
+default = "Live" if True in spans else "Hindcast"
 live = st.query_params.get("scores", default).casefold() != "hindcast"
-newest_on, kind = (live_on, "live forecast") if live else (hindcast_on, "hindcast")
-if newest_on is None:
+if live not in spans:
+    kind = "live forecast" if live else "hindcast"
     widgets.stop_page(score_filter.NOT_SCORED.format(kind))
 if not live:
     widgets.hindcast_warning()
 
 # The answer stands above the filters, which decide what it is.
 answer = st.container()
-scope = score_filter.score_filter(live, newest_on, freshness)
+scope = score_filter.score_filter(live, spans[live], freshness)
 chosen = st.query_params.to_dict()
-period = score_filter.PERIODS[str(scope.days_back)]
 scored, day_sentence = None, ""
 if live and not scope.depot:
-    scored, day_sentence = one_day.last_day(scope, newest_on, freshness)
+    scored, day_sentence = one_day.last_day(scope, spans[live][1], freshness)
 
 if scope.days_back == 1:
     with answer:
@@ -56,14 +55,17 @@ with answer:
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
-depots = None if scope.depot else queries.depot_accuracy(scope, freshness)
-widgets.key_figures(summaries.accuracy_figures(scores, depots))
+widgets.key_figures(summaries.accuracy_figures(scores))
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)
+misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
+    st.header("Biggest misses")
+    first = misses.head(one_day.IN_SIGHT)
+    one_day.show_misses("Biggest misses", first, scope, freshness)
 with by_day:
     st.header("By day")
     widgets.chart(
@@ -72,20 +74,21 @@ with by_day:
         "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
     )
 
-with st.expander("Biggest misses, and why"):
-    misses = queries.largest_errors(scope, freshness)
-    table = one_day.show_misses("Biggest misses", misses, scope, freshness)
+if len(misses) > one_day.IN_SIGHT:
+    with st.expander("More misses"):
+        others = misses[one_day.IN_SIGHT :]
+        one_day.show_misses("More misses", others, scope, freshness)
+table = display_tables.largest_errors(misses)
 sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
 sheets["By week"] = "MAPE and more by week, newest first", weeks
 
-if not (scope.city or scope.depot):
-    with st.expander("By city"):
-        by_city = display_tables.accuracy(scores, "city", "City")
-        widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
-
-if depots is not None and not depots.empty:
-    with st.expander("By depot"):
+if not scope.depot:
+    with st.expander("By depot" if scope.city else "By city and depot"):
+        if not scope.city:
+            by_city = display_tables.accuracy(scores, "city", "City")
+            widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
         order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
+        depots = queries.depot_accuracy(scope, freshness)
         depots = display_tables.rank_depots(depots, order)
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
@@ -99,34 +102,24 @@ if depots is not None and not depots.empty:
     sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 
-with st.expander("By days ahead"):
+overridden = queries.override_accuracy(scope, freshness)
+if not overridden.empty:
+    with st.expander("Overrides"):
+        st.caption(
+            "MAPE of each day's last override, and of the forecast that the planner saw then; "
+            "Biggest misses has the model's last one."
+        )
+        widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
+
+with st.expander("Days ahead, bands, and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
     widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
-
-if live:
-    with st.expander("Overrides"):
-        overridden = queries.override_accuracy(scope, freshness)
-        if overridden.empty:
-            st.caption(
-                "No overrides to score here. Planners make them on the page Plan."
-            )
-        else:
-            st.caption(
-                "MAPE of each day's last override, and of the forecast that the planner saw then; "
-                "Biggest misses has the model's last one."
-            )
-            table = display_tables.override_accuracy(overridden)
-            widgets.small_table(table, "Overrides")
-
-with st.expander("Bands"):
     bands = queries.band_coverage(scope, freshness)
     st.caption(summaries.coverage_sentence(bands))
     widgets.small_table(display_tables.band_coverage(bands), "Bands")
-
-with st.expander("All measures, and what they mean"):
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
     st.caption(
-        f"Scored days: the {period}. Each depot, day and origin counts once, at every horizon, "
+        "Each depot, day and origin counts once, at every horizon, "
         "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
         "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
         "actual, so above zero is too high. Closed days are not scored. If two models forecast "
@@ -134,9 +127,7 @@ with st.expander("All measures, and what they mean"):
         "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
     )
 
-other, others, made = "Live", "Live forecasts", "the night before"
-if live:
-    other, others, made = "Hindcast", "Hindcasts", "afterwards, of past days"
-if live_on and hindcast_on:
+if len(spans) > 1:
+    other = "Hindcast" if live else "Live"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    widgets.note(others, address, f"Forecasts made {made}: ")
+    widgets.note("Forecasts made afterwards" if live else "Live forecasts", address)

@@ -256,7 +256,8 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
 
     window.to("/accuracy?city=London")
     window.page.get_by_text("By depot", exact=True).click()
-    window.page.get_by_role("link", name="Greenwich", exact=True).wait_for()
+    depots = window.page.get_by_role("table", name="By depot")
+    depots.get_by_role("link", name="Greenwich", exact=True).wait_for()
     assert window.page.locator("table.hf a:has-text('Waalhaven')").count() == 0
     window.to("/?city=Rotterdam")
     go("Plan", "Rotterdam")

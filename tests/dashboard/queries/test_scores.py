@@ -153,12 +153,14 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
 
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("hindcasts", [True, False])
-def test_the_newest_scored_days_tell_live_forecasts_and_hindcasts_apart(
+def test_the_span_of_scored_days_tells_live_forecasts_and_hindcasts_apart(
     dashboard, clean_engine, yesterday, live, hindcasts
 ):
-    seed(clean_engine, yesterday, live=live, hindcasts=hindcasts)
-    live_on, hindcast_on = queries.newest_scored(queries.freshness())
-    assert (live_on is not None, hindcast_on is not None) == (live, hindcasts)
+    scores = seed(clean_engine, yesterday, live=live, hindcasts=hindcasts).scores
+    days = scores.groupby("is_live")["target_on"]
+    assert queries.scored_spans(queries.freshness()) == {
+        is_live: (of.min(), of.max()) for is_live, of in days
+    }
 
 
 CITIES = {depot[0]: depot[2] for depot in DEPOTS}

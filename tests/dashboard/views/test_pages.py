@@ -594,20 +594,34 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     assert "orders, forecast" not in page_text(open_page("accuracy", depot="LON-01"))
 
 
-def test_only_the_weeks_of_accuracy_stand_open(seeded, open_page):
+def test_the_weeks_and_the_three_biggest_misses_of_accuracy_stand_open(
+    seeded, open_page
+):
     app = open_page("accuracy")
-    folded = {each.label: each for each in app.expander}
-    for label, name in (
-        ("Biggest misses, and why", "Biggest misses"), ("By city", "By city"),
-        ("By depot", "By depot"),
-    ):  # fmt: skip
-        [table] = folded[label].get("html")
-        assert f'aria-label="{name}"' in table.proto.body
+    names = {
+        each.label: [
+            re.findall('aria-label="([^"]+)"', table.proto.body)
+            for table in each.get("html")
+        ]
+        for each in app.expander
+    }
+    assert names == {
+        "More misses": [["More misses"]],
+        "By city and depot": [["By city"], ["By depot"]],
+        "Days ahead, bands, and all measures": [
+            ["By days ahead"], ["Bands"], ["All measures"],
+        ],
+    }  # fmt: skip
+    [misses] = [
+        e.proto.body for e in app.get("html") if '"Biggest misses"' in e.proto.body
+    ]
+    assert len(Cells(misses).text) == 1 + 3
     closed = {each.proto.body for fold in app.expander for each in fold.get("html")}
     bodies = [each.proto.body for each in app.get("html")]
     tables = [body for body in bodies if "<thead>" in body and body not in closed]
     assert [re.findall('aria-label="([^"]+)"', body) for body in tables] == [
-        ["By week"]
+        ["By week"],
+        ["Biggest misses"],
     ]
 
 
@@ -694,7 +708,13 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
     text = page_text(app)
-    assert "Scored days: the last 4 weeks" in text
+    first_on = min(seeded.scores.loc[seeded.scores["is_live"], "target_on"])
+    since = f" (since {formatting.day(first_on)})"
+    assert app.selectbox(key="choice of period").options == [
+        "Yesterday", "Last 7 days", f"Last 4 weeks{since}", f"Last 8 weeks{since}",
+        f"Last 26 weeks{since}",
+    ]  # fmt: skip
+    assert len(set(seeded.scores.loc[seeded.scores["is_live"], "target_on"])) < 28
     assert "depot?depot=LON-02" in text
     assert "depot?depot=RTM-02" not in text
     assert "same day last week" in text
