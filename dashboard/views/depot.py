@@ -23,6 +23,9 @@ SPANS = {
 }
 """Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
 
+MAX_PEERS = 50
+"""Depots of a city of which a day is explained unasked, within a second; of a thousand, in 25."""
+
 freshness = queries.freshness()
 depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
@@ -111,9 +114,14 @@ explained = days_ahead | {
     f"{day:%Y-%m-%d}": formatting.day(day)
     for day in past.loc[past["is_live"].astype(bool), "target_on"][::-1]
 }
+n_peers = int((depots["city"] == own["city"]).sum())
+is_quick = n_peers <= MAX_PEERS and "cold_start" not in set(ahead["basis"])
+busiest_on = ahead["day_on"].iloc[ahead["point"].argmax()]
 with week:
     st.header("Why this forecast")
-    day_to_explain = widgets.choose_from_url("Day", "why", explained, width=180)
+    day_to_explain = widgets.choose_from_url(
+        "Day", "why", explained, f"{busiest_on:%Y-%m-%d}" * is_quick, width=180
+    )
     if day_to_explain:
         shown, outcome = freshness, ""
         if day_to_explain not in days_ahead:
@@ -129,8 +137,7 @@ with week:
             "lies a little below the middle of the likely ones, where errors in percent are smallest.",
         )
 
-with st.container(key="screen-only"):
-    st.header("What if")
+with st.expander("What if", expanded="scenario" in st.query_params):
     st.caption(
         "An event more, computed with the model that made the forecast. Nothing is saved; the "
         "forecast does not change. For a number of your own: *Change its orders*."

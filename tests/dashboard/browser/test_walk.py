@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 PAGES = {
     "/": ("Days ahead", 1),
-    "/depot?depot=LON-01": ("Greenwich", 2),
+    "/depot?depot=LON-01": ("Greenwich", 3),
     "/plan": ("Plan", 0),
     "/accuracy": ("Accuracy", 1),
     "/models": ("Models", 0),
@@ -269,6 +269,7 @@ def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
     window.page.wait_for_url("**/plan?city=Rotterdam")
     go("Depots", "Poplar")
     window.page.wait_for_url("**/depot?depot=LON-03")
+    window.page.get_by_text("What if", exact=True).click()
     window.choose("Event", "Closed")
     window.page.get_by_text("With this scenario").wait_for()
     window.page.reload()
@@ -291,17 +292,20 @@ def hover(window, chart, across):
 @pytest.mark.parametrize(
     ("path", "charts"),
     [
-        ("/accuracy", [("Forecast MAPE", "Same day last week")]),
+        ("/accuracy", {0: ("Forecast MAPE", "Same day last week")}),
         (
             "/depot?depot=RTM-02",
-            [("Day", "Actual"), ("Actual", "Forecast", "Low (P10)", "High (P90)")],
+            {
+                1: ("Day", "Actual"),
+                2: ("Actual", "Forecast", "Low (P10)", "High (P90)"),
+            },
         ),
     ],
 )
 def test_one_hover_tells_every_series_in_words(fleet, visit, path, charts):
     window = visit(fleet[0])
     window.to(path)
-    for number, titles in enumerate(charts):
+    for number, titles in charts.items():
         chart = window.page.locator(CHART).nth(number)
         for across in (0.35, 0.5, 0.65):
             text = hover(window, chart, across)
@@ -338,5 +342,7 @@ def test_a_scenario_is_chosen_by_keyboard(fleet, visit):
     window.page.keyboard.press("Tab")
     where = "() => [document.activeElement.tagName, getComputedStyle(document.activeElement)"
     assert window.page.evaluate(f"{where}.outlineStyle]") == ["A", "solid"]
+    fold = window.page.locator("summary", has_text="What if")
+    fold.press("Enter")
     window.choose("Event", "Closed")
     window.page.get_by_text("With this scenario").wait_for()
