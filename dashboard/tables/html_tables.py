@@ -84,7 +84,8 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out.
+    Columns that are empty in every row are left out. 'Test: MAPE' begins a group of columns, named
+    above its first.
 
     Args:
       result: From `display_tables`, or with columns as there.
@@ -102,7 +103,7 @@ def table(
         if name in classes:
             classes[name] += " desk"
     heads = [
-        f'<th scope="col" class="{classes[name]}">{escape(name)}</th>' for name in rest
+        f'<th scope="col" class="{classes[name]}">{_head(name)}</th>' for name in rest
     ]
     cells_of = {name: _cells(texts[name], (links or {}).get(name)) for name in texts}
     rows = []
@@ -132,6 +133,11 @@ def column(values: pd.Series, name: str) -> list[str]:
         return [formatting.signed_percent(share, digits) for share in shares]
     percent = formatting.signed_points if name in POINTS else formatting.percent
     return [percent(share) for share in shares]
+
+
+def _head(name: str) -> str:
+    group, _, own = name.rpartition(": ")
+    return f'<b class="group">{escape(group)}</b>' * bool(group) + escape(own)
 
 
 def _cells(texts: list[str], links: Sequence[str] | None) -> list[str]:

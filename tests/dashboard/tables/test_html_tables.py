@@ -25,6 +25,13 @@ def test_an_empty_column_is_left_out():
     assert nothing.text == [["Depot", "Gate", "Why"]]
 
 
+def test_a_group_of_columns_is_named_above_its_first():
+    table = pd.DataFrame({"Model": ["a"], "Test: <MAPE>": [8.14], "Bias": [1.0]})
+    html = html_tables.table(table, "")
+    assert Cells(html).text[0] == ["Model", "Test <MAPE>", "Bias"]
+    assert '<b class="group">Test</b>&lt;MAPE&gt;</th>' in html
+
+
 def test_figures_are_escaped():
     read = Cells(html_tables.figures({"<i>": ("1", "<s>")}))
     assert [tag for tag, _ in read.tags] == ["dl", "div", "dt", "dd", "small"]

@@ -46,8 +46,8 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "MAPE live": 7.7,
-        "MAPE in its test": 8.1, "Same day last week": 12.0, "Model before": 8.9, "Bias": -1.2,
+        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "Live: MAPE": 7.7,
+        "Test: MAPE": 8.1, "Same day last week": 12.0, "Model before": 8.9, "Bias": -1.2,
         "In the 80 % band": 79.0, "Test from": pd.Timestamp("2025-11-01"),
         "Test to": pd.Timestamp("2025-11-28"),
         "Decision": "It beats it.",
@@ -55,10 +55,10 @@ def test_every_model_has_its_status_scores_and_decision(models):
     assert (second["Status"], second["Decision"]) == (
         "former champion", "No reason recorded.",
     )  # fmt: skip
-    assert math.isnan(second["MAPE in its test"])
+    assert math.isnan(second["Test: MAPE"])
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, LIVE, ZONE)
-    assert "MAPE in its test" not in of_none, "a column of dashes says nothing"
+    assert "Test: MAPE" not in of_none, "a column of dashes says nothing"
 
 
 def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(models):
