@@ -71,7 +71,8 @@ def _without_forecast(champion: str | None) -> str:
 def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What `html_grids.depots` shows; of a city `status` has the days short, and what is decided."""
     assert freshness.last_on is not None, "requires known demand"
-    week = days_ahead.ranked("", days_ahead.NAME, freshness)
+    plan = van_plan.fleet_plan(freshness)
+    week = days_ahead.rank(workbook.with_short(plan.depots), days_ahead.NAME)
     last_day = queries.last_day(freshness).dropna(subset=["actual", "point"])
     is_off = summaries.is_outside(last_day)
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
@@ -81,8 +82,7 @@ def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFr
         pd.concat([rows, rows.assign(city=ALL_CITIES)]) for rows in (week, last_day)
     )
     totals = _columns(week, "city", "part", last_day, off_by)
-    plan = van_plan.fleet_plan(freshness)
-    days, lacking = plan.cities, workbook.with_short(plan.depots)
+    days = plan.cities
     told = days[(days["missing"] > 0) | (days["kind"] != "")]
     words = {
         city: ", ".join(map(plan_summaries.short_in_words, own.to_dict("records")))
@@ -95,29 +95,19 @@ def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFr
             status=depots.apply(html_grids.status, axis=1),
             is_late=depots["is_silent"] | depots["is_late"],
             is_off=depots.index.isin(last_day.loc[is_off, "depot_id"]),
-            short=_short(lacking, "depot_id", numbers.index),
         ),
         totals.assign(
             status=("Vans: " + status).fillna(""),
             is_late=totals.index.isin(left),
             is_off=False,
-            short=_short(days, "city", totals.index),
         ),
     )
-
-
-def _short(days: pd.DataFrame, key: str, keys: pd.Index) -> pd.Series:
-    """The vans that each of `keys` is short of, by the heading of the day."""
-    found: dict[str, dict[str, int]] = {each: {} for each in keys}
-    for row in days[days["short"] > 0].to_dict("records"):
-        found[row[key]][formatting.day(row["target_on"])] = row["short"]
-    return pd.Series(found, dtype=object)
 
 
 def _columns(
     week: pd.DataFrame, key: str, orders: str, last_day: pd.DataFrame, off_by: str
 ) -> pd.DataFrame:
-    """Orders of the first days and of all, their change, and the last day's error, by `key`."""
+    """Orders of the first days and of all, their change, and the last day's error, by `key`; and `short`."""
     days = sorted(week["target_on"].unique())
     parts = {formatting.day(day): week[week["target_on"] == day] for day in days[:DAYS]}
     parts |= {formatting.count(len(days), "day"): week}
@@ -131,4 +121,8 @@ def _columns(
     columns["vs last week"] = 100 * (ratio - 1)
     off = last_day.groupby(key)[[orders, "actual"]].sum()
     columns[off_by] = (off[orders] - off["actual"]).round().astype("Int64")
-    return pd.DataFrame(columns)
+    table = pd.DataFrame(columns)
+    short = week.pivot_table("short", key, "target_on", aggfunc="sum")
+    short = short.rename(columns=formatting.day).reindex(table.index).fillna(0)
+    table["short"] = pd.Series(short.astype(int).to_dict("index"), dtype=object)
+    return table

@@ -72,16 +72,17 @@ def totals_note(depots: pd.DataFrame) -> str:
     return f"A total is forecast as a whole: the depots' numbers add up to {reason}."
 
 
-def depot_figures(days: pd.DataFrame) -> Figures:
-    """Key figures of one depot, from `queries.depot_days` with a forecast."""
-    ahead = days.dropna(subset=["point"])
+def depot_sentence(ahead: pd.DataFrame) -> str:
+    """'Short of vans on Fri 27 Nov. 1,735 orders in the next 7 days, +38 % vs last week.'.
+
+    `ahead` has the forecast days of `queries.depot_days`, with needed and allocated of a plan.
+    """
+    short = ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"]
+    lacking = f"Short of vans on {formatting.listed([*map(formatting.day, short)])}. "
+    orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
-    return {
-        f"Orders in {formatting.next_days(len(ahead))}": (
-            formatting.orders(ahead["point"].sum()),
-            f"{difference} vs last week",
-        )
-    }
+    told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
+    return lacking * (not short.empty) + told
 
 
 def feed_warning(status: DepotStatus) -> str | None:

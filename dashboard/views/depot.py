@@ -45,6 +45,7 @@ feed_warning = summaries.feed_warning(status)
 if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
+answer = st.container()
 week, history = st.columns(2, gap="large")
 with history:
     span = widgets.choose_pill("History", "history", list(SPANS))
@@ -63,10 +64,11 @@ with week:
             "the night after a depots file has given it an `opened_on`."
         )
     else:
-        widgets.key_figures(summaries.depot_figures(days))
         planned = van_plan.city_plan(own["city"], freshness).depots
         planned = planned[planned["depot_id"] == depot].set_index("target_on")
         ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
+        with answer:
+            widgets.answer(summaries.depot_sentence(ahead))
         st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."

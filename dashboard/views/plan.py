@@ -41,7 +41,7 @@ period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 if not city:
     days = plan.cities
-    st.markdown(formatting.escape_markdown(plan_summaries.overview(plan)))
+    widgets.answer(plan_summaries.overview(plan))
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
         "Vans that a city needs per day for its service level, if they may be moved between "
@@ -57,7 +57,7 @@ page_head.rename(city)
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
-st.markdown(formatting.escape_markdown(plan_summaries.overview(plan)))
+widgets.answer(plan_summaries.overview(plan))
 marked = day or plan_summaries.first_to_look_at(plan.cities)
 widgets.key_figures(plan_summaries.day_figures(plan, marked))
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))

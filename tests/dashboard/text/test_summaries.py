@@ -41,17 +41,21 @@ def test_the_page_says_why_the_depots_do_not_add_up_to_their_total(parts, expect
     assert (expected in note, bool(note)) == (True, bool(expected))
 
 
-def test_key_figures_of_a_depot_compare_the_days_known_in_both_weeks():
+def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both_weeks():
     days = pd.DataFrame(
         {
-            "day_on": DAYS,
-            "point": [np.nan] * 7 + [11.0, 11, 11, 11, 15, 11, 11],
-            "week_before": [np.nan] * 8 + [10.0] * 6,
+            "day_on": DAYS[7:],
+            "point": [11.0, 11, 11, 11, 15, 11, 11],
+            "week_before": [np.nan] + [10.0] * 6,
+            "needed": 3,
+            "allocated": [3, 3, 2, 3, 1, np.nan, 3],
         }
     )
-    assert summaries.depot_figures(days) == {
-        "Orders in the next 7 days": ("81", "+17 % vs last week")
-    }
+    orders = "81 orders in the next 7 days, +17 % vs last week."
+    assert summaries.depot_sentence(days) == (
+        f"Short of vans on Sun 23 Nov and Tue 25 Nov. {orders}"
+    )
+    assert summaries.depot_sentence(days.assign(allocated=3)) == orders
 
 
 def daily_scores(*mapes, naive=0.2):
