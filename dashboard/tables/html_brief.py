@@ -66,8 +66,10 @@ def _heading(
     if not left:
         shortages = formatting.count(n_decided, "shortage")
         return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
-    if all(decision.kind == VANS for decision in left):
-        return short_days
+    n_others = sum(decision.kind != VANS for decision in left)
+    if n_others < len(left):
+        more = f"; {n_others:,} more to look at today" if n_others else ""
+        return f"{short_days}{more}"
     return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 

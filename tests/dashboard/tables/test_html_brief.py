@@ -49,9 +49,8 @@ def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     ]  # fmt: skip
     classes = [attrs.get("class") for tag, attrs in Cells(html).tags if tag == "b"]
     assert classes == ["vans severe", "vans"]
-    assert "<h2>2 things to look at" in html_brief.brief(
-        [mild, *make(1)], "", "", "", []
-    )
+    both = html_brief.brief([mild, *make(2)], "Thu short of vans", "", "", [])
+    assert "<h2>Thu short of vans; 2 more to look at today</h2>" in both
 
 
 def test_what_is_decided_is_counted_apart():
