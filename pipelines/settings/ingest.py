@@ -11,6 +11,8 @@ from pipelines.settings.field_types import MAX_MIB, Share
 
 DONE = "done"
 """Folder of the inbox for the files that are loaded."""
+MIN_PARSER_MIB = 512
+"""With 384 MiB the parser fails at files of 7 MB (2026-11-26)."""
 
 
 class SourceSettings(BaseModel):
@@ -74,7 +76,8 @@ class IngestSettings(BaseSettings):
         default=2048,
         ge=0,
         le=MAX_MIB,
-        description="Memory of the process that parses files; 0: no process of its own.",
+        description="Memory of the process that parses files, at least `MIN_PARSER_MIB`; 0: no "
+        "process of its own.",
     )
     max_file_mib: int = Field(
         default=512,
@@ -82,6 +85,15 @@ class IngestSettings(BaseSettings):
         le=MAX_MIB,
         description="Size, once unpacked and decoded, above which a file is refused whole.",
     )
+
+    @field_validator("parser_memory_mib")
+    @classmethod
+    def _enough_for_the_parser(cls, memory_mib: int) -> int:
+        if 0 < memory_mib < MIN_PARSER_MIB:
+            raise ValueError(
+                f"must be {MIN_PARSER_MIB} or more, or 0 for no process of its own"
+            )
+        return memory_mib
 
     @field_validator("sources", mode="before")
     @classmethod

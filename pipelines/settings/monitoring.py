@@ -3,7 +3,10 @@
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
-from pipelines.settings.field_types import MAX_DAYS, MAX_VANS, Share, WallClock
+from pipelines.settings.field_types import MAX_DAYS, MAX_VANS, WallClock
+
+EXPECTED_COVERAGE = 0.8
+"""Share of actuals that a right 80 % interval holds."""
 
 
 class WatchSettings(BaseSettings):
@@ -21,12 +24,16 @@ class WatchSettings(BaseSettings):
         description="Consecutive days worse than the seasonal naive until the night alerts; "
         "it looks at four weeks.",
     )
-    alert_coverage_low: Share = Field(
+    alert_coverage_low: float = Field(
         default=0.70,
+        ge=0,
+        le=EXPECTED_COVERAGE,
         description="Lowest share of actuals in the 80 % interval over four weeks.",
     )
-    alert_coverage_high: Share = Field(
+    alert_coverage_high: float = Field(
         default=0.90,
+        ge=EXPECTED_COVERAGE,
+        le=1,
         description="Highest share of actuals in the 80 % interval over four weeks.",
     )
     watch_dashboard: str = Field(

@@ -52,6 +52,21 @@ def test_the_home_is_beside_the_checkout_wherever_one_stands(tmp_path):
         ("HARBOR_READY_BY", "25:00", r"BY is '25:00': must be hour and minute"),
         ("HARBOR_COORDINATOR", "host-a", r"HARBOR_COORDINATOR is 'host-a'"),
         (
+            "HARBOR_PARSER_MEMORY_MIB",
+            "511",
+            r"HARBOR_PARSER_MEMORY_MIB is '511': must be 512 or more, or 0",
+        ),
+        (
+            "HARBOR_ALERT_COVERAGE_LOW",
+            "0.95",
+            r"HARBOR_ALERT_COVERAGE_LOW is '0\.95'.*less than or equal to 0\.8\.",
+        ),
+        (
+            "HARBOR_ALERT_COVERAGE_HIGH",
+            "0.6",
+            r"COVERAGE_HIGH is '0\.6'.*greater than or equal to 0\.8\.",
+        ),
+        (
             "HARBOR_PROCESSES",
             "0",
             r"HARBOR_PROCESSES is '0'.*greater than or equal to 1",
