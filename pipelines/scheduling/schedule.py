@@ -149,8 +149,6 @@ class NightlyJobs:
         `MAX_ATTEMPTS` with that of its hour; then it is given up, and the next night does its
         work. So is one that could not publish its forecast. A night whose feed was late runs up to `MAX_LATE_ATTEMPTS` times.
         """
-        if is_held(self._engine, NIGHTLY_LOCK):
-            return
         now, limit = self._now(), MAX_ATTEMPTS
         origin = due_origin(self._engine, self._settings, now)
         if origin is None:
@@ -162,19 +160,22 @@ class NightlyJobs:
             )
         if origin is None or self._attempts[origin] >= limit:
             return
-        self._run_night(origin)
-        is_last = self._attempts[origin] == limit
+        is_last = self._run_night(origin) and self._attempts[origin] == limit
         if is_last and due_origin(self._engine, self._settings, now) == origin:
             upcoming = str(self._settings.next_night(now))
             log.warning(
                 "night_given_up", origin=str(origin), attempts=limit, next=upcoming
             )
 
-    def _run_night(self, origin: date) -> None:
+    def _run_night(self, origin: date) -> bool:
+        """Whether it was started: while another night runs, a later check does."""
+        if is_held(self._engine, NIGHTLY_LOCK):
+            return False
         self._attempts[origin] += 1
         command = [sys.executable, "-m", "pipelines", "nightly", "--origin"]
         status = self._run([*command, str(origin)])
         log.info("nightly_ended", origin=str(origin), status=status)
+        return True
 
 
 def _lead(engine: sa.Engine, settings: Settings, lock: sa.Engine, stop: Event) -> None:

@@ -301,6 +301,17 @@ def test_a_night_that_could_not_publish_is_tried_again(fleet_of):
     assert fleet.ran == [day(9)] * 2
 
 
+def test_a_night_that_waits_for_one_started_by_hand_loses_no_attempt(fleet_of):
+    fleet = fleet_of(state="failed")
+    with try_lock(fleet.engine, NIGHTLY_LOCK):
+        fleet.jobs.start_night()
+        assert fleet.ran == []
+    fleet.record(day(9))
+    for _ in range(4):
+        fleet.jobs.catch_up()
+    assert fleet.ran[1:] == [day(9)] * 3
+
+
 def test_a_night_at_work_is_left_alone(fleet_of):
     fleet = fleet_of()
     with try_lock(fleet.engine, NIGHTLY_LOCK):
