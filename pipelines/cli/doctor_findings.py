@@ -14,7 +14,7 @@ from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
 from pipelines.monitoring import ports
-from pipelines.runs.error_messages import describe_error
+from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
@@ -144,7 +144,9 @@ def _database(settings: Settings) -> list[Finding]:
                 *check_nights(context.engine, settings),
                 *_data(context.engine, settings),
             ]
-    except (HarborError, OSError) as error:
+    except Exception as error:
+        if not (is_expected(error) or isinstance(error, OSError)):
+            raise
         return [Finding("database", False, describe_error(error))]
 
 

@@ -13,6 +13,12 @@ from pipelines.settings import CHECKOUT
 
 MIGRATIONS = Path(CHECKOUT, "migrations", "versions")
 VERSION_TABLE = "alembic_version"
+OTHER_TABLES_ADVICE = (
+    "If an unreleased version made them, set HARBOR_HOME to a new folder, or "
+    "HARBOR_DATABASE_URL to an empty database, and load your files again with 'harbor "
+    "ingest', those in inbox/done too; planners' changes stay in the old one"
+)
+"""Until 0.1.0, tables change without a migration, and the schema keeps its revision."""
 VERSION = sa.text(f"select version_num from {VERSION_TABLE}")  # noqa: S608 - a constant
 
 

@@ -3,6 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
+from pipelines.database import migrate
 from tests.contract.test_cli import commands
 from tests.pipelines.in_process import harbor
 from tests.ports import free_port
@@ -51,6 +52,27 @@ def test_every_command_says_so_where_the_database_is_ahead(ahead, tmp_path):
             assert done.returncode == 1, name
             assert "9999, which this older program does not know" in done.stderr, name
             assert "Install the newer release" in done.stderr, name
+
+
+def test_a_database_of_an_unreleased_schema_says_what_to_do(
+    engine, database_url, tmp_path
+):
+    """Its revision is this program's: tables change without a migration until 0.1.0."""
+    name = "test_unreleased"
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+        link.execute(sa.text(f"create database {name}"))
+    url = database_url.replace("test_harbor", name)
+    old = sa.create_engine(url)
+    migrate.upgrade(old)
+    with old.begin() as connection:
+        connection.execute(sa.text("alter table runs drop column metrics"))
+        connection.execute(sa.text("alter table depots drop column vans"))
+    old.dispose()
+    for words in (["depots", "list"], ["db", "check"], ["doctor"]):
+        done = harbor(*words, HARBOR_DATABASE_URL=url, HARBOR_HOME=str(tmp_path))
+        assert done.returncode == 1, words
+        told = " ".join((done.stdout + done.stderr).split())
+        assert "set HARBOR_HOME to a new folder" in told, words
 
 
 def required(command):

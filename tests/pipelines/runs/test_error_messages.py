@@ -4,7 +4,13 @@ import errno
 
 import psycopg
 import pytest
-from psycopg.errors import AdminShutdown, DiskFull, UniqueViolation
+from psycopg.errors import (
+    AdminShutdown,
+    DiskFull,
+    UndefinedColumn,
+    UndefinedTable,
+    UniqueViolation,
+)
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from forecaster.errors import NoDataError
@@ -44,6 +50,12 @@ def wrapped(error):
         (wrapped(AdminShutdown("terminating connection")), True, "'harbor doctor'"),
         (OperationalError("select 1", {}, psycopg.OperationalError()), True, "doctor"),
         (wrapped(UniqueViolation("duplicate key")), False, "report it"),
+        (
+            wrapped(UndefinedColumn("column f.city does not exist")),
+            True,
+            "a new folder",
+        ),
+        (UndefinedTable("relation does not exist"), True, "load your files again"),
         (OSError(errno.EACCES, "Permission denied"), False, "report it"),
         (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/a"), True, "/a cannot"),
         (
