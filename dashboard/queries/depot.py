@@ -166,7 +166,7 @@ with kind as (
     where depot_id = :depot
 ), latest as (
     select distinct on (s.target_on)
-           s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live,
+           s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live, f.basis,
            s.model_version, m.filename, m.sha256
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)
@@ -187,7 +187,7 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last forecast of each of 56 past days, with the actuals.
 
     Returns:
-      target_on, origin_on, actual, p10, point, p90, is_live, model_version, filename and sha256
+      target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version, filename and sha256
       (of the model's artefact), oldest day first. Live forecasts only; hindcasts only where the depot has no live one.
     """
     return read(

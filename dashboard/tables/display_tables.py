@@ -175,7 +175,7 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `queries.largest_errors`."""
+    """Display table of `queries.largest_errors`; without names, of a single depot."""
     notes = formatting.day_notes(result.assign(is_closed=False))
     rows = zip(result.to_dict("records"), notes, strict=True)
     error = result["point"] - result["actual"]
@@ -185,7 +185,7 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
             error_share=error / result["actual"].where(result["actual"] > 0),
             cause=[_likely_cause(row, day) for row, day in rows],
         ),
-        "target_on", "name", "point", "override_orders", "actual", "error", "error_share", "cause",
+        "target_on", *result.columns.intersection(["name"]), "point", "override_orders", "actual", "error", "error_share", "cause",
         point="Forecast", override_orders="Override", cause="Likely cause",
     )  # fmt: skip
     # A column of dashes says nothing.
@@ -197,8 +197,7 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     names = {"day_on": "target_on", "planner_orders": "override_orders"}
     known = ["events", "holidays", "override_reason", "made_by"]
     known_days = days.rename(columns=names)[[*names.values(), *known]]
-    rows = past.merge(known_days, on="target_on").assign(name="", basis="")
-    return largest_errors(rows[::-1]).drop(columns="Depot")
+    return largest_errors(past.merge(known_days, on="target_on")[::-1])
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:

@@ -424,6 +424,12 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
         "model_version": last["model_version"],
     }  # fmt: skip
     write(sa.insert(schema.overrides).values(override))
+    young = seen.iloc[-2]
+    of_young = {
+        name: young[name] for name in ("origin_on", "target_on", "model_version")
+    }
+    forecasts = sa.update(schema.forecasts).filter_by(depot_id="LON-01", **of_young)
+    write(forecasts.values(basis="cold_start"))
     text = page_text(open_page("depot", depot="LON-01"))
     assert "Ann: “A strike”" in text
     ahead, past = (sheets[name][1] for name in ("Days ahead", "Past days"))
@@ -431,6 +437,7 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
     assert (first["Override"], first["Likely cause"]) == (900, "Ann: “A strike”")
+    assert past["Likely cause"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
     assert ahead["Planned"].gt(0).all()
