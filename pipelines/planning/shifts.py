@@ -43,15 +43,12 @@ def of_cities(
     )
 
 
-def with_largest(
-    days: pd.DataFrame, shifts: pd.DataFrame, settings: Mapping[str, CitySettings]
-) -> pd.DataFrame:
+def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
     """`Plan.cities` with what the shifts of a day need.
 
     Args:
       days: Rows of `Plan.cities`.
       shifts: `by_shift` of them; empty where orders have no times.
-      settings: Of their cities: shifts that nobody has set are never short.
 
     Returns:
       The days, with drivers of all shifts where they have any; and the columns shift,
@@ -61,13 +58,12 @@ def with_largest(
         return days.assign(shift="", shift_short=0, shift_lacking=0)
     by_day = shifts.sort_values("vans").groupby(["city", "target_on"])
     of_day = by_day.agg(
-        shift=("shift", "last"), needed=("vans", "last"), drivers=("drivers", "sum")
+        shift=("shift", "last"), missing=("missing", "last"), drivers=("drivers", "sum")
     )
     own = days.merge(of_day, "left", ["city", "target_on"], suffixes=("", "_of_shifts"))
-    is_set = own["city"].map(lambda city: bool(settings[city].shifts))
-    missing = (own["needed_of_shifts"] - own["vans"]).where(is_set)
+    missing = own["missing"]
     without = missing + own["extra"]
-    return own.assign(
+    return own.drop(columns="missing").assign(
         shift=own["shift"].fillna(""),
         shift_short=missing.where(missing > own["short"], 0).astype(int),
         shift_lacking=without.where(without > own["lacking"], 0).astype(int),
@@ -90,8 +86,9 @@ def by_shift(
       settings: Of the city.
 
     Returns:
-      city, target_on, shift (its name), orders, vans, short (vans less those of the day, 0 at
-      least; NaN where they are not known or nobody has set the shifts), drivers, busiest_hour and its orders, as
+      city, target_on, shift (its name), orders, vans, missing (vans less those of the day; NaN
+      where they are not known or nobody has set the shifts), short (vans missing, 0 at least,
+      NaN alike), drivers, busiest_hour and its orders, as
       busiest_orders: a row for each day and shift; none for days without shares.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
@@ -119,10 +116,8 @@ def by_shift(
     full_d = quantile_orders(low_d, orders_d, high_d, level) / settings.orders_per_van
     partly_full_d = own["needed"].to_numpy(float) / np.maximum(full_d, 1e-9)
     vans_ds = vans_for(partly_full_d[:, None] * busy_ds / capacity_s, 1.0)
-    has_d = (
-        own["vans"].to_numpy(float) if settings.shifts else np.full(len(own), np.nan)
-    )
-    short_ds = np.maximum(vans_ds - has_d[:, None], 0.0)
+    has_d = own["vans"].to_numpy(float) if settings.shifts else np.nan
+    missing_ds = (vans_ds.T - has_d).T
     drivers = max(settings.drivers_per_van / len(shifts), 1.0)
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(
@@ -132,7 +127,8 @@ def by_shift(
             "shift": [shift.name for shift in shifts] * len(own),
             "orders": parts.mean.ravel(),
             "vans": vans_ds.ravel(),
-            "short": short_ds.ravel(),
+            "missing": missing_ds.ravel(),
+            "short": np.maximum(missing_ds, 0.0).ravel(),
             "drivers": vans_for(vans_ds * drivers, 1.0).ravel(),
             "busiest_hour": busiest_d.repeat(len(shifts)),
             "busiest_orders": (share_dk.max(axis=1) * orders_d).repeat(len(shifts)),

@@ -109,7 +109,7 @@ def make_plan(
     cities = cities.astype({"short": int, "lacking": int})
     cities = cities.sort_values(["city", "target_on"], ignore_index=True)
     by_shift = shifts.of_cities(cities, bands, shares, settings)
-    cities = shifts.with_largest(cities, by_shift, settings)
+    cities = shifts.with_largest(cities, by_shift)
     cities["missing"] = cities["short"].where(
         cities["short"] > 0, cities["shift_short"]
     )

@@ -13,7 +13,6 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from dashboard.tables import workbook
-from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.shifts import with_largest
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
@@ -107,11 +106,11 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
 def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
     shifts = pd.DataFrame(
         {"city": "London", "target_on": DAYS[1], "shift": ["06–14", "14–22"],
-         "orders": 9.6, "vans": [8, 6], "short": 0, "drivers": [8, 6], "busiest_hour": 9,
+         "orders": 9.6, "vans": [8, 6], "missing": np.nan, "short": 0, "drivers": [8, 6], "busiest_hour": 9,
          "busiest_orders": 1.5}
     )  # fmt: skip
     days = plan.cities.drop(columns=["shift", "shift_short", "shift_lacking"])
-    days = with_largest(days, shifts, {"London": CitySettings("London", 9, 50)})
+    days = with_largest(days, shifts)
     sheets = workbook.plan_sheets(replace(plan, cities=days, shifts=shifts), ZONE)
     assert "Drivers" not in sheets
     assert "Drivers" not in sheets["Data"][1]

@@ -69,9 +69,6 @@ BANDS = pd.DataFrame(
 )
 
 
-SET = {"London": CitySettings("London", 85, 50.0, shifts="06-14, 14-22")}
-
-
 def shares(by_hour):
     return pd.DataFrame(
         {
@@ -107,9 +104,11 @@ def test_a_busy_afternoon_needs_more_vans_than_the_day_and_is_its_busiest_hour()
     assert afternoon["busiest_hour"] == 17
     assert afternoon["busiest_orders"] == pytest.approx(1000 * 6 / by_hour.sum())
     assert list(rows["short"]) == [0, afternoon["vans"] - 25]
+    assert list(rows["missing"]) == [morning["vans"] - 25, afternoon["vans"] - 25]
     unset = replace(settings, shifts="")
     rows = shifts.by_shift(plan_days(), BANDS, shares(by_hour), unset)
-    assert rows["short"].isna().all(), "nobody works in shifts that nobody has set"
+    assert rows["missing"].isna().all(), "nobody works in shifts that nobody has set"
+    assert rows["short"].isna().all()
 
 
 def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
@@ -117,21 +116,22 @@ def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
     days = plan_days(needed=85, vans=85.0, extra=33, short=0, lacking=33, drivers=85)
     rows = pd.DataFrame(
         {"city": "London", "target_on": DAY, "shift": ["06–14", "14–22"],
-         "vans": [88, 83], "drivers": [88, 83]}
+         "vans": [88, 83], "missing": [3.0, -2.0], "drivers": [88, 83]}
     )  # fmt: skip
-    [day] = shifts.with_largest(days, rows, SET).to_dict("records")
+    [day] = shifts.with_largest(days, rows).to_dict("records")
     assert (day["shift"], day["shift_short"], day["shift_lacking"]) == ("06–14", 3, 36)
     assert day["drivers"] == 88 + 83
-    [day] = shifts.with_largest(days.assign(vans=88.0, extra=36), rows, SET).to_dict(
+    enough = rows.assign(missing=[0.0, -5.0])
+    [day] = shifts.with_largest(days.assign(vans=88.0, extra=36), enough).to_dict(
         "records"
     )
     assert (day["shift_short"], day["shift_lacking"]) == (0, 36)
-    unset = {"London": CitySettings("London", 85, 50.0)}
-    [day] = shifts.with_largest(days, rows, unset).to_dict("records")
+    unset = rows.assign(missing=np.nan)
+    [day] = shifts.with_largest(days, unset).to_dict("records")
     assert (day["shift_short"], day["shift_lacking"], day["drivers"]) == (0, 0, 171)
     other = rows.assign(target_on=DAY + pd.Timedelta(days=1))
     for none in (rows[:0], other):
-        [day] = shifts.with_largest(days, none, SET).to_dict("records")
+        [day] = shifts.with_largest(days, none).to_dict("records")
         assert (day["shift"], day["shift_short"], day["drivers"]) == ("", 0, 85)
 
 
