@@ -7,3 +7,20 @@ report        what was loaded, rejected and assumed, by file
 replay        loads rows from quarantine
 withdrawal    takes back a loaded file, or an event
 """
+
+from pipelines.ingest.load.replay import ReplayResult, replay
+from pipelines.ingest.load.report import Counts, FileReport, IngestReport
+from pipelines.ingest.load.service import LoadProgress, ingest, ingest_and_count
+from pipelines.ingest.rows.options import FileOptions
+
+__all__ = [
+    "Counts",
+    "FileOptions",
+    "FileReport",
+    "IngestReport",
+    "LoadProgress",
+    "ReplayResult",
+    "ingest",
+    "ingest_and_count",
+    "replay",
+]

@@ -6,7 +6,6 @@ import structlog
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.sources.files import first_line
-from pipelines.runs.error_messages import is_expected
 
 log = structlog.get_logger()
 
@@ -21,6 +20,9 @@ def refusal(name: str, error: Exception) -> str:
     Raises the error if every other file would meet it, as when the database is lost or the
     disk is full.
     """
+    # Imported here: the process that parses files needs no database.
+    from pipelines.runs.error_messages import is_expected
+
     if isinstance(error, RefusedFileError):
         return str(error)
     if is_expected(error):

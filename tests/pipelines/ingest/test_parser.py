@@ -16,6 +16,7 @@ from pipelines.ingest.sources.files import find_sources
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, write
 from tests.pipelines.ingest.workbooks import workbook
+from tests.processes import run_python
 
 DAILY = "depot_id,date,orders\n"
 ORDERS = "order_id,depot_id,ordered_at\n"
@@ -74,6 +75,13 @@ def test_a_child_says_what_this_process_would(child, odd_files):
         False, False, True, True, False, False,
     ]  # fmt: skip
     assert said[0][1][1].dates.value == "%d/%m/%Y"
+
+
+def test_a_child_imports_nothing_of_the_database():
+    code = "import sys; from pipelines.ingest.rows import parser; print(*sys.modules)"
+    assert not {"sqlalchemy", "psycopg", "requests"} & {
+        *run_python(code).stdout.split()
+    }
 
 
 def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_path):
