@@ -46,7 +46,7 @@ def forecast_from(
     Safe to repeat: the forecasts of one origin and model are replaced together.
 
     From the newest day with demand, the forecast is published: the pages show it from then
-    on. If the champion has seen later days, which were withdrawn, the newest former champion
+    on. If the champion has seen later days, which were withdrawn, the last former champion
     that has not makes it; without one, the forecast that was last published from there is
     shown again. A model that was never champion makes none. From an earlier day it is a
     hindcast, which is stored and not shown; there the newest model trained on nothing later

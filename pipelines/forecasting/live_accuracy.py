@@ -1,5 +1,6 @@
 """The accuracy of live forecasts, and the alarms on it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -151,8 +152,10 @@ def _coverage_alarm(
     low, high = settings.alert_coverage_low, settings.alert_coverage_high
     if coverage is None or low <= coverage <= high:
         return None
+    # Rounded outwards, so that it never reads as one that is allowed.
+    percent = (math.floor if coverage < low else math.ceil)(round(100 * coverage, 6))
     return (
-        f"{100 * coverage:.0f} % of the actuals from {days[0].segment[0]} to "
+        f"{percent} % of the actuals from {days[0].segment[0]} to "
         f"{days[-1].segment[0]} lay inside the 80 % band, but {100 * low:.0f} to "
         f"{100 * high:.0f} % should. 'harbor train' calibrates the band again."
     )

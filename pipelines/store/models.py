@@ -69,27 +69,30 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     return _newest(connection, is_evaluation & (models.c.run_id == run_id))
 
 
-def newest_champion_trained_through(
-    connection: sa.Connection, day: date
-) -> Model | None:
-    """The newest unpruned model that has been champion and saw nothing after a day."""
+def last_champion_trained_through(connection: sa.Connection, day: date) -> Model | None:
+    """The unpruned model that was champion last, of those that saw nothing after a day.
+
+    The newest one may have been rolled back from.
+    """
     was_champion = models.c.promoted_at.is_not(None)
-    is_eligible = models.c.trained_through <= day
-    return _newest(
-        connection, was_champion & is_eligible & models.c.pruned_at.is_(None)
+    is_eligible = was_champion & (models.c.trained_through <= day)
+    return _first(
+        connection,
+        is_eligible & models.c.pruned_at.is_(None),
+        models.c.promoted_at.desc(),
     )
 
 
 def servable(connection: sa.Connection, origin: date) -> Model | None:
     """The model that may make the forecast that is shown from an origin.
 
-    The champion; where it has seen later days, which were withdrawn, the newest former
+    The champion; where it has seen later days, which were withdrawn, the last former
     champion that has not.
     """
     newest = champion(connection)
     if newest is None or newest["trained_through"] <= origin:
         return newest
-    return newest_champion_trained_through(connection, origin)
+    return last_champion_trained_through(connection, origin)
 
 
 def rollback_target(connection: sa.Connection) -> Model | None:
@@ -155,11 +158,15 @@ def set_canary(connection: sa.Connection, version: str, canary: dict[str, Any]) 
 def _newest(
     connection: sa.Connection, condition: sa.ColumnElement[bool]
 ) -> Model | None:
-    statement = (
-        sa.select(models)
-        .where(condition)
-        .order_by(models.c.trained_through.desc(), models.c.created_at.desc())
-        .limit(1)
-    )
+    newest = (models.c.trained_through.desc(), models.c.created_at.desc())
+    return _first(connection, condition, *newest)
+
+
+def _first(
+    connection: sa.Connection,
+    condition: sa.ColumnElement[bool],
+    *order: sa.ColumnElement[Any],
+) -> Model | None:
+    statement = sa.select(models).where(condition).order_by(*order).limit(1)
     row = connection.execute(statement).mappings().first()
     return None if row is None else cast(Model, dict(row))

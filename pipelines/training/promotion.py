@@ -57,7 +57,7 @@ def promote_if_better(
     """Promotes or rejects a challenger by its holdout scores and canary.
 
     On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
-    `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the newest champion from
+    `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the last champion from
     before the holdout), and must differ from the champion's. The first and last comparison are of MAPEs rounded to
     two decimals. Its training data must not be older than those of the model that forecasts
     now, which is a former champion if the champion has seen days that were withdrawn. A model

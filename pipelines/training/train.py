@@ -183,9 +183,9 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
 def _earlier_champion(
     engine: sa.Engine, settings: Settings, through: date
 ) -> Artefact | None:
-    """The newest model that has been champion and saw nothing after a day, if usable."""
+    """The model that was champion last, of those that saw nothing after a day, if usable."""
     with snapshot(engine) as connection:
-        model = models.newest_champion_trained_through(connection, through)
+        model = models.last_champion_trained_through(connection, through)
     return _loaded(settings, model)
 
 

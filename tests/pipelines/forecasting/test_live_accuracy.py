@@ -67,6 +67,15 @@ def test_coverage_outside_its_band_is_an_alarm(inside, alarm):
     assert bool(found.alarms) is alarm
 
 
+@pytest.mark.parametrize(
+    ("inside", "told"), [(69, "69 %"), (69.6, "69 %"), (90.4, "91 %")]
+)
+def test_an_alarm_of_coverage_never_names_a_share_that_is_allowed(inside, told):
+    found = live_accuracy.assess(days(0.1, 0.1, inside=inside), SETTINGS)
+    (alarm,) = found.alarms
+    assert alarm.startswith(told)
+
+
 def test_a_few_depot_days_say_nothing_of_coverage():
     found = live_accuracy.assess(days(0.1, inside=0), SETTINGS)
     assert found.coverage is None

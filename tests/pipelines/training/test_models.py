@@ -53,11 +53,11 @@ def test_a_promotion_by_a_clock_that_was_ahead_is_no_later_than_those_after_it(
         assert champion_and_before(connection) == ("c", "b")
 
 
-def test_the_earlier_champion_is_the_newest_that_saw_nothing_later(clean_engine):
+def test_the_earlier_champion_is_the_last_that_saw_nothing_later(clean_engine):
     with clean_engine.begin() as connection:
         for number, version in enumerate(("a", "b", "rejected", "pruned", "later")):
             add(connection, version, days=number)
-        assert models.newest_champion_trained_through(connection, DAY) is None
+        assert models.last_champion_trained_through(connection, DAY) is None
         for version in ("a", "b", "pruned", "later"):
             models.promote(connection, version, "better")
         of_pruned = models_table.c.version == "pruned"
@@ -65,10 +65,22 @@ def test_the_earlier_champion_is_the_newest_that_saw_nothing_later(clean_engine)
             sa.update(models_table).where(of_pruned).values(pruned_at=sa.func.now())
         )
         found = [
-            models.newest_champion_trained_through(connection, DAY + timedelta(days=n))
+            models.last_champion_trained_through(connection, DAY + timedelta(days=n))
             for n in range(5)
         ]
     assert [each["version"] for each in found] == ["a", "b", "b", "b", "later"]
+
+
+def test_the_earlier_champion_is_no_model_that_was_rolled_back_from(clean_engine):
+    with clean_engine.begin() as connection:
+        for number, version in enumerate(("a", "b", "c")):
+            add(connection, version, days=number)
+        for version in ("a", "b", "a", "c"):
+            models.promote(connection, version, "better")
+            # Several moments of one transaction.
+            connection.execute(sa.select(sa.func.pg_sleep(0.001)))
+        found = models.servable(connection, DAY + timedelta(days=1))
+    assert found["version"] == "a"
 
 
 def test_the_evaluation_of_a_model_is_of_its_own_run(clean_engine):
