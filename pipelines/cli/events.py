@@ -73,8 +73,8 @@ def withdraw_event(
         origin = first_origin(withdrawn.known_at, context.settings.zone)
     sentence = (
         f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to "
-        f"{withdrawn.ends_on}, {_where(withdrawn)}. That counts from the forecast of origin "
-        f"{origin} on. 'harbor forecast' forecasts its days again."
+        f"{withdrawn.ends_on}, {_where(withdrawn)}. That counts in live forecasts from now "
+        f"on, and in hindcasts from origin {origin} on. 'harbor forecast' forecasts its days again."
     )
     show_result(asdict(withdrawn), sentence, as_json)
 

@@ -175,6 +175,6 @@ def correction_notes(n_events: int, origin: date) -> Iterator[str]:
     if n_events:
         subject = "1 event was" if n_events == 1 else f"{n_events:,} events were"
         yield (
-            f"{subject} corrected. That counts from the forecast of origin {origin} on; the "
-            "forecasts of earlier origins, and their scores, keep what was known then."
+            f"{subject} corrected. That counts in live forecasts from now on, and in "
+            f"hindcasts from origin {origin} on; forecasts made before stay as they are."
         )

@@ -78,8 +78,8 @@ def test_a_load_says_since_when_its_corrections_count(clean_engine, loader):
     ((known_at,),) = query(clean_engine, "select max(known_at) from event_versions")
     origin = first_origin(known_at, SETTINGS.zone)
     assert note == (
-        f"2 events were corrected. That counts from the forecast of origin {origin} on; the "
-        "forecasts of earlier origins, and their scores, keep what was known then."
+        "2 events were corrected. That counts in live forecasts from now on, and in "
+        f"hindcasts from origin {origin} on; forecasts made before stay as they are."
     )
     again = loader(header, *reversed(rows))
     assert not [note for note in again.notes if "corrected" in note]
@@ -92,7 +92,10 @@ def test_the_withdrawal_of_an_event_says_since_when_it_counts(
     done = harbor("events", "withdraw", "closed/2026-08-01", "--reason", "x")
     ((known_at,),) = query(clean_engine, "select max(known_at) from event_versions")
     origin = first_origin(known_at, ZoneInfo("UTC"))
-    assert f"That counts from the forecast of origin {origin} on." in done.stderr
+    assert (
+        "That counts in live forecasts from now on, and in hindcasts from origin "
+        f"{origin} on. 'harbor forecast' forecasts its days again."
+    ) in done.stderr
 
 
 def test_kind_start_and_scope_tell_events_without_an_id_apart(clean_engine, loader):
