@@ -86,7 +86,7 @@ wheel: venv ## Build the wheel in dist/, for pipx and uvx
 	@rm -rf build
 
 soak: venv ## Run a month of nights in minutes
-	@"$(BIN)/python" -m pytest -v -m soak tests/soak
+	@"$(BIN)/python" -m pytest -v -m soak -o faulthandler_timeout=3600 tests/soak
 
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy
