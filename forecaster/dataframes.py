@@ -39,7 +39,7 @@ def load(path: str | Path) -> Artefact:
         show VERSION` names it.
 
     Raises:
-      ArtefactError: it is missing, truncated, changed or newer than this program.
+      ArtefactError: it is missing, truncated, changed or of another release's inputs.
     """
     return artefact.load(Path(path))
 
@@ -72,7 +72,6 @@ def forecast(
     Raises:
       BadInputError: a column is missing, or a depot has a day twice.
       NoDataError: no depot has been observed.
-      ArtefactError: the model was trained with other inputs, such as signals of another name.
     """
     demand = _demand(orders)
     depot_table = _depots(demand, depots)

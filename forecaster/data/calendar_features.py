@@ -1,7 +1,7 @@
 """Calendar features: season, weekday, holidays and events of each day.
 
 A new calendar column, which the network reads:
-  1. `calendar_columns`: its name and its values, after the columns of season and month.
+  1. `calendar_columns` and `column_names`: its values and its name, after the columns of season and month.
      These come first, and are cut off by position (`SEASON_COLUMNS` in `model.model`,
      `model.export` and `inference.numpy_model`; `n_unidentified_columns` in
      `model.two_stage_fit`).
@@ -54,20 +54,36 @@ def calendar_columns(
     Returns:
       Names of the columns, and the columns.
     """
-    names, shared_tf = _date_features(day_t)
+    shared_tf = _date_features(day_t)
     n_groups, n_steps, _ = calendar.active_gtk.shape
     first = n_steps - len(day_t)
     columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
     for kind in kinds:
         active_gt = calendar.shared_days(kind).astype(np.float32)
-        names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
         near = [
             value_gt[:, first:] for value_gt in (active_gt, *adjacent_days(active_gt))
         ]
         columns.append(np.stack(near, axis=-1))
-    names += ["holiday is near", "holiday was near"]
     columns.append(_proximity(calendar.shared_days(HOLIDAY))[:, first:])
-    return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
+    return column_names(kinds), np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def column_names(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Names of the columns of `calendar_columns`, in order."""
+    season_and_month = (
+        f"{period} {wave} {order}"
+        for period in ("year", "month")
+        for order in range(1, HARMONICS + 1)
+        for wave in ("sin", "cos")
+    )
+    of_kinds = (
+        name
+        for kind in kinds
+        for name in (kind, f"{kind}, the day before", f"{kind}, the day after")
+    )
+    weekday_names = (f"weekday {number}" for number in range(1, 8))
+    near = ("holiday is near", "holiday was near")
+    return (*season_and_month, *weekday_names, *of_kinds, *near)
 
 
 def n_unidentified_columns(n_steps: int) -> int:
@@ -83,20 +99,13 @@ def n_unidentified_columns(n_steps: int) -> int:
 
 def _date_features(
     day_t: Shaped[np.ndarray, " time"],
-) -> tuple[list[str], Float32[np.ndarray, "time feature"]]:
+) -> Float32[np.ndarray, "time feature"]:
     columns = [
         *_sin_cos(year_phases(day_t)),
         *_sin_cos(month_phases(day_t)),
         weekdays(day_t)[:, None] == np.arange(7),
     ]
-    names = [
-        f"{period} {wave} {order}"
-        for period in ("year", "month")
-        for order in range(1, HARMONICS + 1)
-        for wave in ("sin", "cos")
-    ]
-    names += [f"weekday {number}" for number in range(1, 8)]
-    return names, np.concatenate(columns, axis=-1).astype(np.float32)
+    return np.concatenate(columns, axis=-1).astype(np.float32)
 
 
 def _sin_cos(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:

@@ -16,6 +16,7 @@ are in the docstring of `calendar_features`.
 """
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from jaxtyping import Float, Int
 from forecaster.config import TaskConfig
 from forecaster.data import lags
 from forecaster.data.baseline import baseline_without_effects, trimmed_mean
+from forecaster.data.calendar_features import column_names as calendar_names
 from forecaster.data.features import Features
 from forecaster.data.lags import ALL, REPEATS, Array
 from forecaster.data.residual_features import RECENT_COLUMNS, RESPONSE_COLUMNS
@@ -212,9 +214,9 @@ def _last_days(
     return padded_rt
 
 
-def column_names(features: Features) -> tuple[str, ...]:
+def column_names(kinds: Sequence[str]) -> tuple[str, ...]:
     """Names of the columns of a network's inputs: of `past`, of `future`, the calendar."""
-    return (*PAST_COLUMNS, *FUTURE_COLUMNS, *features.names)
+    return (*PAST_COLUMNS, *FUTURE_COLUMNS, *calendar_names(kinds))
 
 
 def n_context(windows: Windows, horizon: int) -> int:

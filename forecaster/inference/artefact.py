@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from forecaster.config import ModelConfig, TaskConfig
+from forecaster.data import inputs
 from forecaster.data.calendar_effects import CalendarEffects
 from forecaster.data.effects import Effects
 from forecaster.data.signal_effects import SignalEffects
 from forecaster.data.weekday_prior import WeekdayPrior
+from forecaster.errors import ArtefactError
 from forecaster.inference.artefact_file import (
     MANIFEST,
     SCHEMA,
@@ -128,7 +130,7 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
 
     Raises:
       ArtefactError: it is missing, another file than was recorded, truncated, foreign,
-        changed, or newer.
+        changed, newer, or was trained on other inputs than this program makes.
     """
     manifest, arrays = parse(path, recorded_content(path, sha256))
     try:
@@ -137,7 +139,19 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
         raise invalid_artefact(path, "lacks a part of its manifest") from error
     if _digest(artefact) != recorded_digest:
         raise invalid_artefact(path, "does not match its sha256")
+    _require_same_inputs(artefact)
     return artefact
+
+
+def _require_same_inputs(artefact: Artefact) -> None:
+    trained, made = artefact.feature_names, inputs.column_names(artefact.kinds)
+    if trained != made:
+        other = sorted({*trained} ^ {*made})
+        raise ArtefactError(
+            f"The model was trained with other inputs: {len(trained)} columns, and this "
+            f"program makes {len(made)}. They differ in {', '.join(other[:5]) or 'order'}. "
+            "Train again."
+        )
 
 
 def file_sha256(path: Path) -> str:

@@ -73,7 +73,7 @@ def explain(
     The level is that of a whole week without effects, and the weekday what its day differs by.
 
     Raises:
-      ArtefactError, NoDataError: as `infer.forecast`.
+      NoDataError: as `infer.forecast`.
     """
     raw = predict.predict(artefact, panel)
     forecast = infer.postprocess(artefact, panel, raw, infer.NONE_MISSING, point)

@@ -68,7 +68,6 @@ def forecast(
     Raises:
       NoDataError: the panel's calendar ends before the horizon does, or no depot has
         been observed.
-      ArtefactError: the artefact was made for other inputs.
     """
     return postprocess(
         artefact, panel, predict.predict(artefact, panel), missing_days, point
@@ -96,7 +95,6 @@ def forecast_origins(
 
     Raises:
       NoDataError: as `forecast`, at one of the origins.
-      ArtefactError: the artefact was made for other inputs.
     """
     for raw in predict.predict_origins(artefact, panel, origins):
         yield raw.origin_on, postprocess(artefact, panel, raw, NONE_MISSING, point)

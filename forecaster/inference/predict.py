@@ -19,7 +19,6 @@ from jaxtyping import Bool, Float32, Int
 from forecaster.data import inputs, lags
 from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import (
-    Features,
     LastDays,
     build_features,
     embedding_rows,
@@ -29,7 +28,7 @@ from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
 from forecaster.data.signal_effects import WEEKDAY_MEDIAN_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
-from forecaster.errors import ArtefactError, NoDataError
+from forecaster.errors import NoDataError
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
 from forecaster.inference.intervals import COLD_START_SPREAD
@@ -92,7 +91,6 @@ def predict(artefact: Artefact, panel: Panel) -> RawForecast:
 
     Raises:
       NoDataError: as `forecast`.
-      ArtefactError: the artefact was made for other inputs.
     """
     return next(predict_origins(artefact, panel, [panel.origin]))
 
@@ -246,7 +244,6 @@ class _Predictor:
             artefact.effects.of(panel, artefact.horizon),
             artefact.effects.weekdays,
         )
-        _require_same_inputs(artefact, features)
         task = replace(artefact.task, context=context)
         windows = inputs.last_windows(features, task)
         baseline_doh, correction_doh = self._network.forward(
@@ -302,18 +299,6 @@ def receptive_field_days(artefact: Artefact) -> int:
     """
     before = lags.LOOKBACK_DAYS + LONGEST_LAG + SPREAD_DAYS + EFFECT_DAYS
     return artefact.task.context + artefact.horizon + before
-
-
-def _require_same_inputs(artefact: Artefact, features: Features) -> None:
-    """Raises an ArtefactError unless the artefact was trained on the inputs built here."""
-    trained, built = artefact.feature_names, inputs.column_names(features)
-    if trained != built:
-        other = sorted({*trained} ^ {*built})
-        raise ArtefactError(
-            f"The model was trained with other inputs: {len(trained)} columns, and this "
-            f"program makes {len(built)}. They differ in {', '.join(other[:5]) or 'order'}. "
-            "Train again."
-        )
 
 
 def _require_calendar(panel: Panel, horizon: int) -> None:

@@ -233,7 +233,7 @@ class _Fits:
             effects=self.effects,
             depot_ids=panel.depot_ids,
             kinds=self.kinds,
-            feature_names=inputs.column_names(features),
+            feature_names=inputs.column_names(self.kinds),
             trained_through=panel.origin,
             data_watermark=watermark(panel),
             seed=self.recipe.train.seed,

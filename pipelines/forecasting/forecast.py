@@ -198,6 +198,15 @@ def load_recorded(artefacts: Path, model: Model) -> Artefact:
     return artefact.load(path, str(model["sha256"]))
 
 
+def load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
+    """Loads a model's artefact; None, with a warning in the log, where it cannot be used."""
+    try:
+        return None if model is None else load_recorded(artefacts, model)
+    except ArtefactError as error:
+        log.warning("artefact_not_used", reason=str(error))
+        return None
+
+
 def write(
     engine: sa.Engine,
     panel: Panel,

@@ -108,7 +108,8 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 def train(context: NightlyContext, run: Run) -> None:
     """Trains a challenger through the origin, unless an interrupted run already has.
 
-    A training counts as the same if it read the same data and had the same settings.
+    A training counts as the same if it read the same data, had the same settings, and left a
+    model that this release can read.
 
     Raises:
       TrainingError: nights of the origin have ended while they trained with these settings,
@@ -123,7 +124,9 @@ def train(context: NightlyContext, run: Run) -> None:
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
         has_champion = models.champion(connection) is not None
-    if previous is not None:
+        trained = models.model(connection, previous.model) if previous else None
+    artefacts = context.settings.artefacts
+    if previous and forecast_module.load_if_usable(artefacts, trained):
         run.metrics |= {
             "model": previous.model,
             "by_run": previous.run_id,

@@ -16,7 +16,7 @@ from forecaster.inference.forecast_checks import Check
 from forecaster.inference.infer import Forecast
 from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels
-from pipelines.forecasting.forecast import load_recorded
+from pipelines.forecasting.forecast import load_if_usable, load_recorded
 from pipelines.store.models import Model
 
 
@@ -73,16 +73,14 @@ def run_canary(
     try:
         candidate = load_recorded(artefacts, model)
     except ArtefactError as error:
-        return _unusable(version, None, error)
+        check = Check("artefact", False, str(error).rstrip("."))
+        return CanaryResult(version, None, None, (check,))
     panels = read_panels()
     origin = min(counting.default_origin(engine), panels.last_origin)
     panel = panels.with_newest_counts(origin)
-    loaded = _load_if_usable(artefacts, champion)
+    loaded = load_if_usable(artefacts, champion)
     champion_forecast = None if loaded is None else _forecast(loaded, panel)
-    try:
-        forecast = _forecast(candidate, panel)
-    except ArtefactError as error:
-        return _unusable(version, origin, error)
+    forecast = _forecast(candidate, panel)
     checks = tuple(
         forecast_checks.run_checks(
             forecast, champion_forecast, panel, candidate.parity_error
@@ -90,18 +88,6 @@ def run_canary(
     )
     beside = None if loaded is None else loaded.version
     return CanaryResult(version, beside, origin, checks)
-
-
-def _unusable(version: str, origin: date | None, error: ArtefactError) -> CanaryResult:
-    check = Check("artefact", False, str(error).rstrip("."))
-    return CanaryResult(version, None, origin, (check,))
-
-
-def _load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
-    try:
-        return None if model is None else load_recorded(artefacts, model)
-    except ArtefactError:
-        return None
 
 
 def _forecast(model: Artefact, panel: Panel) -> Forecast:

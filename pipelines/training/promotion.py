@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import ReadPanels
+from pipelines.forecasting.forecast import load_if_usable
 from pipelines.store import models
 from pipelines.store.demand import last_day
 from pipelines.store.models import Model
@@ -62,7 +63,7 @@ def promote_if_better(
     two decimals. Its training data must not be older than those of the model that forecasts
     now, which is a former champion if the champion has seen days that were withdrawn. A model
     is promoted whatever its scores if nothing else can forecast, as the first one of a
-    fleet. Before promotion the canary must pass. A decision is final.
+    fleet, or the first one after the champion's file was lost or cannot be read any more. Before promotion the canary must pass. A decision is final.
 
     Args:
       engine: Database the pipelines own.
@@ -91,7 +92,9 @@ def promote_if_better(
         reason = f"It has been judged already. {challenger['decision_reason'] or ''}"
         promoted = challenger["role"] == "champion"
         return PromotionDecision(challenger["version"], promoted, reason.strip())
-    decision = _decide(challenger, serving)
+    # A file that is lost, or of a release with another schema, makes no forecast.
+    is_only = load_if_usable(artefacts, serving) is None
+    decision = _decide(challenger, serving, is_only)
     if decision.promoted:
         result = canary.run_canary(engine, artefacts, challenger, serving, read_panels)
         decision = replace(decision, canary=result)
@@ -125,7 +128,9 @@ def _version(model: Model | None) -> str | None:
     return None if model is None else model["version"]
 
 
-def _decide(challenger: Model, serving: Model | None) -> PromotionDecision:
+def _decide(
+    challenger: Model, serving: Model | None, is_only: bool
+) -> PromotionDecision:
     version, through = challenger["version"], challenger["trained_through"]
     if serving is not None and through < serving["trained_through"]:
         return PromotionDecision(
@@ -135,7 +140,7 @@ def _decide(challenger: Model, serving: Model | None) -> PromotionDecision:
             f"now, through {serving['trained_through']}: it serves hindcasts.",
             serves_hindcasts=True,
         )
-    return decide(version, challenger["scores"], is_only=serving is None)
+    return decide(version, challenger["scores"], is_only)
 
 
 def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDecision:
@@ -149,16 +154,15 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
         for name in ("gru", "seasonal_naive", "champion", "earlier_champion")
     )
     is_as_good = _is_tie(challenger, naive)
+    promoted = False
     if not (challenger < naive or is_as_good):
-        promoted, outcome = is_only, "does not beat the seasonal naive"
-        if is_only:
-            outcome = "is the only model that may forecast"
+        outcome = "does not beat the seasonal naive"
     elif challenger > MAX_MAPE_RATIO * champion:
-        promoted, outcome = False, "is worse than the champion"
+        outcome = "is worse than the champion"
     elif challenger > MAX_MAPE_RATIO * earlier:
-        promoted, outcome = False, "is worse than an earlier champion"
+        outcome = "is worse than an earlier champion"
     elif _is_tie(challenger, champion):
-        promoted, outcome = False, "is no better than the champion"
+        outcome = "is no better than the champion"
     else:
         promoted, outcome = True, "beats the seasonal naive"
         if is_as_good:
@@ -167,6 +171,8 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
             outcome += (
                 f" and is within {100 * (MAX_MAPE_RATIO - 1):.0f} % of the champion"
             )
+    if is_only and not promoted:
+        promoted, outcome = True, "is the only model that may forecast"
     compared = f"MAPE {challenger:.2f} % against {naive:.2f} % of the seasonal naive"
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.data.panel import Panel
-from forecaster.errors import ArtefactError, ConfigError
+from forecaster.errors import ConfigError
 from forecaster.inference import artefact
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.network_share import describe_share
@@ -21,12 +21,11 @@ from forecaster.naive_forecasts import NAIVE_FORECASTS
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
-from pipelines.forecasting.forecast import load_recorded
+from pipelines.forecasting.forecast import load_if_usable
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_training, step_metrics
 from pipelines.settings import Settings
 from pipelines.store import models
-from pipelines.store.models import Model
 from pipelines.training import jax_runtime
 from pipelines.training.backtesting import evaluation_scores
 
@@ -177,7 +176,7 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
         if champion is None or champion["run_id"] is None:
             return None
         evaluation = models.evaluation_of(connection, champion["run_id"])
-    return _loaded(settings, evaluation)
+    return load_if_usable(settings.artefacts, evaluation)
 
 
 def _earlier_champion(
@@ -186,15 +185,7 @@ def _earlier_champion(
     """The model that was champion last, of those that saw nothing after a day, if usable."""
     with snapshot(engine) as connection:
         model = models.last_champion_trained_through(connection, through)
-    return _loaded(settings, model)
-
-
-def _loaded(settings: Settings, model: Model | None) -> Artefact | None:
-    try:
-        return model and load_recorded(settings.artefacts, model)
-    except ArtefactError as error:
-        log.warning("champion_not_compared", reason=str(error))
-        return None
+    return load_if_usable(settings.artefacts, model)
 
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:

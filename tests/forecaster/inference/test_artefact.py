@@ -208,9 +208,9 @@ def test_the_networks_are_made_ready_once_for_all_forecasts():
     assert np.abs(moved_dh).max() > 1
 
 
-def test_a_model_of_other_inputs_is_refused_with_what_to_do(result):
+def test_a_model_of_other_inputs_is_refused_with_what_to_do(result, tmp_path):
     newer = replace(result, feature_names=(*result.feature_names, "rain"))
     with pytest.raises(
         ArtefactError, match=r"other inputs.*differ in rain.*Train again"
     ):
-        infer.forecast(newer, make_panel())
+        artefacts.load(artefacts.save(newer, tmp_path))

@@ -59,6 +59,13 @@ def test_a_challenger_a_little_worse_than_the_champion_says_so():
     assert "within" not in decide("v1", with_champion(7.0), is_only=False).reason
 
 
+def test_a_challenger_worse_than_a_champion_that_cannot_forecast_is_promoted():
+    decision = decide("v1", with_champion(5.0), is_only=True)
+    assert decision.promoted
+    assert decision.reason.startswith("It is the only model that may forecast: MAPE")
+    assert "5.00 % of the champion" in decision.reason
+
+
 def with_champion(mape, **others):
     table = scores(6.0, 9.0)
     for name, own in ({"champion": mape} | others).items():
