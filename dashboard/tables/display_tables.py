@@ -51,8 +51,8 @@ FRACTIONS = {
 
 MISSES_NOTE = "Off by: the model's last forecast less the actual orders; + is too high."
 
-DEPOT_ORDERS = ["Least value added", "Largest error", "Largest bias", "Name"]
-LEAST_ADDED, LARGEST_ERROR, LARGEST_BIAS, BY_NAME = DEPOT_ORDERS
+DEPOT_ORDERS = ["Largest error", "Largest bias", "Least value added", "Name"]
+LARGEST_ERROR, LARGEST_BIAS, LEAST_ADDED, BY_NAME = DEPOT_ORDERS
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:

@@ -50,10 +50,10 @@ def cities(
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     """The need of each day of all cities, and the vans that their shortages add up to."""
-    sums = days.groupby("target_on", as_index=False)[["needed", "short"]].sum()
+    sums = days.groupby("target_on", as_index=False)[["needed", "missing"]].sum()
     cells = [
         f'<td class="{_day_class(row["target_on"], marked)}">{row["needed"]:,}'
-        f"{_shortage(row['short'])}</td>"
+        f"{_shortage(row['missing'])}</td>"
         for row in sums.to_dict("records")
     ]
     return html_tables.row(ALL_CITIES, cells, "total")

@@ -118,13 +118,12 @@ def _shortages(
 
 def _short(cities: pd.DataFrame) -> str:
     """'9 vans short, 4 decided', or '2 vans short in a shift' where the day has enough."""
-    total = int(cities["short"].sum())
-    if not total:
-        in_shifts = formatting.count(int(cities["missing"].sum()), "van")
-        return f"{in_shifts} short in a shift"
-    decided = cities.loc[cities["is_decided"], "short"].sum()
+    total = formatting.count(int(cities["missing"].sum()), "van")
+    if not cities["short"].any():
+        return f"{total} short in a shift"
+    decided = cities.loc[cities["is_decided"], "missing"].sum()
     of_it = f", {decided:,} decided" if decided else ""
-    return f"{formatting.count(total, 'van')} short{of_it}"
+    return f"{total} short{of_it}"
 
 
 def _too_few(cities: pd.DataFrame) -> str:

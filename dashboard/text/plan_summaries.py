@@ -164,9 +164,11 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     chance = formatting.chance(day["chance_without"])
     without = f"Without: {chance}, and about {late} late."
     if extra and not day["short"]:
-        still = f"; {day['shift_short']:,} short{shift}" if day["shift_short"] else ""
+        state = f"covered, {hired}"
+        if day["shift_short"]:
+            state = f"{hired}, enough for the day, but {day['shift_short']:,} short{shift}"
         chance = formatting.chance(day["delivery_probability"])
-        return f"{name}: covered, {hired}; {chance} sure to carry all orders{still}. {without}"
+        return f"{name}: {state}; {chance} sure to carry all orders. {without}"
     short, in_all = f"{formatting.count(lacking, 'van')} short", ""
     if extra:
         short, in_all = f"{hired}, {day['short']:,} still short", " in all"

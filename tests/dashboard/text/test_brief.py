@@ -166,6 +166,14 @@ def test_a_day_of_which_only_a_shift_is_short_is_told():
     assert not friday.is_severe
 
 
+def test_what_a_shift_lacks_counts_in_the_sum_of_a_day():
+    days = city_days(("London", FRIDAY, 8), ("Helsinki", FRIDAY, 0))
+    days = days.assign(missing=[8, 1], shift="14–22")
+    [friday] = decide(days)
+    assert friday.text.startswith("Fri 27 Nov: 9 vans short")
+    assert [name for name, _ in friday.places] == ["London 8", "Helsinki 1 in 14–22"]
+
+
 def test_many_short_cities_are_counted():
     short = city_days(*((f"City {n}", FRIDAY, n) for n in range(1, 6)))
     [decision] = decide(short)

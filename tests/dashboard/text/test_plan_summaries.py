@@ -196,7 +196,7 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     ("extra", "short", "in_a_shift", "expected"),
     [
         (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
-        (33, 0, 3, "covered, 33 vans hired; 91 % sure to carry all orders; 3 short in the shift 06–14."),
+        (33, 0, 3, "33 vans hired, enough for the day, but 3 short in the shift 06–14; 91 % sure to carry all orders."),
         (20, 13, 0, "20 vans hired, 13 still short.\n- Hire 33 in all: at least 90 % sure to carry all orders\n-"),
     ],
 )  # fmt: skip
