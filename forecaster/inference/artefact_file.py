@@ -86,6 +86,19 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
     return manifest, arrays
 
 
+def is_of_another_schema(path: Path) -> bool:
+    """Whether an artefact file is of a release with another schema; reads its manifest alone.
+
+    False for a file that is lost or damaged, of which `parse` tells.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            manifest = json.loads(stored[MANIFEST].tobytes())
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        return False
+    return bool(manifest["schema"] != SCHEMA)
+
+
 def invalid_artefact(path: Path, why: str) -> ArtefactError:
     """Returns the error on an artefact file that cannot be used, and why."""
     return ArtefactError(

@@ -1,14 +1,15 @@
 """Decides what a backfill does at each origin, and why; writes nothing."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 import sqlalchemy as sa
 
 from forecaster.config import min_training_days
+from forecaster.inference.artefact_file import is_of_another_schema
 from pipelines.backfill.request import BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
@@ -116,6 +117,9 @@ def decide(
             models=models.all_models(connection),
             stored=stored,
             arrivals=_arrivals(connection, settings, request.last, stored.values()),
+            is_foreign=cache(
+                lambda filename: is_of_another_schema(settings.artefacts / filename)
+            ),
             written=written,
         )
     origins = tuple(map(decider.decide, request.origins))
@@ -146,7 +150,8 @@ class _Decider:
 
     There is demand from `first_day_on` to `last_day_on`, and pages show the forecast from
     `newest_origin_on` (the earliest date there is, without any). The backfill is of `n_depots`; `is_part` if that is
-    not the whole fleet. Models come newest first, stored forecasts by origin and model.
+    not the whole fleet. Models come newest first, stored forecasts by origin and model. Of an
+    artefact's filename, `is_foreign` tells whether another release alone can read it.
     """
 
     request: BackfillRequest
@@ -159,6 +164,7 @@ class _Decider:
     models: list[Model]
     stored: dict[tuple[date, str], StoredForecast]
     arrivals: Sequence[Arrival]
+    is_foreign: Callable[[str], bool]
     written: Collection[date]
 
     def decide(self, origin: date) -> Decision:
@@ -173,8 +179,11 @@ class _Decider:
         if stored and stored.is_live:
             return Decision(origin, False, "live_forecast", LIVE_FORECAST_KEPT, version)
         code, reason = self._compare(origin, stored)
-        if model["pruned_at"]:
-            code, reason = "unchanged", "already there, and its model's artefact pruned"
+        if not self._is_readable(model):
+            reason = (
+                "already there, and its model's artefact pruned or of another release"
+            )
+            code = "unchanged"
         if code == "unchanged":
             return Decision(origin, False, code, reason, version)
         return Decision(
@@ -235,7 +244,8 @@ class _Decider:
     def _model(self, origin: date) -> Model | None:
         """The newest model that was not rejected, saw nothing after an origin, and is usable.
 
-        A model whose artefact was pruned is usable where it has forecast already.
+        A model whose artefact was pruned, or is of another release, is usable where it has
+        forecast already.
         """
         eligible = (
             model
@@ -245,9 +255,12 @@ class _Decider:
         return next(filter(partial(self._is_usable, origin), eligible), None)
 
     def _is_usable(self, origin: date, model: Model) -> bool:
-        if model["pruned_at"] is None:
+        if self._is_readable(model):
             return True
         stored = self.stored.get((origin, model["version"]))
         if stored is None:
             return False
         return stored.is_live or (stored.is_complete and not self.request.again)
+
+    def _is_readable(self, model: Model) -> bool:
+        return model["pruned_at"] is None and not self.is_foreign(model["filename"])

@@ -12,7 +12,7 @@ import pytest
 from forecaster.errors import ArtefactError
 from forecaster.inference import artefact as artefacts
 from forecaster.inference import infer
-from forecaster.inference.artefact_file import MANIFEST
+from forecaster.inference.artefact_file import MANIFEST, is_of_another_schema
 from tests.forecaster.inference.test_receptive_field_serving import odd_panel
 from tests.make import make_artefact, make_panel
 
@@ -144,7 +144,9 @@ def test_a_changed_weight_fails_the_sha256(path):
 
 
 @pytest.mark.parametrize("schema", [8, 99])
-def test_another_schema_has_its_own_message(path, schema):
+def test_another_schema_has_its_own_message_and_is_told_by_the_manifest(path, schema):
+    assert not is_of_another_schema(path)
+
     def change(arrays):
         manifest = json.loads(arrays[MANIFEST].tobytes())
         manifest["schema"] = schema
@@ -156,6 +158,10 @@ def test_another_schema_has_its_own_message(path, schema):
         ArtefactError, match=rf"schema {schema}.*reads schema 12.*train again"
     ):
         artefacts.load(path)
+    assert is_of_another_schema(path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert not is_of_another_schema(path)
+    assert not is_of_another_schema(path.with_name("lost.npz"))
 
 
 def test_the_file_carries_no_time(path):

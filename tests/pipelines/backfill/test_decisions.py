@@ -6,12 +6,14 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError
+from forecaster.inference import artefact, artefact_file
 from pipelines.backfill import BackfillRequest
 from pipelines.backfill.decisions import decide
 from pipelines.demand import counting
 from pipelines.schema import (
     depots,
     files,
+    forecast_totals,
     forecasts,
     signal_versions,
 )
@@ -77,6 +79,31 @@ def test_an_origin_whose_model_was_pruned_or_rejected_falls_back(
     prune(old)
     origins = decided(fleet, settings)
     assert due(origins) == [(days_before(n), False, None) for n in (6, 5, 4)]
+
+
+def test_an_origin_whose_model_is_of_an_earlier_release_falls_back_and_stays_where_it_is(
+    fleet, settings, add_model, monkeypatch
+):
+    """After an upgrade; as an error it would say "train again", and with it nothing changed."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(artefact, "SCHEMA", artefact_file.SCHEMA - 1)
+        foreign = add_model(days_before(5))
+    assert codes(decided(fleet, settings)) == ["no_model"] * 3
+    trained = decided(fleet, settings, train=True)
+    assert codes(trained) == ["model_to_train"] * 3
+    old = add_model(days_before(30))
+    assert due(decided(fleet, settings)) == [
+        (days_before(n), True, old) for n in (6, 5, 4)
+    ]
+    backfill(fleet, settings, 6, 4)
+    with fleet.begin() as connection:
+        of_last = forecasts.c.origin_on == days_before(4)
+        values = {"model_version": foreign}
+        connection.execute(sa.update(forecasts).where(of_last).values(values))
+        connection.execute(sa.update(forecast_totals).values(values))
+    stays = decided(fleet, settings)[-1]
+    assert (stays.reason_code, stays.model_version) == ("unchanged", foreign)
+    assert "of another release" in stays.reason
 
 
 @pytest.mark.parametrize(
