@@ -9,6 +9,7 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError, TrainingError
+from forecaster.inference.artefact_file import is_of_another_schema
 from pipelines import pruning
 from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, shared_panels
@@ -108,8 +109,8 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 def train(context: NightlyContext, run: Run) -> None:
     """Trains a challenger through the origin, unless an interrupted run already has.
 
-    A training counts as the same if it read the same data, had the same settings, and left a
-    model that this release can read.
+    A training counts as the same if it read the same data, had the same settings, and left an
+    artefact of this release's schema.
 
     Raises:
       TrainingError: nights of the origin have ended while they trained with these settings,
@@ -124,9 +125,9 @@ def train(context: NightlyContext, run: Run) -> None:
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
         has_champion = models.champion(connection) is not None
-        trained = models.model(connection, previous.model) if previous else None
-    artefacts = context.settings.artefacts
-    if previous and forecast_module.load_if_usable(artefacts, trained):
+    if previous is not None and not is_of_another_schema(
+        context.settings.artefacts / previous.filename
+    ):
         run.metrics |= {
             "model": previous.model,
             "by_run": previous.run_id,

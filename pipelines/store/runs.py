@@ -50,7 +50,7 @@ where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_
                   where origin_on > :origin and published_at > clock_timestamp())
 """
 SAME_TRAINING = f"""
-select t.run_id, t.metrics ->> 'model' as model from runs t
+select t.run_id, m.version as model, m.filename from runs t
 join runs n on n.run_id = t.parent_id and n.step = 'nightly'
 join models m on m.version = t.metrics ->> 'model'
 join runs d on d.parent_id = n.run_id and d.step = 'demand'
@@ -198,10 +198,11 @@ def night_without_new_data(connection: sa.Connection, origin: date) -> int | Non
 
 @dataclass(frozen=True)
 class NightlyTraining:
-    """A training that a nightly run has done: the id of its step, and the model's version."""
+    """A training that a nightly run has done: the id of its step, the model and its file."""
 
     run_id: int
     model: str
+    filename: str
 
 
 def same_training(
