@@ -166,7 +166,9 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     if extra and not day["short"]:
         state = f"covered, {hired}"
         if day["shift_short"]:
-            state = f"{hired}, enough for the day, but {day['shift_short']:,} short{shift}"
+            state = (
+                f"{hired}, enough for the day, but {day['shift_short']:,} short{shift}"
+            )
         chance = formatting.chance(day["delivery_probability"])
         return f"{name}: {state}; {chance} sure to carry all orders. {without}"
     short, in_all = f"{formatting.count(lacking, 'van')} short", ""
