@@ -9,7 +9,7 @@ import pandas as pd
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs
 from forecaster.data.calendar_effects import CalendarEffects
-from forecaster.data.calendar_features import SEASON_COLUMNS, calendar_columns
+from forecaster.data.calendar_features import SEASON_COLUMNS, column_names
 from forecaster.data.effect_columns import effect_columns
 from forecaster.data.effects import Effects
 from forecaster.data.features import choose_kinds
@@ -101,7 +101,7 @@ def make_artefact(
 ) -> Artefact:
     """An artefact with random weights that fits the panel; its version is its own."""
     kinds = choose_kinds(panel.calendar, panel.n_steps)
-    names, _ = calendar_columns(panel.calendar, kinds, panel.days())
+    names = column_names(kinds)
     rng = np.random.default_rng(seed)
     shapes = _shapes(len(names), horizon, model, panel.n_depots)
     weights = {
@@ -120,7 +120,7 @@ def make_artefact(
         effects=no_effects(panel),
         depot_ids=panel.depot_ids,
         kinds=kinds,
-        feature_names=(*inputs.PAST_COLUMNS, *inputs.FUTURE_COLUMNS, *names),
+        feature_names=inputs.column_names(kinds),
         trained_through=panel.origin,
         data_watermark="made for a test",
         seed=seed,

@@ -268,7 +268,7 @@ def weekday_profile(residuals: BaselineResiduals) -> DepotTime32:
     previous_dt = lag(slowest_dt, WEEK)
     change_dt = deviation_dt - previous_dt
     clipped_dt = _clipped(change_dt, residuals)
-    has_warmed_up_dt = _regular_days(residuals.regular_dt) > WARMUP_DAYS
+    has_warmed_up_dt = regular_days(residuals.regular_dt) > WARMUP_DAYS
     np.copyto(clipped_dt, change_dt, where=~has_warmed_up_dt)
     clipped_dt += previous_dt
     clipped_dt *= regular_dt
@@ -316,7 +316,7 @@ def smoothed_level(
     deseasonalised_dt += residuals.level_dt
     deseasonalised_dt *= residuals.regular_dt
     mean_dt = _hedged_level(deseasonalised_dt, residuals.regular_dt, first_step)
-    has_level_dt = _regular_days(residuals.regular_dt)[:, first_step:] > 0
+    has_level_dt = regular_days(residuals.regular_dt)[:, first_step:] > 0
     return np.where(has_level_dt, mean_dt, residuals.level_dt[:, first_step:])
 
 
@@ -443,7 +443,7 @@ def _clipped(deviation_dt: DepotTime32, residuals: BaselineResiduals) -> DepotTi
     return np.maximum(clipped_dt, np.negative(limit_dt, out=limit_dt), out=clipped_dt)
 
 
-def _regular_days(regular_dt: DepotTimeFlags) -> Int32[np.ndarray, "depot time"]:
+def regular_days(regular_dt: DepotTimeFlags) -> Int32[np.ndarray, "depot time"]:
     """Number of regular days up to each day."""
     # Not in int16, which takes four times as long.
     return np.cumsum(regular_dt, axis=1, dtype=np.int32)

@@ -41,7 +41,7 @@ HOLIDAY_DECAY_DAYS = 3.0
 
 def calendar_columns(
     calendar: Calendar, kinds: Sequence[str], day_t: Shaped[np.ndarray, " time"]
-) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
+) -> Float32[np.ndarray, "calendar time feature"]:
     """Builds the columns of season, month, weekday, kinds of day and holiday proximity.
 
     Those of events of single depots are in `own_columns`.
@@ -52,7 +52,7 @@ def calendar_columns(
       day_t: Days returned, `datetime64[D]`: the last steps of the calendar.
 
     Returns:
-      Names of the columns, and the columns.
+      The columns that `column_names` names.
     """
     shared_tf = _date_features(day_t)
     n_groups, n_steps, _ = calendar.active_gtk.shape
@@ -65,7 +65,7 @@ def calendar_columns(
         ]
         columns.append(np.stack(near, axis=-1))
     columns.append(_proximity(calendar.shared_days(HOLIDAY))[:, first:])
-    return column_names(kinds), np.concatenate(columns, axis=-1).astype(np.float32)
+    return np.concatenate(columns, axis=-1).astype(np.float32)
 
 
 def column_names(kinds: Sequence[str]) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
         residuals = calendar_residuals(panel, effects.calendar)
         signals = fit_signal_effects(panel, names, *residuals, horizon)
         effects = replace(effects, signals=signals)
-    weekdays = fit_weekday_prior(panel, effects.of(panel, horizon)[..., 0])
+    weekdays = fit_weekday_prior(panel, effects.of(panel, horizon=1)[..., 0])
     return replace(effects, weekdays=weekdays)
 
 

@@ -19,7 +19,8 @@ from forecaster.data.baseline import (
     weekday_profile,
 )
 from forecaster.data.calendar import Calendar
-from forecaster.data.calendar_features import calendar_columns
+from forecaster.data.calendar_features import calendar_columns, column_names
+from forecaster.data.dates import weekdays
 from forecaster.data.effects import no_effects
 from forecaster.data.own_columns import OwnColumns, own_columns
 from forecaster.data.panel import Panel
@@ -66,11 +67,10 @@ class Features:
       yearly_dtf: `DEVIATION_COLUMNS` and `RESIDUAL_COLUMNS` of `yearly_features`.
       event_response_dtf: Mean residual of the depot, up to a horizon ago, on days of the
         same kinds, shrunk towards 0; and log(1 + number of such days).
-      calendar_gtf: Calendar features, columns as in `names`.
+      calendar_gtf: Calendar features, `calendar_features.column_names`.
       group_d: Calendar of each depot.
       own: Columns of events of single depots, which `calendar_gtf` lacks.
       embedding_row_d: Row of each depot's embedding, from 1; 0 for a depot without one.
-      names: Names of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Number of steps with actuals; the rest lies ahead.
 
@@ -96,7 +96,6 @@ class Features:
     group_d: Int[np.ndarray, " depot"]
     own: OwnColumns
     embedding_row_d: Int[np.ndarray, " depot"]
-    names: tuple[str, ...]
     start_on: date
     n_steps: int
 
@@ -154,9 +153,8 @@ def build_features(
         city_mean.add(residuals, panel.cities, max(0, first_step - CITY_MEAN_DAYS))
     first_target = max(0, panel.n_steps - last_days.n_origins)
     day_t = panel.days(first_step)
-    names, calendar_gtf = calendar_columns(panel.calendar, kinds, day_t)
     weekday_profile_dt = weekday_prior.shrink(
-        weekday_profile(residuals), residuals, panel.start_on.weekday()
+        weekday_profile(residuals), residuals, weekdays(panel.days())
     )
     return Features(
         log_demand_dt=residuals.log_dt[:, first_step:],
@@ -177,13 +175,12 @@ def build_features(
         event_response_dtf=event_response(
             residuals, panel.calendar, kinds, horizon, first_target
         ),
-        calendar_gtf=calendar_gtf,
+        calendar_gtf=calendar_columns(panel.calendar, kinds, day_t),
         group_d=panel.calendar.group_d,
-        own=own_columns(panel.calendar, kinds, names, len(day_t)),
+        own=own_columns(panel.calendar, kinds, column_names(kinds), len(day_t)),
         embedding_row_d=np.array(
             [embedding_row_of.get(depot, 0) for depot in panel.depot_ids], int
         ),
-        names=names,
         start_on=panel.day(first_step),
         n_steps=panel.n_steps - first_step,
     )

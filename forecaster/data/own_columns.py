@@ -65,7 +65,7 @@ def own_columns(
     Args:
       calendar: Calendar that ends with these days; it may begin earlier.
       kinds: Kinds with columns.
-      names: Columns, from `calendar_features.calendar_columns`.
+      names: Columns, from `calendar_features.column_names`.
       days: Number of last days returned; their steps count from the first of them.
     """
     own, column_r = _with_columns(calendar, kinds, names)

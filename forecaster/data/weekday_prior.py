@@ -10,15 +10,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int
 
 from forecaster.data.baseline import (
     HEDGE_DAYS,
     WEEK,
     BaselineResiduals,
     lag,
+    regular_days,
     weekday_profile,
 )
+from forecaster.data.dates import weekdays
 from forecaster.data.panel import Panel
 from forecaster.data.scaling import LEVEL_DAYS, trailing_sum
 from forecaster.data.shapes import DepotTime32
@@ -48,7 +50,10 @@ class WeekdayPrior:
     sd: float
 
     def shrink(
-        self, profile_dt: DepotTime32, residuals: BaselineResiduals, first_weekday: int
+        self,
+        profile_dt: DepotTime32,
+        residuals: BaselineResiduals,
+        weekday_t: Int[np.ndarray, " time"],
     ) -> DepotTime32:
         """Returns the profiles of depots, shrunk towards the pattern.
 
@@ -57,18 +62,20 @@ class WeekdayPrior:
         Args:
           profile_dt: From `weekday_profile`.
           residuals: Residuals of the same depots.
-          first_weekday: Weekday of step 0, 0 is Monday.
+          weekday_t: Weekday of each step, 0 is Monday.
         """
-        difference_dt, apart_dt = self._apart(profile_dt, residuals, first_weekday)
+        difference_dt, apart_dt = self._apart(profile_dt, residuals, weekday_t)
         noise_dt = profile_noise(residuals)
         own_dt = np.maximum(apart_dt - noise_dt, np.float32(self.sd**2))
         return profile_dt - noise_dt / (noise_dt + own_dt) * difference_dt
 
     def _apart(
-        self, profile_dt: DepotTime32, residuals: BaselineResiduals, first_weekday: int
+        self,
+        profile_dt: DepotTime32,
+        residuals: BaselineResiduals,
+        weekday_t: Int[np.ndarray, " time"],
     ) -> tuple[DepotTime32, DepotTime32]:
         """Difference from the pattern less its mean, and its mean square, of the last 28 days."""
-        weekday_t = (first_weekday + np.arange(profile_dt.shape[1])) % WEEK
         difference_dt = profile_dt - self.pattern_w[weekday_t]
         regular_dt = residuals.regular_dt.astype(np.float32)
         days_dt = np.maximum(trailing_sum(regular_dt, LEVEL_DAYS, 0), 1)
@@ -93,16 +100,20 @@ def fit_weekday_prior(
     """
     residuals = BaselineResiduals.from_panel(panel, effect_dt)
     profile_dt, last = weekday_profile(residuals), panel.n_steps - 1
-    first_weekday = panel.start_on.weekday()
+    weekday_t = weekdays(panel.days())
     month = residuals.regular_dt[:, max(0, panel.n_steps - LEVEL_DAYS) : panel.n_steps]
     known_d = month.sum(axis=1) >= LEVEL_DAYS / 2
     if known_d.sum() < MIN_DEPOTS:
         return NO_WEEKDAY_PRIOR
-    step_w = last - (first_weekday + last - np.arange(WEEK)) % WEEK
+    step_w = (
+        panel.n_steps
+        - WEEK
+        + np.argsort(weekday_t[panel.n_steps - WEEK : panel.n_steps])
+    )
     pattern_w = np.median(profile_dt[known_d][:, step_w], axis=0)
     pattern_w -= pattern_w.mean()
     prior = WeekdayPrior(pattern_w, NO_SD)
-    _, apart_dt = prior._apart(profile_dt, residuals, first_weekday)
+    _, apart_dt = prior._apart(profile_dt, residuals, weekday_t)
     chance_d = profile_noise(residuals)[known_d, last]
     variance = float(np.median(apart_dt[known_d, last] - chance_d))
     return WeekdayPrior(pattern_w, max(MIN_SD, math.sqrt(max(0.0, variance))))
@@ -123,6 +134,7 @@ def profile_noise(residuals: BaselineResiduals) -> DepotTime32:
     total_dt += np.float32(PRIOR_DAYS * math.sqrt(2)) * residuals.spread_dt
     mean_dt = total_dt / (trailing_sum(both_dt, HEDGE_DAYS, 0) + PRIOR_DAYS)
     sd_dt = mean_dt * np.float32(math.sqrt(math.pi) / 2)
-    days_dt = np.cumsum(residuals.regular_dt, axis=1, dtype=np.int32)
-    weeks_dt = np.clip(days_dt / np.float32(WEEK), 1, MAX_WEEKS).astype(np.float32)
+    weeks_dt = regular_days(residuals.regular_dt).astype(np.float32)
+    weeks_dt /= WEEK
+    np.clip(weeks_dt, 1, MAX_WEEKS, out=weeks_dt)
     return sd_dt**2 / weeks_dt

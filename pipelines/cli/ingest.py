@@ -14,7 +14,7 @@ from pipelines.cli.context import AsJson, CommandContext, open_context
 from pipelines.cli.stopping import report_interruption
 
 if TYPE_CHECKING:
-    from pipelines.ingest import FileOptions, IngestReport, LoadProgress
+    from pipelines.ingest.load import FileOptions, IngestReport, LoadProgress
 
 MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
@@ -87,7 +87,7 @@ def ingest_files(
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
-    from pipelines.ingest import ingest, ingest_and_count
+    from pipelines.ingest.load import ingest, ingest_and_count
     from pipelines.ingest.sources.spool import STDIN
     from pipelines.runs.ledger import recorded
 
@@ -129,7 +129,7 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
     Raises:
       BadParameter: one of them is unknown.
     """
-    from pipelines.ingest import FileOptions
+    from pipelines.ingest.load import FileOptions
 
     mapping = {}
     for pair in columns or []:

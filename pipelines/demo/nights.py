@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.demo.depots import LOCAL_EVENTS, LocalEvent
 from pipelines.demo.stages import Advance, DemoContext
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext, Step

@@ -17,7 +17,7 @@ from pipelines.demand.panels import shared_panels
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
-from pipelines.ingest import FileOptions, LoadProgress, ingest
+from pipelines.ingest.load import FileOptions, LoadProgress, ingest
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import demand, depots, forecasts, models

@@ -10,7 +10,7 @@ from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_day
 from pipelines.demo.fleet import invent
 from pipelines.demo.stages import Advance, DemoContext
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.runs.ledger import recorded
 
 

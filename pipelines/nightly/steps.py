@@ -15,7 +15,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import ReadPanels, shared_panels
 from pipelines.forecasting import forecast as forecast_module
 from pipelines.forecasting import hours, live_accuracy, scoring
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.planning.morning_message import morning_message
 from pipelines.publishing import publication
 from pipelines.runs.ledger import Run

@@ -28,7 +28,7 @@ from pyarrow import parquet as pq
 from pipelines.cli.context import CommandContext, open_context
 from pipelines.database.engine import open_engine
 from pipelines.demand import counting
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.pruning import drop_old_orders
 from tests.benchmarks.machine import stamp
 

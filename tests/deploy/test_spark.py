@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from pyarrow import parquet as pq
 
 from pipelines.demand.counting import rebuild
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.settings import Settings
 from tests.conftest import empty_tables
 from tests.deploy.tools import DEPLOY, ROOT, run, skip_or_fail

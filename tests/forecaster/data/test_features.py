@@ -6,6 +6,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
+from forecaster.data.calendar_features import column_names
 from forecaster.data.features import build_features, choose_kinds
 from forecaster.data.lags import LOOKBACK_DAYS
 from forecaster.data.residual_features import RESPONSE_COLUMNS
@@ -47,10 +48,9 @@ def long_panel(n_days=740, holidays=()):
 def test_every_calendar_column_has_its_name_and_meaning():
     panel = long_panel(holidays=CHRISTMAS)
     features = build_features(panel, ("holiday", "game"), 7)
-    column = {
-        name: features.calendar_gtf[:, :, n] for n, name in enumerate(features.names)
-    }
-    assert features.calendar_gtf.shape[2] == len(features.names) == len(column)
+    names = column_names(("holiday", "game"))
+    column = {name: features.calendar_gtf[:, :, n] for n, name in enumerate(names)}
+    assert features.calendar_gtf.shape[2] == len(names) == len(column)
     christmas = panel.step(CHRISTMAS[0][0])
     assert column["holiday"][0, christmas] == 1
     assert column["holiday, the day before"][0, christmas - 1] == 1
@@ -183,7 +183,7 @@ def test_a_calendar_of_the_stated_reach_equals_a_longer_one():
         near.calendar_gtf[:, :end], far.calendar_gtf[:, :end], atol=0.01
     )
     # The eve of the holiday on day 8 is seen from the last day of the horizon.
-    eve = near.names.index("holiday, the day before")
+    eve = column_names(("holiday",)).index("holiday, the day before")
     assert near.calendar_gtf[0, end - 1, eve] == 1
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from forecaster.data.baseline import BaselineResiduals, weekday_profile
+from forecaster.data.dates import weekdays
 from forecaster.data.weekday_prior import (
     NO_WEEKDAY_PRIOR,
     fit_weekday_prior,
@@ -33,11 +34,8 @@ def shrunk(panel, residuals):
     own_dt = weekday_profile(residuals)
     first = panel.start_on.weekday()
     step_w = panel.n_steps - 7 + (np.arange(7) - first - panel.n_steps) % 7
-    return (
-        own_dt[:, step_w],
-        prior.shrink(own_dt, residuals, first)[:, step_w],
-        prior,
-    )
+    drawn_dt = prior.shrink(own_dt, residuals, weekdays(panel.days()))
+    return own_dt[:, step_w], drawn_dt[:, step_w], prior
 
 
 def error(profile_dw, pattern_dw):
@@ -105,9 +103,8 @@ def test_a_depot_that_is_closed_on_sundays_keeps_the_mean_of_its_open_days():
 def test_the_profile_of_a_day_reads_no_later_day():
     panel, residuals = fleet(np.tile(PATTERN, (10, 1)), weeks=20)
     prior = fit_weekday_prior(panel, np.zeros_like(residuals.log_dt))
-    first = panel.start_on.weekday()
-    whole = prior.shrink(weekday_profile(residuals), residuals, first)
+    whole = prior.shrink(weekday_profile(residuals), residuals, weekdays(panel.days()))
     before = panel.as_of(panel.day(99))
     known = BaselineResiduals.from_panel(before)
-    part = prior.shrink(weekday_profile(known), known, first)
+    part = prior.shrink(weekday_profile(known), known, weekdays(before.days()))
     np.testing.assert_allclose(part[:, :100], whole[:, :100], rtol=1e-5, atol=1e-6)

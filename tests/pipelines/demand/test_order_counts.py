@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.ingest import FileOptions, replay
+from pipelines.ingest.load import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.pruning import drop_old_orders
 from pipelines.settings import Settings

@@ -12,7 +12,7 @@ from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
 from pipelines.demo.stages import DemoContext, load_files
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.settings import Settings
 
 ENDS_ON = date(2026, 4, 10)

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.schema import (
     demand_versions,
     depots,

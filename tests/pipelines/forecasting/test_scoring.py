@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import scoring
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.schema import (
     daily_counts,
     depots,

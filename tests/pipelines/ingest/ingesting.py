@@ -10,7 +10,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from pyarrow import parquet as pq
 
-from pipelines.ingest import FileOptions, FileReport, IngestReport, ingest
+from pipelines.ingest.load import FileOptions, FileReport, IngestReport, ingest
 from pipelines.settings import Settings
 
 TODAY = date(2026, 6, 1)

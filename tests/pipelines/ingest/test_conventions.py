@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest import FileOptions
+from pipelines.ingest.load import FileOptions
 from pipelines.ingest.rows.conventions import THOUSANDS_SEPARATOR, detect_decimal_mark
 from pipelines.ingest.sources import workbook
 from tests.pipelines.ingest.ingesting import (

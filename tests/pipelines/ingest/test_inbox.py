@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from pipelines.cli import db, doctor_findings
 from pipelines.cli.context import make_inbox, open_context
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.sources import inbox as inbox_source
 from pipelines.ingest.sources.files import find_sources
 from pipelines.ingest.sources.inbox import move_to_done

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from structlog.testing import capture_logs
 
-from pipelines.ingest import Counts, FileOptions, ingest
-from pipelines.ingest.load import loading
+from pipelines.ingest.load import Counts, FileOptions, ingest, loading
 from pipelines.ingest.rows import parquet, parser, text_blocks
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,

@@ -6,7 +6,7 @@ import pytest
 
 from forecaster.errors import BadInputError
 from pipelines.cli.doctor_findings import source_findings
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write

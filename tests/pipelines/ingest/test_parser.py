@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import find_sources
 from pipelines.settings import Settings

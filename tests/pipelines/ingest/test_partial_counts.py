@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipelines.demand import counting
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from tests.pipelines.ingest.ingesting import SETTINGS, load_one, query, write
 
 DAILY = "depot_id,date,orders\n"

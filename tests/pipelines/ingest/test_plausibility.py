@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.ingest import FileOptions, ingest, replay
+from pipelines.ingest.load import FileOptions, ingest, replay
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
 

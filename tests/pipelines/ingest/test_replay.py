@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
-from pipelines.ingest import FileOptions, ReplayResult, replay
+from pipelines.ingest.load import FileOptions, ReplayResult, replay
 from pipelines.store import load_timestamps
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,

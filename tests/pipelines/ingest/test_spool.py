@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pipelines.ingest import FileOptions, ingest
+from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.sources import temporary
 from pipelines.ingest.sources.files import without_credentials
 from pipelines.ingest.sources.spool import Spool

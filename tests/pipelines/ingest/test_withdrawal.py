@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines import pruning
 from pipelines.demand import counting
-from pipelines.ingest import FileOptions, replay
+from pipelines.ingest.load import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.settings import Settings
 from pipelines.store import files as files_store

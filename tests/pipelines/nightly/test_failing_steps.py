@@ -1,7 +1,6 @@
 """A fleet with a champion and a good day of data has its forecast, whatever step fails."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -19,18 +18,10 @@ from pipelines.settings import Settings
 from pipelines.store.monitoring import newest_night
 from pipelines.training import train as train_module
 from tests.pipelines.faults.victim import invent_training
-from tests.pipelines.make import LAST, NOW, add_champion, correct_count, count_fleet
+from tests.pipelines.make import LAST, NOW, correct_count
 
 NEEDED = {"forecast"}
 OTHERS = [name for name in STEPS if name not in NEEDED]
-
-
-@pytest.fixture
-def fleet(clean_engine, tmp_path):
-    """Counts through `LAST`, which is news to the champion."""
-    count_fleet(clean_engine)
-    add_champion(clean_engine, LAST - timedelta(days=1), tmp_path / "artefacts")
-    return clean_engine
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -20,8 +19,6 @@ from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import (
     LAST,
     NOW,
-    add_champion,
-    count_fleet,
 )
 
 WORSE = {"gru": {"mape": 9.0}, "seasonal_naive": {"mape": 1.0}}
@@ -55,13 +52,6 @@ def record(engine, path, sha256):
     with engine.begin() as connection:
         by_file = models.c.filename == path.name
         connection.execute(sa.update(models).where(by_file).values(sha256=sha256))
-
-
-@pytest.fixture
-def fleet(clean_engine, tmp_path):
-    count_fleet(clean_engine)
-    add_champion(clean_engine, LAST - timedelta(days=1), tmp_path / "artefacts")
-    return clean_engine
 
 
 @pytest.fixture

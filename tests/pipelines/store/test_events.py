@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.ingest import FileOptions, replay
+from pipelines.ingest.load import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import events as store

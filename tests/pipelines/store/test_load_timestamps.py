@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from pipelines.demand import counting
-from pipelines.ingest import FileOptions, replay
+from pipelines.ingest.load import FileOptions, replay
 from pipelines.ingest.load.withdrawal import withdraw, withdraw_event
 from pipelines.runs.ledger import recorded
 from pipelines.store import events, ingest, load_timestamps, quarantine, runs

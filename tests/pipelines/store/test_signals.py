@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.ingest import FileOptions, ReplayResult, replay
+from pipelines.ingest.load import FileOptions, ReplayResult, replay
 from pipelines.ingest.load.withdrawal import withdraw
 from pipelines.schema import signal_versions
 from pipelines.store import files as files_store
