@@ -20,12 +20,14 @@ RERUN_WINDOW = timedelta(hours=24)
 class Lateness:
     """Numbers of depots by city without demand on their last open day up to a day.
 
-    `expected` counts the depots that were open, and had reported in the two weeks before.
+    `expected` counts the depots that were open, and had reported in the two weeks before;
+    `in_part` those without demand of whose orders some have come.
     """
 
     day_on: date
     expected: int
     late_depots: dict[str, int]
+    in_part: int
 
     @property
     def n_late(self) -> int:
@@ -46,8 +48,14 @@ class Lateness:
     def sentence(self) -> str:
         """Returns a sentence on which depots are missing, and what to do."""
         cities = [f"{city} ({number})" for city, number in self.late_depots.items()]
+        if not self.in_part:
+            how = "have not come"
+        elif self.in_part < self.n_late:
+            how = f"have not come, or only in part ({self.in_part}),"
+        else:
+            how = "have come only in part"
         return (
-            f"The orders of {self.day_on} have not come from {self.n_late} of "
+            f"The orders of {self.day_on} {how} from {self.n_late} of "
             f"{self.expected} depots: {shortened_list(cities)}. The forecast "
             "was made from what there is; put the file into the inbox, and run 'harbor "
             "nightly' again if no scheduler does."
@@ -61,6 +69,7 @@ def read_lateness(connection: sa.Connection, origin: date) -> Lateness:
         origin,
         expected=sum(city.expected for city in cities),
         late_depots={city.city: city.late for city in cities if city.late},
+        in_part=sum(city.in_part for city in cities),
     )
 
 

@@ -9,8 +9,17 @@ from pipelines.schema.closures import CLOSURES
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 
 FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({DEPOT_FRESHNESS})"
+# Of a day that is not counted, orders or a count that came before it was over.
+IN_PART = """
+exists (select from order_counts c
+        where c.depot_id = fresh.depot_id and c.service_on = due_on
+        union all
+        select from daily_counts c
+        where c.depot_id = fresh.depot_id and c.service_on = due_on and c.orders is not null)
+"""
 BY_CITY = f"""{FRESHNESS}
-select city, count(*) as expected, count(*) filter (where is_late) as late
+select city, count(*) as expected, count(*) filter (where is_late) as late,
+       count(*) filter (where is_late and {IN_PART}) as in_part
 from fresh where due_on is not null and not is_silent
 group by city
 order by city
@@ -21,11 +30,15 @@ OLDEST = f"{FRESHNESS} select min(last_on) from fresh where is_late"
 
 @dataclass(frozen=True)
 class CityFreshness:
-    """One city on a day: depots that should have reported, and those that are late."""
+    """One city on a day: depots that should have reported, and those that are late.
+
+    Of the late ones, those whose orders have come in part.
+    """
 
     city: str
     expected: int
     late: int
+    in_part: int
 
 
 def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:

@@ -320,6 +320,31 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
         assert f"{city} ({number})" in lateness.sentence()
 
 
+@pytest.mark.parametrize("table", ["order_counts", "daily_counts"])
+def test_orders_that_have_come_in_part_are_not_said_to_be_missing(fleet, table):
+    of_day = daily_counts.c.service_on == LAST
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(daily_counts).where(of_day))
+    counting.rebuild(fleet, NOW)
+    columns = "depot_id, service_on, orders, file_id"
+    values = f"'A0', '{LAST}', 3, 1"
+    if table == "order_counts":
+        columns += ", by_hour, last_file_id, last_time"
+        values += ", '{}', 1, '04:00'"
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.text(f"insert into {table} ({columns}) values ({values})")
+        )
+        both = feed_freshness.read_lateness(connection, LAST)
+        connection.execute(
+            sa.text("update depots set closed_on = :day where depot_id = 'A1'"),
+            {"day": LAST},
+        )
+        alone = feed_freshness.read_lateness(connection, LAST)
+    assert "have not come, or only in part (1), from 2 of 2" in both.sentence()
+    assert "have come only in part from 1 of 2 depots: Delft (1)" in alone.sentence()
+
+
 def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     day = LAST + timedelta(days=1)
     done = run_nightly(night(day))
