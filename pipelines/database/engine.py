@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 
 from forecaster.errors import DatabaseError
-from pipelines.database import embedded
+from pipelines.database import embedded, schema_version
 from pipelines.settings import Settings
 
 log = structlog.get_logger()
@@ -92,6 +92,7 @@ def connect(
         contains the URL.
     """
     engine = sa.create_engine(parsed_url(url), pool_pre_ping=True)
+    schema_version.compare_if_undefined(engine, engine)
     remaining_s = timeout_s
     while True:
         try:

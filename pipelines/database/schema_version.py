@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
+from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
+from sqlalchemy.engine import ExceptionContext
 
 from forecaster.errors import DatabaseError
 from pipelines.settings import CHECKOUT
@@ -54,6 +56,24 @@ def status(engine: sa.Engine) -> SchemaStatus:
         migrated = sa.inspect(connection).has_table(VERSION_TABLE)
         revision = connection.scalar(VERSION) if migrated else None
     return SchemaStatus(revision, known[-1], frozenset(known))
+
+
+def compare_if_undefined(listened: sa.Engine, compared: sa.Engine) -> None:
+    """Where a statement names what the database has not, its tables are compared with this release's.
+
+    If they differ, that is raised in place of the statement's error; if not, the mistake is
+    the program's. `compared` is an engine that is free to connect.
+    """
+
+    def compare(context: ExceptionContext) -> None:
+        undefined = (UndefinedColumn, UndefinedFunction, UndefinedTable)
+        is_undefined = isinstance(context.original_exception, undefined)
+        if is_undefined and status(compared).is_current:
+            from pipelines.database import migrate
+
+            migrate.check(compared)
+
+    sa.event.listen(listened, "handle_error", compare)
 
 
 def require_current(engine: sa.Engine) -> None:

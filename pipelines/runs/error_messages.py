@@ -4,11 +4,10 @@ import errno
 import os
 
 import psycopg
-from psycopg.errors import DiskFull, UndefinedColumn, UndefinedFunction, UndefinedTable
+from psycopg.errors import DiskFull
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
 from forecaster.errors import DatabaseError, HarborError
-from pipelines.database.schema_version import OTHER_TABLES_ADVICE
 
 UNEXPECTED = (
     "This is unexpected. Try again; if it fails again, report it with what 'harbor "
@@ -56,8 +55,6 @@ def describe_error(error: BaseException) -> str:
     kind = type(error).__name__
     if _is_full_disk(error):
         kind = "The disk is full"
-    elif _has_other_tables(error):
-        kind = "The tables of the database are not those of this program"
     message = ": ".join([kind, *first]).rstrip(".")
     return f"{message}. {_advice(error)}."
 
@@ -65,12 +62,11 @@ def describe_error(error: BaseException) -> str:
 def is_expected(error: BaseException) -> bool:
     """Whether an error is no fault of the program, so that it needs no traceback.
 
-    Expected are every error of `forecaster.errors`, a full disk, a lost database, one with other
-    tables and an unusable path.
+    Expected are every error of `forecaster.errors`, a full disk, a lost database and an unusable
+    path.
     """
     is_foreseen = isinstance(error, HarborError) or _is_unusable_path(error)
-    is_of_database = _is_lost_database(error) or _has_other_tables(error)
-    return is_foreseen or is_of_database or _is_full_disk(error)
+    return is_foreseen or _is_lost_database(error) or _is_full_disk(error)
 
 
 def _advice(error: BaseException) -> str:
@@ -82,8 +78,6 @@ def _advice(error: BaseException) -> str:
         return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_lost_database(error):
         return "Check the database with 'harbor doctor', then try again"
-    if _has_other_tables(error):
-        return OTHER_TABLES_ADVICE
     return UNEXPECTED
 
 
@@ -126,11 +120,6 @@ def _is_full_checkpoint_disk(error: BaseException) -> bool:
 def _is_lost_database(error: BaseException) -> bool:
     lost = (psycopg.OperationalError, psycopg.InterfaceError, PendingRollbackError)
     return isinstance(_driver_error(error), lost)
-
-
-def _has_other_tables(error: BaseException) -> bool:
-    undefined = (UndefinedColumn, UndefinedFunction, UndefinedTable)
-    return isinstance(_driver_error(error), undefined)
 
 
 def _driver_error(error: BaseException) -> BaseException | None:

@@ -28,6 +28,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import DatabaseError
+from pipelines.database import schema_version
 
 IS_FREE = """
 select not exists (
@@ -106,6 +107,7 @@ def own_session(engine: sa.Engine) -> Iterator[sa.Engine]:
         engine.url, creator=connect_once, pool_size=1, max_overflow=0
     )
     sa.event.listen(session, "handle_error", _raise_if_lost)
+    schema_version.compare_if_undefined(session, engine)
     try:
         with session.begin() as connection:
             connection.execute(sa.text(SESSION_SETTINGS))

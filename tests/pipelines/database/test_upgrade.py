@@ -2,8 +2,12 @@
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import ProgrammingError
 
+from forecaster.errors import DatabaseError
 from pipelines.database import migrate
+from pipelines.database.engine import connect
+from pipelines.runs.ledger import recorded
 from tests.contract.test_cli import commands
 from tests.pipelines.in_process import harbor
 from tests.ports import free_port
@@ -73,6 +77,28 @@ def test_a_database_of_an_unreleased_schema_says_what_to_do(
         assert done.returncode == 1, words
         told = " ".join((done.stdout + done.stderr).split())
         assert "set HARBOR_HOME to a new folder" in told, words
+
+
+def test_a_mistake_of_the_program_is_not_said_to_be_one_of_the_database(
+    engine, database_url
+):
+    name, statement = "test_undefined", sa.text("select nothing from depots")
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+        link.execute(sa.text(f"create database {name}"))
+    made = connect(database_url.replace("test_harbor", name))
+    migrate.upgrade(made)
+
+    def in_a_run():
+        with recorded(made, "demand") as run, run.engine.begin() as connection:
+            connection.execute(statement)
+
+    with pytest.raises(ProgrammingError, match="nothing"):
+        in_a_run()
+    with made.begin() as connection:
+        connection.execute(sa.text("alter table depots drop column vans"))
+    with pytest.raises(DatabaseError, match=r"vans.*set HARBOR_HOME to a new folder"):
+        in_a_run()
+    made.dispose()
 
 
 def required(command):

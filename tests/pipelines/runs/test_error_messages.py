@@ -8,7 +8,6 @@ from psycopg.errors import (
     AdminShutdown,
     DiskFull,
     UndefinedColumn,
-    UndefinedTable,
     UniqueViolation,
 )
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -52,10 +51,9 @@ def wrapped(error):
         (wrapped(UniqueViolation("duplicate key")), False, "report it"),
         (
             wrapped(UndefinedColumn("column f.city does not exist")),
-            True,
-            "a new folder",
+            False,
+            "report it",
         ),
-        (UndefinedTable("relation does not exist"), True, "load your files again"),
         (OSError(errno.EACCES, "Permission denied"), False, "report it"),
         (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/a"), True, "/a cannot"),
         (
