@@ -81,7 +81,8 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
     if manifest.get("schema") != SCHEMA:
         raise ArtefactError(
             f"{path.name} has schema {manifest.get('schema')}, and this program reads "
-            f"schema {SCHEMA}. Use the release that wrote it, or train again."
+            f"schema {SCHEMA}. Take another of 'harbor models list', or train one with "
+            f"'harbor train --through {manifest.get('trained_through', 'DAY')}'."
         )
     return manifest, arrays
 
