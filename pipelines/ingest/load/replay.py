@@ -72,8 +72,8 @@ def replay(
     """Validates rows in quarantine again, and loads those that pass; does not count demand.
 
     They are loaded as if with their file: a later file's row of the same key stays. The options
-    override those of the files' sources. With a `path`, only rows of files whose path contains
-    it are replayed.
+    override those of the files' sources; where they let no row of a file in, its reasons stay as
+    they were. With a `path`, only rows of files whose path contains it are replayed.
     """
     today = now.astimezone(settings.zone).date()
     with engine.connect() as connection:
@@ -122,6 +122,8 @@ class _FileReplay:
         except BadInputError as error:
             return ReplayResult(left=len(rows), reasons=(str(error),))
         ids = list(rows)
+        if not chunk.n_rows and self.options != FileOptions():
+            return ReplayResult(left=len(rows), reasons=(_failed_try(name, chunk),))
         for row in chunk.rejected:
             quarantine.set_reason(
                 self.connection,
@@ -174,6 +176,14 @@ class _RowsAgain:
         return RowwiseBatch(
             self.cells(), range(len(self.rows)), lambda index: dict(self.rows[index])
         )
+
+
+def _failed_try(name: str, chunk: Chunk) -> str:
+    row = chunk.rejected[0]
+    return (
+        f"With these options no row of {name} can be loaded: {row.column_name} "
+        f"{row.value!r} {row.reason}. The reasons in quarantine stay as they were."
+    )
 
 
 def _is_unmodified(raw: object) -> bool:

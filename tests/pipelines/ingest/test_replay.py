@@ -75,6 +75,19 @@ def test_what_a_row_says_now_is_written_down(clean_engine, tmp_path):
     assert quarantined(clean_engine) == [(2, "orders", "-1", "is negative")]
 
 
+def test_a_try_with_options_that_lets_nothing_in_leaves_the_reasons(
+    clean_engine, tmp_path
+):
+    path = write(tmp_path / "a.csv", DAILY + "A,2033-01-02,1\n")
+    load_one(clean_engine, path)
+    before = quarantined(clean_engine)
+    done = let_out(clean_engine, date_format="%d/%m/%Y")
+    (told,) = done.reasons
+    assert "no row of a.csv can be loaded: date '2033-01-02'" in told
+    assert done.left == 1
+    assert quarantined(clean_engine) == before
+
+
 def test_how_a_file_is_written_may_be_said_afterwards(clean_engine, tmp_path):
     path = write(
         tmp_path / "mixed.csv",
