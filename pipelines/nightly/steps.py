@@ -114,7 +114,8 @@ def train(context: NightlyContext, run: Run) -> None:
 
     Raises:
       TrainingError: nights of the origin have ended while they trained with these settings,
-        as where memory or time does not suffice, and this one is left to the champion.
+        as where memory or time does not suffice, and this one is left to the champion, whose
+        file can be read.
     """
     recipe = train_module.build_recipe(context.settings)
     settings_id = train_module.settings_id(recipe, context.settings)
@@ -124,7 +125,7 @@ def train(context: NightlyContext, run: Run) -> None:
         runs.update_run(connection, run.run_id, metrics=run.metrics)
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
-        has_champion = models.champion(connection) is not None
+        serving = models.servable(connection, context.day)
     if previous is not None and not is_of_another_schema(
         context.settings.artefacts / previous.filename
     ):
@@ -133,7 +134,9 @@ def train(context: NightlyContext, run: Run) -> None:
             "by_run": previous.run_id,
         }
         return
-    if len(ended) >= MAX_NIGHTS_ENDED_IN_TRAINING and has_champion:
+    if len(ended) >= MAX_NIGHTS_ENDED_IN_TRAINING and forecast_module.load_if_usable(
+        context.settings.artefacts, serving
+    ):
         raise TrainingError(
             f"The night of {context.day} ended {len(ended)} times while it trained (runs "
             f"{', '.join(map(str, ended))}), so this one leaves the training out. See 'harbor "

@@ -125,6 +125,24 @@ def test_a_night_trains_again_where_an_earlier_release_has_trained_for_it(
     assert live_rows(fleet, done["train"]["model"]) == 2 * 7
 
 
+@pytest.mark.parametrize("spoil", [of_an_earlier_schema, lost])
+def test_a_night_killed_twice_in_training_trains_again_if_nothing_else_can_forecast(
+    fleet, night, tmp_path, monkeypatch, spoil
+):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    (champion,) = files(fleet, tmp_path, "champion")
+    spoil(fleet, champion)
+    with monkeypatch.context() as dying:
+        dying.setattr(train_module, "train", killed)
+        for _ in range(steps.MAX_NIGHTS_ENDED_IN_TRAINING):
+            with pytest.raises(KeyboardInterrupt):
+                night()
+    done = night()["steps"]
+    assert live_rows(fleet, done["train"]["model"]) == 2 * 7
+
+
 def with_another_seed(made):
     """The models of this release, whose versions are others than those of the one before."""
     for name in ("evaluation", "production"):
