@@ -55,7 +55,9 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
         ),
         "day_on",
     )
-    without = table["missing"].map(formatting.without_depots)
+    without = table["missing"].map(
+        lambda number: f"without {formatting.count(number, 'depot')}" * bool(number)
+    )
     table["actual_text"] = (table["actual_text"] + " " + without).str.strip()
     x = days_in_order(table, "day_on", every_day=False)
     bars = [

@@ -36,13 +36,13 @@ FORMATS = {
     "percent": {"num_format": '0.0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
-    "city", "target_on", "point", "model_point", "needed", "vans", "short", "drivers",
-    "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
+    "city", "target_on", "point", "model_point", "needed", "vans", "short", "shift_short",
+    "drivers", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
     "note",
 )  # fmt: skip
 DATA_COLUMNS = (
-    "city", "name", "depot_id", "target_on", "point", "model_point", "vans", "allocated",
-    "needed", "drivers", "undelivered", "delivery_probability", "override_reason", "made_by",
+    "city", "name", "depot_id", "target_on", "point", "model_point", "point_before",
+    "vans", "allocated", "needed", "drivers", "undelivered", "delivery_probability", "override_reason", "made_by",
 )  # fmt: skip
 GRIDS = {
     "Vans": ("allocated", "Each depot's part of its city's vans"),
@@ -67,7 +67,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan of one city or of all; times are in `zone`."""
     depots = with_short(plan.depots)
     decided_at = plan.cities["made_at"].map(
-        lambda at: formatting.timestamp(at, zone), na_action="ignore"
+        lambda at: f"{at.astimezone(zone):%Y-%m-%d %H:%M}", na_action="ignore"
     )
     decided = [
         decision_words(day) if day["made_by"] else ""
@@ -77,6 +77,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         plan.cities.assign(made_at=decided_at, kind=decided),
         *CITY_COLUMNS,
         point="Planned orders",
+        shift_short="Short in a shift",
         undelivered="Undelivered orders",
         made_by="Decided by",
         made_at="Decided at",
@@ -103,7 +104,6 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),
-        "Changes": ("Days that differ from the previous forecast", changes(plan.depots)),
         "Data": ("A row for each depot and day", everything),
     }  # fmt: skip
 
@@ -204,19 +204,6 @@ def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
     both["name"] = both["name"].where(both["depot_id"] != "", TOTALS[0])
     headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
     return both.rename(columns=lambda name: headings.get(name) or formatting.day(name))
-
-
-def changes(depots: pd.DataFrame) -> pd.DataFrame:
-    """The days whose planned number differs from the previous forecast, largest first."""
-    difference = depots["point"].round() - depots["point_before"].round()
-    changed = depots.assign(difference=difference)[difference.fillna(0) != 0]
-    order = (
-        changed["difference"].abs().sort_values(ascending=False, kind="stable").index
-    )
-    return display_tables.display(
-        changed.loc[order], "city", "name", "target_on", "point_before", "model_point", "point",
-        "difference", "override_reason", "made_by",
-    )  # fmt: skip
 
 
 def _write(

@@ -177,11 +177,6 @@ def day_notes(days: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def without_depots(number: int) -> str:
-    """'without 2 depots'; empty if no depot is missing."""
-    return "" if number == 0 else f"without {count(number, 'depot')}"
-
-
 def next_days(horizon: int) -> str:
     """'the next 7 days', 'the next day'."""
     return "the next day" if horizon == 1 else f"the next {horizon} days"

@@ -64,8 +64,6 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.with_plain_spelling("Poplar · Malmö"), "Poplar · Malmö"),
         (formatting.short_version("20251119-7fde911c"), "7fde911c"),
         (formatting.short_version("v1"), "v1"),
-        (formatting.without_depots(0), ""),
-        (formatting.without_depots(1), "without 1 depot"),
         (formatting.next_days(1), "the next day"),
         (formatting.next_days(14), "the next 14 days"),
         (formatting.abbreviate(370_901), "371k"),
