@@ -28,13 +28,14 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
       depots: `queries.depots`.
       freshness: Of the forecast; without one the list has names alone.
     """
-    numbers = totals = pd.DataFrame()
+    numbers, totals, order = pd.DataFrame(), pd.DataFrame(), ""
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     else:
-        last_day = summaries.outside_sentence(queries.last_day(freshness))
-        short = plan_summaries.short_depots(van_plan.fleet_plan(freshness).depots)
-        widgets.answer(f"{short} {last_day}".strip())
+        plan = van_plan.fleet_plan(freshness).depots
+        late = plan.loc[plan["is_silent"] | plan["is_late"], "name"].unique()
+        missing = f"Missing data: {formatting.listed(sorted(late))}." * bool(len(late))
+        widgets.answer(f"{plan_summaries.short_depots(plan)} {missing}".strip())
         order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
         if order == ERROR:
@@ -44,19 +45,24 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             by_place = days_ahead.ranked("", order, freshness)["depot_id"].unique()
             place = pd.Series(range(len(by_place)), by_place)
         depots = depots.assign(place=depots["depot_id"].map(place))
-        depots = depots.sort_values(["city", "place"], kind="stable")
+        by = ["place"] if order == ERROR else ["city", "place"]
+        depots = depots.sort_values(by, kind="stable")
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
         st.caption(
-            "Planned orders, below them the vans that lack; and by how many orders the last day's "
-            "forecast was off: + is too high, ● outside the band."
+            "Planned orders, and vans that lack. Off by: + is too high; outside: of the 80 % band."
         )
     shown = depots.head(MAX_DEPOTS)
     if len(shown) < len(depots):
         more = len(depots) - len(shown)
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
-    st.html(html_grids.depots(shown, numbers, totals))
+    told = numbers
+    if order == ERROR:
+        city = depots.set_index("depot_id")["city"]
+        status = (city + " · " + numbers["status"]).str.removesuffix(" · ")
+        told, shown = numbers.assign(status=status), shown.assign(city=ALL_CITIES)
+    st.html(html_grids.depots(shown, told, totals))
 
 
 def _without_forecast(champion: str | None) -> str:

@@ -29,7 +29,8 @@ def last_day(
     scored = queries.last_day(replace(freshness, last_on=day_on))
     here = scored[scored["city"] == scope.city] if scope.city else scored
     today = datetime.now(queries.zone()).date()
-    return here, summaries.last_day_sentence(here, day_on, today)
+    sentence = summaries.last_day_sentence(here, day_on, today)
+    return here, f"{sentence} {summaries.outside_sentence(here)}".strip()
 
 
 def show(

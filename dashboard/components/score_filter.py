@@ -21,7 +21,9 @@ NOT_SCORED = (
 NO_SCORES = "No scores for this choice. Choose a longer period, another city or depot."
 
 
-def score_filter(live: bool, span: tuple[date, date], freshness: Freshness) -> ScoreFilter:  # fmt: skip
+def score_filter(
+    live: bool, span: tuple[date, date], freshness: Freshness
+) -> ScoreFilter:
     """Shows the filters by city, period and depot; returns what they let through.
 
     `span` is the first and the newest day that are scored.

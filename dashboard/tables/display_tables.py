@@ -178,7 +178,7 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.largest_errors`; without names, of a single depot."""
     notes = formatting.day_notes(result.assign(is_closed=False))
     rows = zip(result.to_dict("records"), notes, strict=True)
-    error = result["point"] - result["actual"]
+    error = result["point"].round() - result["actual"]
     table = display(
         result.assign(
             error=error,
@@ -206,7 +206,10 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         notes = [f"{row['made_by']}: {reason}", *notes]
     if notes:
         return ", ".join(notes)
-    return "No history" if row["basis"] == "cold_start" else ""
+    if row["basis"] == "cold_start":
+        return "No history"
+    is_inside = row["p10"] <= row["actual"] <= row["p90"]
+    return "In the 80 % band" if is_inside else "None known"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

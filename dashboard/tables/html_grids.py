@@ -125,7 +125,10 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     if heads:
         texts["status"] = list(map(_late, numbers["status"], numbers["is_late"]))
         off_by = html_tables.column(numbers[heads[-1]], "Off by")
-        texts[heads[-1]] = list(map(_late, off_by, numbers["is_off"]))
+        marks = numbers["is_off"].map({True: "<small>outside</small>", False: ""})
+        texts[heads[-1]] = [
+            text + mark for text, mark in zip(off_by, marks, strict=True)
+        ]
     for head in heads:
         lacking = [short.get(head, 0) for short in numbers["short"]]
         texts[head] = list(map(_with_lacking, texts[head], lacking))

@@ -154,16 +154,16 @@ def _state(day: Mapping[Hashable, Any]) -> str:
     """'9 vans short', '2 vans short in the shift 06–14', or 'covered'."""
     if not day["missing"]:
         return "covered"
-    shift = "" if day["short"] else f" in the shift {day['shift']}"
+    shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""
     return f"{formatting.count(int(day['missing']), 'van')} short{shift}"
 
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
-    worst = short.sort_values(["short", "missing"], ascending=False, kind="stable")
+    worst = short.sort_values("missing", ascending=False, kind="stable")
     places = []
     for row in worst.head(MAX_NAMES).to_dict("records"):
-        shift = "" if row["short"] else f" in {row['shift']}"
+        shift = f" in {row['shift']}" if row["missing"] > row["short"] else ""
         name = f"{row['city']} {row['missing']:,}{shift}"
         places.append((name, plan_link(row["city"], day, form="vans")))
     more = len(short) - MAX_NAMES
@@ -331,7 +331,7 @@ def _versus_last_week(rows: pd.DataFrame) -> str:
 def day_names(
     events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
 ) -> dict[pd.Timestamp, str]:
-    """The holidays and events of each day in words: 'Black Friday · Promotion in London'.
+    """The holidays and events of each day in words: 'Black Friday + Promotion only in London'.
 
     Args:
       events: `queries.fleet_events`.
@@ -352,7 +352,7 @@ def day_names(
 def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
     """The days with their names, days in a row of the same name together.
 
-    'Tue 24 Nov – Thu 26 Nov: Promotion in Rotterdam'. `name_of` is from `day_names`.
+    'Tue 24 Nov – Thu 26 Nov: Promotion only in Rotterdam'. `name_of` is from `day_names`.
     """
     ranges: list[tuple[pd.Timestamp, pd.Timestamp, str]] = []
     for day in sorted(name_of):

@@ -54,22 +54,11 @@ def progress_sentence(progress: RunInProgress) -> str:
 
 
 def totals_note(depots: pd.DataFrame) -> str:
-    """Why the depots' numbers of `queries.fleet_week` do not add up to the totals shown.
-
-    '' where they do, but for what is rounded.
-    """
+    """Says that depots of `queries.fleet_week` do not add up to the total; '' where they do."""
     days = depots.groupby(["city", "target_on"])[["point", "part"]].sum()
     if ((days["part"] - days["point"]).abs() <= 1).all():
         return ""
-    point, total = days.sum()
-    apart = formatting.percent(abs(point / total - 1))
-    reason = (
-        f"{apart} less, because busy days rise further above a depot's number than quiet "
-        "days fall below it"
-        if point < total
-        else f"{apart} more, as the last month's sums were too high"
-    )
-    return f"A total is forecast as a whole: the depots' numbers add up to {reason}."
+    return "A total is forecast as a whole: the depots need not add up to it."
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
@@ -250,12 +239,21 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'Outside the 80 % band (●) on the last day: 5 of 24 depots; 1 in 5 is usual.', or ''."""
+    """'Outside their 80 % band: 5 of 24 depots; 1 in 5 is usual.' of a day, or ''."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
     depots = f"{is_outside(known).sum():,} of {formatting.count(len(known), 'depot')}"
-    return f"Outside the 80 % band (●) on the last day: {depots}; 1 in 5 is usual."
+    return f"Outside their 80 % band: {depots}; 1 in 5 is usual."
+
+
+def worse_sentence(depots: pd.DataFrame) -> str:
+    """'No better than same day last week: Kallio, 1 of 24 depots.' of `queries.depot_accuracy`."""
+    worse = depots[depots["value_added"] <= 0].sort_values("value_added")
+    of = f"of {formatting.count(len(depots), 'depot')}"
+    if worse.empty:
+        return f"Better at {len(depots):,} {of}." * (len(depots) > 1)
+    return f"No better than {formatting.NAIVE}: {formatting.listed([*worse['name']])}, {len(worse):,} {of}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

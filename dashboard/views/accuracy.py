@@ -50,8 +50,11 @@ if scope.days_back == 1:
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
+depots = queries.depot_accuracy(scope, freshness)
+where = "" if scope.depot else summaries.worse_sentence(depots)
 with answer:
-    widgets.answer(f"{summaries.accuracy_sentence(scores)} {day_sentence}".strip())
+    sentences = summaries.accuracy_sentence(scores), where, day_sentence
+    widgets.answer(" ".join(filter(None, sentences)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
@@ -88,7 +91,6 @@ if not scope.depot:
             by_city = display_tables.accuracy(scores, "city", "City")
             widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
         order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
-        depots = queries.depot_accuracy(scope, freshness)
         depots = display_tables.rank_depots(depots, order)
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)

@@ -44,10 +44,10 @@ def signed_percent(fraction: float, digits: int = 1) -> str:
 
 
 def miss(forecast: float, actual: float) -> str:
-    """'3 % too low', or '0 % off': a forecast against the actual; a dash if that is 0 or NaN."""
-    if not actual > 0:
+    """'3 % too low', or '0 % off': of whole orders, as they are shown; a dash if the actual is 0 or NaN."""
+    if not actual >= 1:
         return UNKNOWN
-    share = signed_percent(forecast / actual - 1, 0)
+    share = signed_percent(round(forecast) / round(actual) - 1, 0)
     direction = (
         "too high" if share[0] == "+" else "too low" if share[0] == "−" else "off"
     )
@@ -78,7 +78,7 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 
 
 def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
-    """The holidays and events of a day in some cities: 'Black Friday · Promotion in Delft and London'.
+    """The holidays and events of a day in some cities: 'Black Friday + Promotion only in Delft'.
 
     Those of the whole fleet are not followed by cities.
     """
@@ -87,9 +87,9 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
         here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
         if here:
             name = occasion_name(*cast(tuple[str, bool], key))
-            where = f" in {listed(here)}" if len(own) < n_cities else ""
+            where = f" only in {listed(here)}" if len(own) < n_cities else ""
             described.append(name + where)
-    return " · ".join(described)
+    return " + ".join(described)
 
 
 def decision_words(decision: Mapping[Any, Any]) -> str:

@@ -83,8 +83,8 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         ),
         (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(basis="cold_start"), "No history"),
-        (large_error(actual=105.0), ""),
-        (large_error(), ""),
+        (large_error(actual=105.0), "In the 80 % band"),
+        (large_error(), "None known"),
     ],
 )
 def test_a_large_error_has_a_likely_cause(result, expected):

@@ -31,11 +31,12 @@ def test_change_is_over_days_known_in_both_weeks(rows, expected):
     ("parts", "expected"),
     [
         ([100.4, 200.5], ""),
-        ([104.0, 210.0], "add up to 4.5 % less, because busy days rise further"),
-        ([98.0, 196.0], "add up to 2.0 % more, as the last month's"),
+        ([104.0, 210.0], "the depots need not add up to it"),
     ],
 )
-def test_the_page_says_why_the_depots_do_not_add_up_to_their_total(parts, expected):
+def test_the_page_says_so_where_the_depots_do_not_add_up_to_their_total(
+    parts, expected
+):
     week = pd.DataFrame({"city": "A", "target_on": DAYS[7], "point": [100.0, 200.0]})
     note = summaries.totals_note(week.assign(part=parts))
     assert (expected in note, bool(note)) == (True, bool(expected))
@@ -160,9 +161,28 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "Outside the 80 % band (●) on the last day: 2 of 3 depots; 1 in 5 is usual."
+        "Outside their 80 % band: 2 of 3 depots; 1 in 5 is usual."
     )
     assert summaries.outside_sentence(scored[3:]) == ""
+
+
+def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
+    depots = pd.DataFrame(
+        {"name": ["Barking", "Poplar", "Wapping"], "value_added": [-0.01, -0.02, 0.03]}
+    )
+    assert summaries.worse_sentence(depots) == (
+        "No better than same day last week: Poplar and Barking, 2 of 3 depots."
+    )
+    assert summaries.worse_sentence(depots[2:]) == ""
+    better = depots.assign(value_added=0.1)
+    assert summaries.worse_sentence(better) == "Better at 3 of 3 depots."
+
+
+def test_a_miss_is_that_of_the_whole_orders_beside_it():
+    scored = {"target_on": date(2026, 11, 20), "actual": 10.0, "point": 8.51}
+    assert summaries.outcome_sentence(scored) == (
+        "Fri 20 Nov: 10 orders, forecast 9 (10 % too low)."
+    )
 
 
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
