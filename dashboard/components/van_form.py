@@ -134,9 +134,9 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
 
 
 def _ask_if_sure(entered: VanDecision, day: Mapping[Hashable, Any], key: str) -> str:
-    """Asks to confirm far more vans than the day needs; returns the refusal if not ticked."""
+    """Asks to confirm hired vans that are too few or far too many; the refusal if not ticked."""
     n_vans = int(day["vans"] - day["extra"]) + entered.extra
-    if not entered.extra or n_vans <= MAX_RATIO * day["needed"]:
+    if not entered.extra or day["needed"] <= n_vans <= MAX_RATIO * day["needed"]:
         return ""
     vans = formatting.count(n_vans, "van")
     sentence = f"That day would have {vans} and needs {day['needed']:,}."

@@ -28,10 +28,10 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
     st.subheader("Shifts")
     st.html(shift_grid(rows))
     settings = city_settings.by_city(freshness)[city]
-    unset = "" if settings.shifts else "Nobody has set the shifts of this city yet. "
+    unset = "" if settings.shifts else "Its shifts are unset: Need leaves them out. "
     st.caption(
-        f"{unset}For the service level, if vans may be moved between depots. Orders of hours in "
-        "which no shift works go to the next one. A shift with more than its part of a day's "
+        f"{unset}Vans and drivers for the service level, hired or not, if vans may be moved between "
+        "depots. Orders of hours in which no shift works go to the next one. A shift with more than its part of a day's "
         "orders may lack vans where the day has enough."
     )
 

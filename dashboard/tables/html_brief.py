@@ -36,7 +36,7 @@ def brief(
     open_ = [each for each in decided if not each.is_covered]
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
-    body += _items(covered, "covered by hired vans", most=0)
+    body += _items(covered, "Covered by hired vans", most=0)
     day = _link(address, last_day) if address else escape(last_day)
     heading = _heading(left, len(decided), short_days, is_current)
     return (
@@ -52,7 +52,7 @@ def _items(decisions: Sequence[Decision], more: str, most: int = MAX_DECISIONS) 
     if not others:
         return body
     return (
-        f"{body}<details><summary>{len(others):,} {more}</summary>"
+        f"{body}<details><summary>{f'{len(others):,} ' * bool(most)}{more}</summary>"
         f"<ul>{''.join(map(_item, others))}</ul></details>"
     )
 

@@ -96,15 +96,14 @@ def _city_name(settings: CitySettings, marked: date | None) -> str:
 
 
 def _city_cell(day: Row, marked: date | None) -> str:
-    in_shift = "" if day["short"] or not day["missing"] else day["shift"]
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     # As it is written: no cell says 99 %.
     text = ""
     if round(chance, 2) < CERTAIN:
         text = f"<small>{escape(likely).replace(' ', '&nbsp;')}</small>"
-    if in_shift:
-        text += f"<small>−{day['missing']:,} in {in_shift}</small>"
+    if day["missing"] > day["short"]:
+        text += f"<small>short in {day['shift']}</small>"
     if day["kind"] or day["off_road"]:
         text += f"<small>{escape(_decision(day))}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
@@ -113,7 +112,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
         f'<td class="{_day_class(day["target_on"], marked)}" title="{escape(title)}">'
-        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{_shortage(day["short"])}{text}</a></td>'
+        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{_shortage(day["missing"])}{text}</a></td>'
     )
 
 

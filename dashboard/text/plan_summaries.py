@@ -92,7 +92,8 @@ def day_figures(plan: Plan, day: date) -> Figures:
     figures = {f"Need, {formatting.day(on)}": (f"{row['needed']:,}", note)}
     for each in shifts:
         orders = formatting.count(round(each["orders"]), "order")
-        figures[f"Drivers {each['shift']}"] = f"{each['drivers']:,}", orders
+        unset = ", shifts not set" * bool(have and math.isnan(each["missing"]))
+        figures[f"Drivers {each['shift']}"] = f"{each['drivers']:,}", orders + unset
     return figures if shifts else figures | {"Drivers": (f"{row['drivers']:,}", "")}
 
 

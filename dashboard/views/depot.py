@@ -15,7 +15,7 @@ from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import display_tables, html_grids, workbook
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {
     "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
@@ -53,7 +53,9 @@ days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
 with head:
     if not ahead.empty:
-        address = formatting.plan_link(own["city"], depot=depot)
+        cities = van_plan.city_plan(own["city"], freshness).cities
+        day = plan_summaries.first_to_look_at(cities)
+        address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change its orders", address)
     widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
     widgets.note("All depots", "depot")
@@ -140,8 +142,10 @@ with week:
         )
 
 with st.expander("What if", expanded="scenario" in st.query_params):
-    st.caption(
+    widgets.note(
+        "Change its orders",
+        address,
         "An event more, computed with the model that made the forecast. Nothing is saved; the "
-        "forecast does not change. For a number of your own: *Change its orders*."
+        "forecast does not change. For a number of your own: ",
     )
     what_if_form.what_if_form(depot, own["city"], days_ahead, freshness)

@@ -68,7 +68,7 @@ st.caption(
 )
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
-        widgets.note(heading, formatting.plan_link(city, form=form))
+        widgets.note(heading, formatting.plan_link(city, marked, form=form))
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 left = right = st.container()
 if not plan.shifts.empty:
@@ -79,6 +79,8 @@ with right:
     if moves:
         st.subheader("Vans to move")
         st.html(moves)
+        if plan.cities["short"].any():
+            st.caption("On short days vans move to spread the lack evenly.")
     plan_parts.settings_note(settings[city])
 
 form = plan_parts.form_of_address(depot, settings[city])

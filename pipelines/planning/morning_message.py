@@ -183,8 +183,9 @@ def _short_sentence(day: Mapping[Hashable, Any], events: pd.DataFrame) -> str:
     ending = f", chance of full delivery {words.chance(day['delivery_probability'])}"
     if not day["missing"]:
         short = "covered"
-    elif not day["short"]:
-        short, ending = f"{short} in the shift {day['shift']}", ""
+    elif day["missing"] > day["short"]:
+        short = f"{short} in the shift {day['shift']}"
+        ending = ending if day["short"] else ""
     if day["kind"]:
         ending = f", {words.decision_words(day)} by {day['made_by']}"
     reason = f" ({occasion})" if occasion else ""

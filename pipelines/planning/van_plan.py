@@ -51,7 +51,7 @@ class Plan:
         chance_without and undelivered_without (hired vans); and shift (the one that needs most
         vans, '' for none), shift_short and shift_lacking (vans that it is short of, and is
         without hired ones; 0 unless they are more than the day is), and missing (vans short on
-        the day, else in that shift of a city whose shifts a planner has set).
+        the day, or in that shift of a city whose shifts a planner has set, where that is more).
       shifts: `shifts.by_shift` of each city; no rows where orders have no times.
       every_day: city and delivery_probability, that the city's vans carry all orders on every
         day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
@@ -110,9 +110,7 @@ def make_plan(
     cities = cities.sort_values(["city", "target_on"], ignore_index=True)
     by_shift = shifts.of_cities(cities, bands, shares, settings)
     cities = shifts.with_largest(cities, by_shift)
-    cities["missing"] = cities["short"].where(
-        cities["short"] > 0, cities["shift_short"]
-    )
+    cities["missing"] = cities[["short", "shift_short"]].max(axis=1)
     hires_too_few = (cities["kind"] == HIRE) & (cities["missing"] > 0)
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(

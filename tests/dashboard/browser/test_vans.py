@@ -83,7 +83,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     brief = brief_of(window)
     assert brief.locator("h2").inner_text() != heading
     assert re.search("1 (more covered|.*decided)", brief.locator("h2").inner_text())
-    brief.get_by_text("1 covered by hired vans").click()
+    brief.get_by_text("Covered by hired vans").click()
     decided = brief.locator("li.decided").inner_text()
     assert f"covered; {lacking} van" in decided
     assert "hired by Ann" in decided

@@ -100,6 +100,19 @@ def test_a_day_of_which_only_a_shift_is_short_is_told_with_its_shift():
     assert message_lines(replace(tables, plan=plan), RULE, TODAY, "") == []
 
 
+def test_a_day_whose_shift_lacks_more_counts_what_the_shift_lacks():
+    hours = pd.DataFrame({"city": "London", "target_on": DAYS[1], "hour": range(24)})
+    shares = hours.assign(share=(hours["hour"] == 8) * 1.0, concentration=500.0)
+    settings = {"London": CitySettings("London", 3, 50, 0.9, shifts="06-14, 14-22")}
+    plan = make_plan(week_of(200.0), settings, NO_BANDS, shares=shares)
+    day = plan.cities.iloc[1]
+    assert day["missing"] == day["shift_short"] > day["short"] > 0
+    tables = Tables(plan, week_of(200.0), EVENTS, SCORED, YESTERDAY, MADE_AT)
+    [line] = message_lines(tables, RULE, TODAY, "")
+    short = f"{day['missing']} vans short in the shift 06–14 (Black Friday), chance of"
+    assert short in line
+
+
 def test_a_decided_day_is_told_as_decided_and_days_beyond_the_rule_are_counted():
     decisions = {
         DAYS[0].date(): VanDecision("London", DAYS[0].date(), "ask", made_by="Ann"),

@@ -102,7 +102,10 @@ def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
 def test_cities_have_need_short_and_the_chance(plan):
     settings = {"London": CitySettings("London", 5, 50.0)}
     days = plan.cities.assign(
-        delivery_probability=[0.995, 0.004], needed=[3, 12_345], short=[0, 2_345]
+        delivery_probability=[0.995, 0.004],
+        needed=[3, 12_345],
+        short=[0, 2_345],
+        missing=[0, 2_345],
     )
     html = plan_grids.cities(days, settings)
     assert Cells(html).text == [
@@ -134,7 +137,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
         kind="", off_road=0, short=0, missing=[0, 2], shift="06–14"
     )
     html = plan_grids.cities(in_a_shift, settings)
-    assert Cells(html).text[1][2] == "7 91 % −2 in 06–14"
+    assert Cells(html).text[1][2] == "7 −2 91 % short in 06–14"
 
 
 def test_a_missing_day_leaves_its_own_cell_empty(plan):

@@ -152,7 +152,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     shifts = pd.DataFrame(
         {
             "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 38],
-            "drivers": [33, 39], "orders": [812.4, 1.0],
+            "drivers": [33, 39], "orders": [812.4, 1.0], "missing": [1.0, 6.0],
         }
     )  # fmt: skip
     plan = Plan(days, days, days, shifts)
@@ -166,9 +166,11 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
         "Drivers": ("70", ""),
     }
     # A shift that nobody has set lacks no vans.
-    unset = replace(plan, cities=days.assign(shift_short=0))
+    guessed = shifts.assign(missing=float("nan"))
+    unset = replace(plan, cities=days.assign(shift_short=0), shifts=guessed)
     figures = plan_summaries.day_figures(unset, DAYS[1].date())
     assert figures["Need, Fri 28 Nov"] == ("35", "vans, have 32")
+    assert figures["Drivers 14–22"] == ("39", "1 order, shifts not set")
 
 
 def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():

@@ -1,5 +1,6 @@
 """The page Plan as a planner meets it."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -166,7 +167,8 @@ def test_a_city_has_no_form_until_the_address_asks_for_one_and_then_one_name(
     text = page_text(app)
     assert not [*app.text_input, *app.number_input]
     for form in ("settings", "orders", "vans"):
-        assert f'href="plan?city=Rotterdam&amp;form={form}"' in text
+        on = "" if form == "settings" else "&amp;day=[0-9-]+"
+        assert re.search(f'href="plan\\?city=Rotterdam{on}&amp;form={form}"', text)
         app = city_page(open_page, "Rotterdam", form=form)
         assert_no_traceback(app)
         names = [box for box in app.text_input if box.label == "Your name"]
@@ -285,6 +287,24 @@ def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_repl
     assert not mine.error
     assert "Saved: the settings of London" in told(mine.success)
     assert queries.city_settings(queries.freshness())["vans"].tolist() == [20]
+
+
+def test_vans_that_leave_the_day_short_are_hired_only_with_a_tick(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    setting(app, "Extra vans").set_value(1)
+    field(app, "your name").set_value("Ben")
+    app = press(rerun(app), "Save decision")
+    assert "Tick “Yes, 2 vans”" in told(app.error)
+    assert queries.van_decision_history("London", queries.freshness()).empty
+    [tick] = [each for each in app.checkbox if each.label == "Yes, 2 vans"]
+    tick.check()
+    app = press(rerun(app), "Save decision")
+    history = queries.van_decision_history("London", queries.freshness())
+    assert history["extra"].tolist() == [1]
 
 
 def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than_there_are(
