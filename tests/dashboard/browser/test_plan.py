@@ -306,6 +306,20 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     assert not window.page.get_by_text("Click a cell").is_visible()
 
 
+THIRTY_DEPOTS = """() => {
+    const body = document.querySelector('.hf-fleet tbody:last-of-type');
+    while (body.rows.length < 30) body.append(body.rows[1].cloneNode(true));
+}"""
+
+
+def test_the_days_ahead_of_thirty_depots_print_on_two_sheets(fleet, visit):
+    window = visit(fleet)
+    window.to("/")
+    window.page.evaluate(THIRTY_DEPOTS)
+    printed = window.page.pdf(prefer_css_page_size=True)
+    assert printed.count(b"/Type /Page\n") == 2
+
+
 def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/?city=Rotterdam")
