@@ -2,7 +2,8 @@
 
 The median is the baseline forecast plus a share of the network's correction: the robust least
 squares fit of the held-out days (Huber, Robust estimation of a location parameter, 1964), shrunk
-to a prior share by the length of history, because one month is little evidence.
+to a prior share by the length of history, because one month is little evidence. Less than
+`LEAST_SHARE` is nothing: the forecast is the baseline.
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.1, 0.7)
+PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.0, 0.7)
 """Prior share by the length of history, interpolated: the best of each length on real fleets,
 see LAB.md. With less than a year the network cannot tell a season from a trend."""
+LEAST_SHARE = 0.05
+"""Smallest share that is delivered: less than that did harm as often as good."""
 MIN_NETWORK_DAYS = 28
 """Days that a network must have been trained on for its correction to be used."""
 PRIOR_WEIGHT = 1.6
@@ -81,4 +84,4 @@ def fit_postprocessing(holdout: HoldoutForecasts, history_days: int) -> Postproc
         share = (np.mean(weighted_n * missed_n) + PRIOR_WEIGHT * prior_share) / (
             np.mean(weighted_n * correction_n) + PRIOR_WEIGHT
         )
-    return Postprocessing(float(np.clip(share, 0.0, 1.0)))
+    return Postprocessing(float(min(share, 1.0)) if share >= LEAST_SHARE else 0.0)

@@ -128,7 +128,7 @@ def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> No
     echo(f"Delivers: {describe_share(share)}.")
     if share == 0:
         echo(
-            "Its network did not help on those days, so it delivers the baseline: the "
+            "Its network helped too little on those days, so it delivers the baseline: the "
             "plain forecast without the network's correction."
         )
     echo(f"{'Champion' if promoted else 'Not promoted'}. {reason}")

@@ -61,7 +61,19 @@ def test_a_correction_of_nothing_has_the_share_of_its_history(rng, days):
     holdout = unseen_of(rng, 0.1, 0.1)
     nothing = holdout._replace(correction=np.zeros_like(holdout.correction))
     share = fit_postprocessing(nothing, days).network_share
-    assert share == pytest.approx(np.interp(days, (285, 548), (0.1, 0.7)))
+    assert share == pytest.approx(np.interp(days, (285, 548), (0.0, 0.7)))
+
+
+@pytest.mark.parametrize(("gain", "delivered"), [(0.02, False), (0.2, True)])
+def test_a_small_share_is_none_at_all(rng, gain, delivered):
+    """A young fleet's share is the gain that its held-out days show, drawn to 0."""
+    holdout = unseen_of(rng, 0.1, 0.1)
+    correction = np.full_like(holdout.baseline, holdout.spread[0, 0, 0] * 1.3)
+    actual = np.expm1(holdout.baseline + gain * correction)
+    holdout = holdout._replace(correction=correction, actual=actual)
+    # Mean square of the correction 1.69, weight of the prior 1.6.
+    expected = pytest.approx(gain * 1.69 / (1.69 + 1.6)) if delivered else 0.0
+    assert fit_postprocessing(holdout, WEEKS).network_share == expected
 
 
 def test_days_that_do_not_count_change_nothing(rng):

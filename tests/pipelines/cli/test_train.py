@@ -26,7 +26,7 @@ def test_the_share_of_the_network_is_printed(capsys, share, sentence, says_no_he
     train._show(model, decision, as_json=False)
     printed = capsys.readouterr().err
     assert sentence in printed
-    assert ("did not help" in printed) is says_no_help
+    assert ("helped too little" in printed) is says_no_help
 
 
 @pytest.mark.parametrize(
