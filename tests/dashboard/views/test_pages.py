@@ -20,7 +20,7 @@ from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.queries import database
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
 from pipelines.planning.city_settings import ACCEPT, VanDecision
@@ -444,6 +444,15 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
     assert ahead["Planned"].gt(0).all()
+
+
+def test_both_links_to_a_depots_change_lead_to_the_day_that_its_plan_opens_on(
+    seeded, open_page
+):
+    cities = van_plan.city_plan("London", queries.freshness()).cities
+    day = plan_summaries.first_to_look_at(cities)
+    text = page_text(open_page("depot", depot="LON-01"))
+    assert text.count(f"plan?city=London&amp;day={day}&amp;depot=LON-01") == 2
 
 
 def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):
