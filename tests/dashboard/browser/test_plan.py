@@ -289,13 +289,18 @@ TWELVE_DEPOTS = """() => {
 }"""
 
 
+def printed(window, address, grow):
+    """The PDF of a page whose grid a script has made longer."""
+    window.to(address)
+    window.page.evaluate(grow)
+    return window.page.pdf(prefer_css_page_size=True)
+
+
 def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     window = visit(fleet)
-    window.to("/plan?city=Rotterdam&form=orders")
-    window.page.evaluate(TWELVE_DEPOTS)
-    printed = window.page.pdf(prefer_css_page_size=True)
-    assert printed.count(b"/Type /Page\n") == 1
-    assert A4_LANDSCAPE in printed
+    pdf = printed(window, "/plan?city=Rotterdam&form=orders", TWELVE_DEPOTS)
+    assert pdf.count(b"/Type /Page\n") == 1
+    assert A4_LANDSCAPE in pdf
     window.page.emulate_media(media="print")
     save = window.page.get_by_role("button", name="Save", exact=True)
     assert not save.is_visible()
@@ -313,11 +318,8 @@ THIRTY_DEPOTS = """() => {
 
 
 def test_the_days_ahead_of_thirty_depots_print_on_two_sheets(fleet, visit):
-    window = visit(fleet)
-    window.to("/")
-    window.page.evaluate(THIRTY_DEPOTS)
-    printed = window.page.pdf(prefer_css_page_size=True)
-    assert printed.count(b"/Type /Page\n") == 2
+    pdf = printed(visit(fleet), "/", THIRTY_DEPOTS)
+    assert pdf.count(b"/Type /Page\n") == 2
 
 
 def test_the_heads_of_a_long_grid_stay_in_sight(fleet, visit):
