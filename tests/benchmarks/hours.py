@@ -2,7 +2,7 @@
 
 On trips with their times, at six cut-offs over the year, each followed by four weeks: the hourly
 forecast beside the same hour's mean of four weeks and the shape of the whole fleet, all times the
-same daily forecast; the estimate of the running day at 9, 12, 15 and 18 o'clock beside the
+same daily forecast, and the median that such a mean has if orders come by chance; the estimate of the running day at 9, 12, 15 and 18 o'clock beside the
 morning's forecast, and beside the count over its usual share.
 
     python -m tests.benchmarks.hours
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import poisson
 
 from forecaster.data.panel import Panel
 from forecaster.hours.day_shape import (
@@ -38,6 +39,7 @@ NAME = "bayarea_bikeshare"
 CLOCK = (9, 12, 15, 18)
 PEER_WEEKS = 4
 HOURLY_PEERS = ("four weeks", "fleet's shape")
+MEDIANS = tuple(f"{peer}, median" for peer in HOURLY_PEERS)
 Errors = dict[tuple[str, str], list[float]]
 
 
@@ -123,6 +125,8 @@ def _add_hours(errors, panel, forecast, made, count_dtk, step) -> None:
             "four weeks": point_d[:, None] * four_weeks(count_dtk, step, target),
             "fleet's shape": point_d[:, None] * four_weeks(fleet_tk, step, target),
         }
+        for peer, median in zip(HOURLY_PEERS, MEDIANS, strict=True):
+            of_models[median] = poisson.median(of_models[peer])
         kinds = ["all", "holidays" if holiday_dt[:, target].any() else
                  "weekends" if panel.day(target).weekday() >= 5 else "working days"]  # fmt: skip
         for kind in kinds:
@@ -182,8 +186,8 @@ def main() -> None:
     today: Errors = defaultdict(list)
     for cutoff in range(CUTOFFS):
         measure(args.data, cutoff, hourly, today)
-    for own in ("point", "p50"):
-        print(f"\nhours, {own}:", report(hourly, own, HOURLY_PEERS), sep="\n")
+    print("\nhours, point:", report(hourly, "point", HOURLY_PEERS), sep="\n")
+    print("\nhours, p50:", report(hourly, "p50", HOURLY_PEERS + MEDIANS), sep="\n")
     print("\ntoday:", report(today, "estimate", ("morning", "scaled")), sep="\n")
 
 
