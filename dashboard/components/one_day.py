@@ -29,8 +29,7 @@ def last_day(
     scored = queries.last_day(replace(freshness, last_on=day_on))
     here = scored[scored["city"] == scope.city] if scope.city else scored
     today = datetime.now(queries.zone()).date()
-    sentence = summaries.last_day_sentence(here, day_on, today)
-    return here, f"{sentence} {summaries.outside_sentence(here)}".strip()
+    return here, summaries.last_day_sentence(here, day_on, today)
 
 
 def show(

@@ -21,25 +21,19 @@ NOT_SCORED = (
 NO_SCORES = "No scores for this choice. Choose a longer period, another city or depot."
 
 
-def score_filter(
-    live: bool, span: tuple[date, date], freshness: Freshness
-) -> ScoreFilter:
+def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:
     """Shows the filters by city, period and depot; returns what they let through.
 
-    `span` is the first and the newest day that are scored.
+    `newest_on` is the newest day that is scored.
     """
-    first_on, newest_on = span
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
-    length = (newest_on - first_on).days + 1
-    since = f" (since {formatting.day(first_on)})"
-    periods = {"1": formatting.past_day(newest_on, today)} | {
-        str(days): words + since * (days > length) for days, words in PERIODS.items()
-    }
-    with st.container(horizontal=True):
+    periods = {"1": formatting.past_day(newest_on, today)}
+    periods |= {str(days): words for days, words in PERIODS.items()}
+    with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         period = widgets.choose_from_url(
-            "Period", "period", periods, str(SCORED_DAYS), width=270
+            "Period", "period", periods, str(SCORED_DAYS), width=200
         )
         if city:
             depots = depots[depots["city"] == city]

@@ -24,7 +24,7 @@ HEADINGS = {
     "error_share": "Off by %",
     "forecast_mape": "Forecast MAPE",
     "made_by": "Changed by",
-    "mape": "MAPE",
+    "mape": "Off by (MAPE)",
     "model_point": "Model",
     "model_version": "Model",
     "naive_mape": "Same day last week",

@@ -84,7 +84,7 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out. 'Test: MAPE' begins a group of columns, named
+    Columns that are empty in every row are left out. 'Test: Off by' begins a group of columns, named
     above its first.
 
     Args:
@@ -136,7 +136,7 @@ def column(values: pd.Series, name: str) -> list[str]:
 
 
 def _head(name: str) -> str:
-    group, _, own = name.rpartition(": ")
+    group, _, own = name.replace("Off by", "Off\N{NO-BREAK SPACE}by").rpartition(": ")
     return f'<b class="group">{escape(group)}</b>' * bool(group) + escape(own)
 
 

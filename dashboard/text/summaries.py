@@ -107,9 +107,10 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     if len(scored) > WEEK_DAYS:
         figures[f"Off by, last {WEEK_DAYS} days"] = _last_week(scored)
     bias = formatting.signed_percent(overall["bias"])
+    direction = {"+": "too high; ", "−": "too low; "}.get(bias[0], "")
     inside = formatting.percent(overall["coverage"])
     return figures | {
-        "Bias": (bias, f"{days}; + is too high"),
+        "Bias": (bias, f"{direction}{days}"),
         "In the 80 % band": (inside, f"{days}; 80 % is right"),
     }
 
@@ -248,12 +249,12 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def worse_sentence(depots: pd.DataFrame) -> str:
-    """'No better than same day last week: Kallio, 1 of 24 depots.' of `queries.depot_accuracy`."""
+    """'No better at 1 of 24 depots: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`."""
     worse = depots[depots["value_added"] <= 0].sort_values("value_added")
     of = f"of {formatting.count(len(depots), 'depot')}"
     if worse.empty:
         return f"Better at {len(depots):,} {of}." * (len(depots) > 1)
-    return f"No better than {formatting.NAIVE}: {formatting.listed([*worse['name']])}, {len(worse):,} {of}."
+    return f"No better at {len(worse):,} {of}: {formatting.listed([*worse['name']])}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -34,15 +34,16 @@ if not live:
 
 # The answer stands above the filters, which decide what it is.
 answer = st.container()
-scope = score_filter.score_filter(live, spans[live], freshness)
+scope = score_filter.score_filter(live, spans[live][1], freshness)
 chosen = st.query_params.to_dict()
 scored, day_sentence = None, ""
 if live and not scope.depot:
     scored, day_sentence = one_day.last_day(scope, spans[live][1], freshness)
 
 if scope.days_back == 1:
+    outside = "" if scored is None else summaries.outside_sentence(scored)
     with answer:
-        widgets.answer(day_sentence)
+        widgets.answer(f"{day_sentence} {outside}".strip())
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel("accuracy", lambda: sheets, freshness)
     st.stop()
@@ -53,12 +54,12 @@ if scores.empty:
 depots = queries.depot_accuracy(scope, freshness)
 where = "" if scope.depot else summaries.worse_sentence(depots)
 with answer:
-    sentences = summaries.accuracy_sentence(scores), where, day_sentence
-    widgets.answer(" ".join(filter(None, sentences)))
+    widgets.answer(f"{summaries.accuracy_sentence(scores)} {where}".strip())
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
-        widgets.note(f"{day_sentence.partition(':')[0]} by depot", address)
-widgets.key_figures(summaries.accuracy_figures(scores))
+        name = f"{day_sentence.partition(':')[0]} by depot"
+        widgets.note(name, address, f"{day_sentence} ")
+    widgets.key_figures(summaries.accuracy_figures(scores))
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)
@@ -74,7 +75,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "MAPE. Lines: mean of seven days. Dots: single days of the forecast.",
+        "Off by (MAPE). Lines: mean of seven days. Dots: single days of the forecast.",
     )
 
 if len(misses) > one_day.IN_SIGHT:

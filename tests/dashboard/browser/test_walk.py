@@ -218,6 +218,14 @@ def test_a_phone_shows_the_column_that_depots_are_sorted_by(fleet, visit):
     window.fits(SMALL_PHONE)
 
 
+def test_a_phones_first_screen_of_accuracy_has_the_newest_week(fleet, visit):
+    window = visit(fleet[0], "phone")
+    window.to("/accuracy")
+    weeks = window.page.get_by_role("table", name="By week")
+    newest = weeks.get_by_role("row").nth(1).bounding_box()
+    assert newest["y"] + newest["height"] < SIZES["phone"][1]
+
+
 @pytest.mark.parametrize(
     "said",
     [{"user_agent": PHONE, "is_mobile": True, "has_touch": True}, {}],

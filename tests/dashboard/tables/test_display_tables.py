@@ -159,7 +159,7 @@ SCORES = pd.DataFrame(
 def test_accuracy_is_in_percent_beside_same_day_last_week():
     table = display_tables.accuracy(SCORES, "horizon", "Days ahead").round(9)
     assert rows(table) == [
-        {"Days ahead": "2 days", "MAPE": 8.0, "Same day last week": 12.0, "Bias": -1.0,
+        {"Days ahead": "2 days", "Off by (MAPE)": 8.0, "Same day last week": 12.0, "Bias": -1.0,
          "In the 80 % band": 79.0, "Forecasts": 6}
     ]  # fmt: skip
 
@@ -167,7 +167,7 @@ def test_accuracy_is_in_percent_beside_same_day_last_week():
 def test_every_measure_has_a_row_for_each_forecaster():
     measures = rows(display_tables.accuracy_measures(SCORES).round(9))
     assert measures[0] == {
-        "Forecaster": "Forecast", "MAPE": 50.0, "WAPE": 7.0, "Bias": -1.0,
+        "Forecaster": "Forecast", "Off by (MAPE)": 50.0, "WAPE": 7.0, "Bias": -1.0,
         "In the 80 % band": 80.0, "Forecasts": 6,
     }  # fmt: skip
     assert [row["Forecaster"] for row in measures[1:]] == [

@@ -82,7 +82,7 @@ def test_figures_say_their_days_and_whether_it_gets_better():
     figures = summaries.accuracy_figures(daily_scores(0.3, 0.1, *6 * [0.1], 0.29))
     assert figures == {
         "Off by, last 7 days": ("11.0 %", "better than the 2 days before: 20.0 %"),
-        "Bias": ("−1.2 %", "9 days; + is too high"),
+        "Bias": ("−1.2 %", "too low; 9 days"),
         "In the 80 % band": ("79.0 %", "9 days; 80 % is right"),
     }
 
@@ -171,7 +171,7 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
         {"name": ["Barking", "Poplar", "Wapping"], "value_added": [-0.01, -0.02, 0.03]}
     )
     assert summaries.worse_sentence(depots) == (
-        "No better than same day last week: Poplar and Barking, 2 of 3 depots."
+        "No better at 2 of 3 depots: Poplar and Barking."
     )
     assert summaries.worse_sentence(depots[2:]) == ""
     better = depots.assign(value_added=0.1)

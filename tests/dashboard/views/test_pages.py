@@ -618,12 +618,15 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
 ):
     app = open_page("accuracy")
     shown = [element.type for element in app.main]
-    assert shown.index("markdown") < shown.index("button_group")
+    bodies = [getattr(element.proto, "body", "") for element in app.main]
+    [figures] = [i for i, body in enumerate(bodies) if "<dl" in body]
+    assert shown.index("markdown") < figures < shown.index("button_group")
     first = page_text(app)
     answer = " ".join(each.value for each in app.markdown)
     assert re.search(r"\d\N{NO-BREAK SPACE}% a depot", answer)
     assert "scored days were off by" in first
     assert "orders, forecast" in first
+    assert "orders, forecast" not in answer, "a line of its own"
     # The city that another page has chosen goes along, for a link starts a new session.
     app.pills(key="city").select("London").run()
     assert "accuracy?city=London&amp;period=1" in page_text(app)
@@ -682,6 +685,7 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         numbers = [f"{row['point']:,.0f}", f"{row['actual']:,.0f}", error]
         cells = "".join(f'<td class="">{each}</td>' for each in numbers)
         assert f"{row['name']}</a></th>{cells}" in table
+    assert summaries.outside_sentence(scored) in text.replace("\\", "")
     for other in ("By week", "Biggest misses", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
     assert 'href="accuracy?period=1"' in page_text(open_page("accuracy"))
@@ -724,7 +728,8 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
 
 def test_a_phone_shows_the_columns_by_which_accuracy_is_sorted(seeded, open_page):
     text = page_text(open_page("accuracy"))
-    for heading in ("Forecast", "Actual", "Off by", "Value added", "MAPE", "Bias"):
+    numbers = ("Forecast", "Actual", "Off by", "Value added", "Off by (MAPE)", "Bias")
+    for heading in numbers:
         assert f'<th scope="col" class="">{heading}</th>' in text, heading
     assert '<th scope="col" class=" desk">Forecasts</th>' in text
 
@@ -745,13 +750,13 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
     text = page_text(app)
-    first_on = min(seeded.scores.loc[seeded.scores["is_live"], "target_on"])
-    since = f" (since {formatting.day(first_on)})"
     assert app.selectbox(key="choice of period").options == [
-        "Yesterday", "Last 7 days", f"Last 4 weeks{since}", f"Last 8 weeks{since}",
-        f"Last 26 weeks{since}",
+        "Yesterday", "Last 7 days", "Last 4 weeks", "Last 8 weeks", "Last 26 weeks",
     ]  # fmt: skip
-    assert len(set(seeded.scores.loc[seeded.scores["is_live"], "target_on"])) < 28
+    # A longer period than is scored: the first sentence says how many days it has.
+    n_days = len(set(seeded.scores.loc[seeded.scores["is_live"], "target_on"]))
+    assert n_days < 28
+    assert f"The last {n_days} scored days" in text
     assert "depot?depot=LON-02" in text
     assert "depot?depot=RTM-02" not in text
     assert "same day last week" in text
