@@ -10,15 +10,14 @@ from dashboard.text import formatting
 from pipelines.schema.run_metrics import describe
 
 STATES = {
-    "running": "… running",
-    "done": "✓ done",
-    "partial": "◐ partial",
-    "failed": "✕ failed",
-    "skipped": "– skipped",
+    "running": "…\N{NO-BREAK SPACE}running",
+    "done": "✓\N{NO-BREAK SPACE}done",
+    "partial": "◐\N{NO-BREAK SPACE}partial",
+    "failed": "✕\N{NO-BREAK SPACE}failed",
+    "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
-NOTHING = "Nothing to report"
 REPAIRED = "Repaired: another run of this night made its forecast."
-AGAIN = "then run 'harbor nightly'"
+AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
 
@@ -34,23 +33,23 @@ def to_do(
       rejected: Rows that were rejected.
       is_warned: Whether the top of the page warns of something.
     """
-    points = ["see the warning above"] if is_warned else []
+    points = ["See the warning above."] if is_warned else []
     night = _newest_night(runs)
-    if night and (failed := _failed_steps(runs, night)):
-        points.append(
-            f"mend {failed}, which failed in the night of {_origin(night)} (why: below), {AGAIN}"
-        )
+    if night:
+        for step, why in _failed_steps(runs, night).items():
+            failed = f"{step}, which failed in the night of {_origin(night)}, {AGAIN}"
+            points.append(f"Mend {failed} {why}".strip())
     late = night["metrics"].get("late_depots", 0) if night else 0
     has_come = night is not None and not pd.isna(night["late_came_at"])
     if gaps or (late and not has_come):
         depots = formatting.count(gaps or late, "depot")
-        points.append(f"load the missing orders of {depots}, {AGAIN}")
+        points.append(f"Load the missing orders of {depots}, {AGAIN}")
     elif has_come:
-        points.append("run 'harbor nightly', as the late orders have come")
+        points.append("Run 'harbor nightly', as the late orders have come.")
     if refused:
-        points.append(f"correct {formatting.count(refused, 'refused file')}")
+        points.append(f"Correct {formatting.count(refused, 'refused file')}.")
     if rejected:
-        points.append(f"correct {formatting.count(rejected, 'rejected row')}")
+        points.append(f"Correct {formatting.count(rejected, 'rejected row')}.")
     return points
 
 
@@ -87,11 +86,11 @@ def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
     return next(iter(parents[is_night].to_dict("records")), None)
 
 
-def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
-    """'Train, Publish'; the run itself where it failed between steps; '' where none failed."""
+def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str, str]:
+    """Why each step failed, by its name; 'the run' where it failed between steps."""
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["state"] == "failed")]
-    names = [_step(row) for row in own.to_dict("records")]
-    return ", ".join(names) or ("the run" if night["state"] == "failed" else "")
+    why = {_step(row): _error(row) for row in own.to_dict("records")}
+    return why or ({"the run": _error(night)} if night["state"] == "failed" else {})
 
 
 def _repaired(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
@@ -103,7 +102,7 @@ def _repaired(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
     ].to_dict("records")
     if not earlier or night["state"] != "done":
         return ""
-    failed = _failed_steps(runs, earlier[0])
+    failed = ", ".join(_failed_steps(runs, earlier[0]))
     return f" An earlier run of that night failed at {failed}; this one repaired it."
 
 
@@ -133,10 +132,9 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
-    """'Without the orders of London (8 depots), which came on Sun 22 Nov. ', or 'With all orders. '."""
+    """'Without the orders of London (8 depots), which came on Sun 22 Nov. '; '' with all orders."""
     if not cities:
-        is_whole = night["state"] == "done" and not night["metrics"].get("late_depots")
-        return "With all orders. " if is_whole else ""
+        return ""
     depots = [f"{city} ({formatting.count(n, 'depot')})" for city, n in cities.items()]
     came = ""
     if not pd.isna(night["late_came_at"]):
@@ -200,8 +198,8 @@ def _table(
 
 
 def _result(row: Mapping[Any, Any]) -> str:
-    if isinstance(row["error"], str):
-        return row["error"]
+    if error := _error(row):
+        return error
     metrics = dict(row["metrics"])
     if lines := metrics.pop("lines", []):
         metrics["told"] = formatting.count(len(lines), "city", "cities")
@@ -210,8 +208,11 @@ def _result(row: Mapping[Any, Any]) -> str:
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
     told = formatting.with_naive_name(describe(metrics))
-    text = f"{row.get('late', '')}{told[:1].upper()}{told[1:]}"
-    return text.strip() or (NOTHING if row["state"] == "done" else "")
+    return f"{row.get('late', '')}{told[:1].upper()}{told[1:]}".strip()
+
+
+def _error(row: Mapping[Any, Any]) -> str:
+    return row["error"] if isinstance(row["error"], str) else ""
 
 
 def _origin(row: Mapping[Any, Any]) -> str:

@@ -31,9 +31,12 @@ points = run_descriptions.to_do(
     runs, n_missing, len(refused), n_rejected, is_warned=is_warned
 )
 night = run_descriptions.night_sentence(runs)
-if points or night:
-    verdict = f"To do: {'; '.join(points)}." if points else "Nothing to do."
-    widgets.answer(f"{verdict} {night}".strip())
+if points:
+    widgets.answer(night)
+    told = [formatting.format_dates(point, zone) for point in points]
+    st.markdown(f"To do:\n{widgets.bullets(told)}")
+elif night:
+    widgets.answer(f"Nothing to do. {night}")
 
 if n_missing:
     st.header("Missing data")
@@ -76,13 +79,13 @@ else:
 
 labels = run_descriptions.labels(runs)
 if labels:
-    st.header("Run steps")
-    chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
-    steps = run_descriptions.steps(runs, int(chosen), zone)
-    if steps.empty:
-        st.caption("This run has no steps.")
-    else:
-        widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
+    with st.expander("Steps of a run", expanded="run" in st.query_params):
+        chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
+        steps = run_descriptions.steps(runs, int(chosen), zone)
+        if steps.empty:
+            st.caption("This run has no steps.")
+        else:
+            widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
 
 if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")

@@ -33,7 +33,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
     [night] = run_descriptions.runs_table(ledger, ZONE, nightly=True).to_dict("records")
     assert night == {
-        "Night of": "Thu 20 Nov", "State": "◐ partial", "Started": "Fri 21 Nov, 04:30",
+        "Night of": "Thu 20 Nov", "State": "◐\N{NO-BREAK SPACE}partial", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
@@ -41,7 +41,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     [other] = run_descriptions.runs_table(ledger, ZONE, nightly=False).to_dict(
         "records"
     )
-    assert (other["Run"], other["State"]) == ("Ingest", "✕ failed")
+    assert (other["Run"], other["State"]) == ("Ingest", "✕\N{NO-BREAK SPACE}failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
 
 
@@ -57,7 +57,9 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
     table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
     told = f"Without the orders of London (8 depots) and Delft (1 depot){came}. 1 file refused"
     assert table["Result"].tolist() == [told]
-    assert table["State"].tolist() == ["◐ partial"], "not as a night with all orders"
+    assert table["State"].tolist() == ["◐\N{NO-BREAK SPACE}partial"], (
+        "not as a night with all orders"
+    )
 
 
 def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
@@ -80,7 +82,10 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
         told = ledger.assign(late_came_at=[pd.NaT, came_at, pd.NaT])
         return run_descriptions.runs_table(told, ZONE, nightly=True)
 
-    assert results(5)["State"].tolist() == ["✓ done", "◐ partial"]
+    assert results(5)["State"].tolist() == [
+        "✓\N{NO-BREAK SPACE}done",
+        "◐\N{NO-BREAK SPACE}partial",
+    ]
     assert results(5)["Result"][1].endswith("Repaired: a later night has them.")
     assert "Repaired" not in results(30)["Result"][1], "no night has them yet"
 
@@ -117,10 +122,10 @@ def test_a_page_shows_a_model_by_the_end_of_its_version():
     [night] = run_descriptions.runs_table(runs(row), ZONE, nightly=True).to_dict(
         "records"
     )
-    assert night["Result"] == "With all orders. Model 1a2b3c4d"
+    assert night["Result"] == "Model 1a2b3c4d"
 
 
-def test_a_night_and_a_step_with_nothing_to_tell_say_so():
+def test_a_night_and_a_step_with_nothing_to_tell_say_nothing():
     def results(state, metrics):
         both = [(*row[:4], state, BEGAN, metrics, *row[7:]) for row in (NIGHT, STEP)]
         ledger = runs(*both)
@@ -128,12 +133,8 @@ def test_a_night_and_a_step_with_nothing_to_tell_say_so():
         steps = run_descriptions.steps(ledger, 7, ZONE)
         return [*nights["Result"], *steps["Result"]]
 
-    assert results("done", {}) == ["With all orders.", "Nothing to report"]
-    assert results("done", {"artefacts": 0}) == [
-        "With all orders.",
-        "Nothing to report",
-    ]
-    assert results("running", {}) == ["", ""], "it is not known yet"
+    for state, metrics in (("done", {}), ("done", {"artefacts": 0}), ("running", {})):
+        assert results(state, metrics) == ["", ""]
 
 
 def test_a_step_that_wrote_the_morning_message_says_to_how_many_cities():
@@ -186,7 +187,7 @@ WHOLE = (
     "No step failed in the night of Thu 20 Nov; its forecast was made with all orders."
 )
 LATE = WHOLE.replace("with all orders", "without the orders of 2 depots")
-MEND = "which failed in the night of Thu 20 Nov (why: below), then run 'harbor nightly'"
+MEND = "which failed in the night of Thu 20 Nov, then run 'harbor nightly'."
 FAILED = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
 
@@ -197,26 +198,30 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         pytest.param(night(forecast={}), [], WHOLE, id="all is well"),
         pytest.param(
             night(late=2, forecast={}),
-            ["load the missing orders of 2 depots, then run 'harbor nightly'"], LATE, id="late",
+            ["Load the missing orders of 2 depots, then run 'harbor nightly'."], LATE, id="late",
         ),
         pytest.param(
             night(late=2, forecast={}).assign(late_came_at=BEGAN),
-            ["run 'harbor nightly', as the late orders have come"],
+            ["Run 'harbor nightly', as the late orders have come."],
             LATE.replace(".", ", which have come since."), id="late, and came",
         ),
         pytest.param(
             night("failed", demand="failed"),
-            [f"mend Demand, {MEND}"],
+            [f"Mend Demand, {MEND}"],
             "No forecast was made in the night of Thu 20 Nov.", id="failed",
         ),
         pytest.param(
             night("failed", train="failed", publish="failed", forecast={}),
-            [f"mend Train, Publish, {MEND}"],
+            [f"Mend Train, {MEND}", f"Mend Publish, {MEND}"],
             MADE, id="made all the same",
         ),
         pytest.param(
-            night("failed"), [f"mend the run, {MEND}"],
+            night("failed"), [f"Mend the run, {MEND}"],
             "No forecast was made in the night of Thu 20 Nov.", id="ended between steps",
+        ),
+        pytest.param(
+            runs(FAILED, FAILED_STEP), [f"Mend Train, {MEND} Full."],
+            "No forecast was made in the night of Thu 20 Nov.", id="told why",
         ),
         pytest.param(
             night("running", train="running"), [],
@@ -243,6 +248,6 @@ def test_the_newest_night_is_told_with_what_failed_and_whether_it_is_repaired(
 
 def test_whatever_needs_somebody_is_named():
     assert run_descriptions.to_do(night(forecast={}), 1, 2, 3, is_warned=True) == [
-        "see the warning above", "load the missing orders of 1 depot, then run 'harbor nightly'",
-        "correct 2 refused files", "correct 3 rejected rows",
+        "See the warning above.", "Load the missing orders of 1 depot, then run 'harbor nightly'.",
+        "Correct 2 refused files.", "Correct 3 rejected rows.",
     ]  # fmt: skip

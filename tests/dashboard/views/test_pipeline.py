@@ -194,14 +194,21 @@ def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
     assert "Off by 9.9 % (MAPE), 71.9 % within the 80 % band" in shown
 
 
+def steps_fold(app):
+    """The fold with the steps of a run."""
+    [fold] = [each for each in app.expander if each.label == "Steps of a run"]
+    return fold
+
+
 def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
     shown = page_text(app)
-    needed = "To do: load the missing orders of 2 depots, then run 'harbor nightly'; correct 1"
+    needed = "To do:\n- Load the missing orders of 2 depots, then run 'harbor nightly'.\n- Correct 1"
     assert needed in shown.replace("\\", "")
     assert "◐ partial" in shown
     assert "data complete" not in shown
+    assert not steps_fold(app).proto.expanded, "no run is asked for"
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment",
         "Depots with missing days", REFUSAL, "deploy/docs/correct-a-file.md",
@@ -213,6 +220,7 @@ def test_a_run_in_the_url_is_shown_with_its_steps(worked, open_page):
     failed = queries.runs().query("step == 'nightly' and state == 'failed'")
     app = open_page("pipeline", run=str(failed["run_id"].iloc[0]))
     assert_no_traceback(app)
+    assert steps_fold(app).proto.expanded
     assert page_text(app).count("The disk is full.") == 2
 
 
