@@ -37,18 +37,18 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
         since = champion["created_at"]
     name = formatting.short_version(champion["version"])
     day = formatting.day(since.astimezone(zone))
-    subject = f"Model {name} has made the forecasts since {day}. "
+    subject = f"Model {name}, live since {day}, "
     live = scores[scores["model_version"] == champion["version"]]
     mape = live.set_index("forecaster")["mape"].to_dict()
     names = ("forecast", "seasonal naive")
     if mape:
-        subject += f"The {live['counted'].iloc[0]:,} that are scored were"
+        subject += "was"
     else:
         tested = (champion["scores"] or {}).get("models") or {}
         mape = {
             name: (each.get("mape") or math.nan) / 100 for name, each in tested.items()
         }
-        subject += "None is scored yet; in its test it was"
+        subject += "is not scored yet; in its test it was"
         names = ("gru", "seasonal_naive")
     error = summaries.error_sentence(
         subject, *(mape.get(name, math.nan) for name in names)
@@ -73,9 +73,9 @@ def all_models(
     """Display table of `queries.models`, as `status` has them; without what is known of none."""
     holdouts = [each.get("models") or {} for each in models["scores"]]
     own, naive, champion = (
-        pd.DataFrame([each.get(name) or {} for each in holdouts])
-        .reindex(columns=["mape", "bias", "coverage80"])
-        .astype("float64")
+        pd.Series(
+            [(each.get(name) or {}).get("mape") for each in holdouts], dtype="float64"
+        )
         for name in ("gru", "seasonal_naive", "champion")
     )
     live = scores[scores["forecaster"] == "forecast"].dropna(subset=["model_version"])
@@ -85,14 +85,10 @@ def all_models(
             "Trained through": models["trained_through"].to_list(),
             "Status": models["role"].map(ROLES).to_list(),
             "Version": models["version"].to_list(),
-            "Live: MAPE": 100 * models["version"].map(live["mape"]).astype("float64"),
-            "Test: MAPE": own["mape"],
-            formatting.NAIVE.capitalize(): naive["mape"],
-            "Model before": champion["mape"],
-            "Bias": own["bias"],
-            "In the 80 % band": 100 * own["coverage80"],
-            "Test from": pd.to_datetime(models["scores"].str.get("first_origin")),
-            "Test to": pd.to_datetime(models["scores"].str.get("last_origin")),
+            "Live: Off by": 100 * models["version"].map(live["mape"]).astype("float64"),
+            "Test: Off by": own,
+            formatting.NAIVE.capitalize(): naive,
+            "Model before": champion,
             "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
     )

@@ -28,17 +28,16 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Version", "Model before", "Bias", "In the 80 % band", "Test from", "Test to")
+hidden = ("Version", "Model before")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
-    "Live: what it has forecast since it is champion. Test: the "
-    "last days before it was trained, forecast by a model with the same settings trained only on "
-    "the days before, beside same day last week (the seasonal naive) and the model before it. "
-    "MAPE is the mean of |forecast − actual| ÷ actual; bias is a share of volume, above zero too "
-    "high."
+    "Live: since it is champion. Test: the last days before it was trained, forecast by a model "
+    "with the same settings that knew only the days before. Off by: MAPE, the mean of |forecast − "
+    "actual| ÷ actual. Same day last week: the seasonal naive."
 )
-with st.expander("Go back, or choose another model"):
-    st.markdown(
-        f"{model_list.rollback(models)} `harbor models list` has all models, `harbor models show VERSION` every measure of one; "
-        "`harbor models promote VERSION` makes it champion."
-    )
+st.header("Go back, or choose another model")
+st.markdown(
+    f"- {model_list.rollback(models)}\n"
+    "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"
+    "- `harbor models promote VERSION` makes another the champion."
+)

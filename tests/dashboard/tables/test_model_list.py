@@ -46,19 +46,17 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "Live: MAPE": 7.7,
-        "Test: MAPE": 8.1, "Same day last week": 12.0, "Model before": 8.9, "Bias": -1.2,
-        "In the 80 % band": 79.0, "Test from": pd.Timestamp("2025-11-01"),
-        "Test to": pd.Timestamp("2025-11-28"),
+        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "Live: Off by": 7.7,
+        "Test: Off by": 8.1, "Same day last week": 12.0, "Model before": 8.9,
         "Decision": "It beats it.",
     }  # fmt: skip
     assert (second["Status"], second["Decision"]) == (
         "former champion", "No reason recorded.",
     )  # fmt: skip
-    assert math.isnan(second["Test: MAPE"])
+    assert math.isnan(second["Test: Off by"])
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, LIVE, ZONE)
-    assert "Test: MAPE" not in of_none, "a column of dashes says nothing"
+    assert "Test: Off by" not in of_none, "a column of dashes says nothing"
 
 
 def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(models):
@@ -118,13 +116,11 @@ def newest(role, reason):
 
 def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive():
     assert status_of(CHAMPION, scores=LIVE) == (
-        "Good. Model aaa has made the forecasts since Thu 20 Nov. The 684 that are scored were off "
-        "by 7.7 % a depot and day, 3.2 points better than same day last week. It is the newest "
-        "model."
+        "Good. Model aaa, live since Thu 20 Nov, was off by 7.7 % a depot and day, 3.2 points "
+        "better than same day last week. It is the newest model."
     )
     assert status_of(CHAMPION).startswith(
-        "Good. Model aaa has made the forecasts since Thu 20 Nov. None is scored yet; in its test "
-        "it was off by 8.1 % a depot and day, 3.9 points better than same day last week. It is"
+        "Good. Model aaa, live since Thu 20 Nov, is not scored yet; in its test it was off by 8.1 % a depot and day, 3.9 points better than same day last week. It is"
     )
 
 
