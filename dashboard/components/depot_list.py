@@ -11,58 +11,65 @@ from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
-from pipelines.planning.van_plan import ALL_CITIES
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
 DAYS = 2
 """Days ahead with a column of their own."""
-ERROR = "Error"
-SORT_ORDERS = (*days_ahead.SORT_ORDERS, ERROR)
+URGENT, WEEK, ERROR, CITY = "To check first", "Vs last week", "Error", "City"
+SORT_ORDERS = (URGENT, WEEK, ERROR, CITY)
+"""Orders of the list; the first is the default."""
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
-    """The depots of each city: orders planned, missing data, and how far the last day was off.
+    """The depots, those that need somebody first: orders planned, vans, missing data, the last error.
 
     Args:
       depots: `queries.depots`.
       freshness: Of the forecast; without one the list has names alone.
     """
-    numbers, totals, order = pd.DataFrame(), pd.DataFrame(), ""
+    numbers = pd.DataFrame()
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     else:
-        plan = van_plan.fleet_plan(freshness).depots
-        late = plan.loc[plan["is_silent"] | plan["is_late"], "name"].unique()
-        missing = f"Missing data: {formatting.listed(sorted(late))}." * bool(len(late))
-        widgets.answer(f"{plan_summaries.short_depots(plan)} {missing}".strip())
+        numbers = _numbers(freshness, datetime.now(queries.zone()).date())
+        is_late = depots["depot_id"].map(numbers["is_late"]).eq(True)
+        late = formatting.listed(sorted(depots.loc[is_late, "name"]))
+        missing = f"Missing data: {late}." * bool(late)
+        short = plan_summaries.short_depots(van_plan.fleet_plan(freshness).depots)
+        widgets.answer(f"{short} {missing}".strip())
         order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
-        numbers, totals = _numbers(freshness, datetime.now(queries.zone()).date())
-        if order == ERROR:
-            *_, off_by = html_grids.heads_of(numbers)
-            place = -numbers[off_by].abs()
-        else:
-            by_place = days_ahead.ranked("", order, freshness)["depot_id"].unique()
-            place = pd.Series(range(len(by_place)), by_place)
-        depots = depots.assign(place=depots["depot_id"].map(place))
-        by = ["place"] if order == ERROR else ["city", "place"]
-        depots = depots.sort_values(by, kind="stable")
+        depots = _in_order(depots, numbers, order)
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
         )
-        st.caption(
-            "Planned orders, and vans that lack. Off by: + is too high; outside: of the 80 % band."
-        )
-    shown = depots.head(MAX_DEPOTS)
-    if len(shown) < len(depots):
-        more = len(depots) - len(shown)
+    if len(depots) > MAX_DEPOTS:
+        more = len(depots) - MAX_DEPOTS
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
-    told = numbers
-    if order == ERROR:
-        city = depots.set_index("depot_id")["city"]
-        status = (city + " · " + numbers["status"]).str.removesuffix(" · ")
-        told, shown = numbers.assign(status=status), shown.assign(city=ALL_CITIES)
-    st.html(html_grids.depots(shown, told, totals))
+    st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
+    if not numbers.empty:
+        st.caption(
+            "Planned orders; below them, vans that lack. Off by: + is too high; outside: of the "
+            "80 % band."
+        )
+
+
+def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:
+    """The depots by `order`, then by city and name; those without a number last."""
+    *_, off_by = html_grids.heads_of(numbers)
+    lacking = pd.DataFrame(numbers["short"].tolist(), numbers.index)
+    is_late, is_off = (numbers[name].astype(int) for name in ("is_late", "is_off"))
+    keys = {
+        # Vans that lack on the first day, then on the next.
+        URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
+        WEEK: [numbers["vs last week"].abs()],
+        ERROR: [numbers[off_by].abs()],
+        CITY: [],
+    }[order]
+    places = pd.DataFrame(dict(enumerate(keys)), depots["depot_id"])
+    places = places.reset_index(drop=True)
+    places = places.sort_values([*places], ascending=False, kind="stable")
+    return depots.iloc[places.index]
 
 
 def _without_forecast(champion: str | None) -> str:
@@ -74,61 +81,28 @@ def _without_forecast(champion: str | None) -> str:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _numbers(freshness: Freshness, today: date) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What `html_grids.depots` shows; of a city `status` has the days short, and what is decided."""
+def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
+    """What `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
-    plan = van_plan.fleet_plan(freshness)
-    week = days_ahead.rank(workbook.with_short(plan.depots), days_ahead.NAME)
-    last_day = queries.last_day(freshness).dropna(subset=["actual", "point"])
-    is_off = summaries.is_outside(last_day)
+    plan = workbook.with_short(van_plan.fleet_plan(freshness).depots)
+    week = days_ahead.rank(plan, days_ahead.NAME)
+    orders, short = (
+        week.pivot(index="depot_id", columns="target_on", values=name).rename(
+            columns=formatting.day
+        )
+        for name in ("point", "short")
+    )
+    depots = week.drop_duplicates("depot_id").set_index("depot_id")
+    last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
+    totals = {formatting.count(orders.shape[1], "day"): orders.sum(axis=1)}
+    table = orders[[*orders][:DAYS]].assign(**totals).round().astype("Int64")
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
-    depots = week.drop_duplicates("depot_id").set_index("depot_id").sort_index()
-    numbers = _columns(week, "depot_id", "point", last_day, off_by)
-    week, last_day = (
-        pd.concat([rows, rows.assign(city=ALL_CITIES)]) for rows in (week, last_day)
-    )
-    totals = _columns(week, "city", "part", last_day, off_by)
-    days = plan.cities
-    told = days[(days["missing"] > 0) | (days["kind"] != "")]
-    words = {
-        city: ", ".join(map(plan_summaries.short_in_words, own.to_dict("records")))
-        for city, own in told.groupby("city")
+    others = {
+        "vs last week": 100 * depots["change"],
+        off_by: (last["point"] - last["actual"]).round().astype("Int64"),
+        "short": pd.Series(short.fillna(0).astype(int).to_dict("index")),
+        "status": depots.apply(html_grids.status, axis=1),
+        "is_late": depots["is_silent"] | depots["is_late"],
+        "is_off": summaries.is_outside(last),
     }
-    status = pd.Series(words, dtype=object).reindex(totals.index)
-    left = days.loc[(days["missing"] > 0) & ~days["is_decided"], "city"]
-    return (
-        numbers.assign(
-            status=depots.apply(html_grids.status, axis=1),
-            is_late=depots["is_silent"] | depots["is_late"],
-            is_off=depots.index.isin(last_day.loc[is_off, "depot_id"]),
-        ),
-        totals.assign(
-            status=("Vans: " + status).fillna(""),
-            is_late=totals.index.isin(left),
-            is_off=False,
-        ),
-    )
-
-
-def _columns(
-    week: pd.DataFrame, key: str, orders: str, last_day: pd.DataFrame, off_by: str
-) -> pd.DataFrame:
-    """Orders of the first days and of all, their change, and the last day's error, by `key`; and `short`."""
-    days = sorted(week["target_on"].unique())
-    parts = {formatting.day(day): week[week["target_on"] == day] for day in days[:DAYS]}
-    parts |= {formatting.count(len(days), "day"): week}
-    columns = {
-        head: rows.groupby(key)[orders].sum().round().astype("Int64")
-        for head, rows in parts.items()
-    }
-    comparable = week.dropna(subset=["week_before"])
-    before = comparable.groupby(key)[[orders, "week_before"]].sum()
-    ratio = before[orders] / before["week_before"].where(before["week_before"] > 0)
-    columns["vs last week"] = 100 * (ratio - 1)
-    off = last_day.groupby(key)[[orders, "actual"]].sum()
-    columns[off_by] = (off[orders] - off["actual"]).round().astype("Int64")
-    table = pd.DataFrame(columns)
-    short = week.pivot_table("short", key, "target_on", aggfunc="sum")
-    short = short.rename(columns=formatting.day).reindex(table.index).fillna(0)
-    table["short"] = pd.Series(short.astype(int).to_dict("index"), dtype=object)
-    return table
+    return table.assign(**others)

@@ -77,40 +77,28 @@ def fleet_grid(
     )
 
 
-def depots(depots: pd.DataFrame, numbers: pd.DataFrame, totals: pd.DataFrame) -> str:
-    """The depots of each city, links to their pages, with columns of numbers.
+def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
+    """The depots with their cities, links to their pages, with columns of numbers.
 
     Args:
-      depots: `queries.depots`.
+      depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
         `status`, below a depot's name, whether it and the last column are marked, `is_late`
         and `is_off`, and `short`, the vans that lack by heading. Empty without a forecast.
-      totals: The same by city, and of all.
     """
-    heads = heads_of(totals)
-    of_depot, of_city = _listed_texts(numbers), _listed_texts(totals)
-    bodies = []
-    for city, own in depots.groupby("city", sort=False):
-        name, cells = html_tables.city_name(str(city)), of_city.get(city, {})
-        rows = [_listed(name if cells else escape(str(city)), cells, heads, "total")]
-        if note := cells.get("status"):
-            rows.append(
-                f'<tr><td class="fill" colspan="{1 + len(heads)}">{note}</td></tr>'
-            )
-        for row in own.to_dict("records"):
-            link = escape(formatting.link("depot", depot=row["depot_id"]))
-            cells = of_depot.get(row["depot_id"], {})
-            name = f'<a href="{link}">{escape(row["name"])}</a>'
-            name += f"<small>{cells.get('status', '')}</small>"
-            rows.append(_listed(name, cells, heads))
-        bodies.append(rows)
-    if len(bodies) > 1 and of_city:
-        bodies.insert(0, [_listed(ALL_CITIES, of_city[ALL_CITIES], heads, "total")])
+    heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
+    for depot in depots.to_dict("records"):
+        link = escape(formatting.link("depot", depot=depot["depot_id"]))
+        cells = texts.get(depot["depot_id"], {})
+        about = " · ".join(filter(None, [escape(depot["city"]), cells.get("status")]))
+        name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
+        shown = [f"<td>{cells.get(head, formatting.UNKNOWN)}</td>" for head in heads]
+        rows.append(html_tables.row(name, shown))
     lines = [
         escape(head).replace(" ", "&nbsp;").replace("&nbsp;", " ", 1) for head in heads
     ]
     columns = [f'<th scope="col">{line}</th>' for line in lines]
-    return html_tables.grid("hf-depots", "Depots by city", "Depot", columns, *bodies)
+    return html_tables.grid("hf-depots", "Depots", "Depot", columns, rows)
 
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
@@ -143,12 +131,6 @@ def _with_lacking(text: str, vans: int) -> str:
     """A cell with the vans that lack: '153', and below it '−4 vans'."""
     lacking = f"−{formatting.count(vans, 'van')}"
     return f'{text}<small><b class="short">{lacking}</b></small>' if vans else text
-
-
-def _listed(name: str, cells: Row, heads: Sequence[str], css_class: str = "") -> str:
-    """A row of the list of depots; name and cells are HTML."""
-    texts = [f"<td>{cells.get(head, formatting.UNKNOWN)}</td>" for head in heads]
-    return html_tables.row(name, texts, css_class)
 
 
 def depot_days(days: pd.DataFrame, depot: str) -> str:
