@@ -62,16 +62,42 @@ def totals_note(depots: pd.DataFrame) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans on Fri 27 Nov. 1,735 orders in the next 7 days, +38 % vs last week.'.
+    """'Short of vans on Fri and Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
 
     `ahead` has the forecast days of `queries.depot_days`, with needed and allocated of a plan.
     """
-    short = ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"]
-    lacking = f"Short of vans on {formatting.listed([*map(formatting.day, short)])}. "
+    letters = len("Fri") if len(ahead) <= WEEK_DAYS else None
+    short = [formatting.day(day)[:letters] for day in short_days(ahead)]
+    lacking = f"Short of vans on {formatting.listed(short)}. "
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
-    return lacking * (not short.empty) + told
+    return lacking * bool(short) + told
+
+
+def short_days(ahead: pd.DataFrame) -> list[date]:
+    """The days of `depot_sentence` on which the depot needs more vans than it gets, in order."""
+    return ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"].to_list()
+
+
+def next_day_figures(day: Mapping[Hashable, Any]) -> Figures:
+    """A depot's first day ahead, of `queries.depot_days`, beside a week and a year before."""
+    point, low, high = (formatting.orders(day[key]) for key in ("point", "p10", "p90"))
+    week_before_on = day["day_on"] - WEEK_DAYS * formatting.A_DAY
+    before = {
+        "Last week": ("week_before", week_before_on),
+        "Last year": ("year_before", day["year_before_on"]),
+    }
+    return {
+        f"Planned, {formatting.day(day['day_on'])}": (
+            point,
+            f"80 % band {low} – {high}",
+        )
+    } | {
+        name: (formatting.orders(day[key]), formatting.day(on))
+        for name, (key, on) in before.items()
+        if not pd.isna(day[key])
+    }
 
 
 def feed_warning(status: DepotStatus) -> str | None:

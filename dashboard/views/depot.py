@@ -15,7 +15,7 @@ from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import display_tables, html_grids, workbook
-from dashboard.text import formatting, plan_summaries, summaries
+from dashboard.text import formatting, summaries
 
 SPANS = {
     "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
@@ -46,15 +46,18 @@ if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
 answer = st.container()
-week, history = st.columns(2, gap="large")
+history, week = st.columns([2, 3], gap="large")
 with history:
+    chart = st.container()
     span = widgets.choose_pill("History", "history", list(SPANS))
 days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
 with head:
     if not ahead.empty:
-        cities = van_plan.city_plan(own["city"], freshness).cities
-        day = plan_summaries.first_to_look_at(cities)
+        planned = van_plan.city_plan(own["city"], freshness).depots
+        planned = planned[planned["depot_id"] == depot].set_index("target_on")
+        ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
+        [day, *_] = [*summaries.short_days(ahead), ahead["day_on"].iloc[0]]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change its orders", address)
     widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
@@ -66,16 +69,15 @@ with week:
             "the night after a depots file has given it an `opened_on`."
         )
     else:
-        planned = van_plan.city_plan(own["city"], freshness).depots
-        planned = planned[planned["depot_id"] == depot].set_index("target_on")
-        ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
         with answer:
             widgets.answer(summaries.depot_sentence(ahead))
+            [first, *_] = ahead.to_dict("records")
+            widgets.key_figures(summaries.next_day_figures(first))
         st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
-with history:
+with chart:
     if days["actual"].notna().any() or not ahead.empty:
         widgets.chart(
             forecast_charts.fan,
@@ -90,6 +92,8 @@ with history:
             "`harbor ingest PATH`."
         )
 
+why, scored = st.columns(2, gap="large")
+with scored:
     st.header("Forecast vs actual")
     past = queries.past_forecasts(depot, freshness)
     past_days = display_tables.past_days(past, days)
@@ -121,7 +125,7 @@ explained = days_ahead | {
 n_peers = int((depots["city"] == own["city"]).sum())
 is_quick = n_peers <= MAX_PEERS and "cold_start" not in set(ahead["basis"])
 busiest_on = ahead["day_on"].iloc[ahead["point"].argmax()]
-with week:
+with why:
     st.header("Why this forecast")
     day_to_explain = widgets.choose_from_url(
         "Day", "why", explained, f"{busiest_on:%Y-%m-%d}" * is_quick, width=180
@@ -129,9 +133,9 @@ with week:
     if day_to_explain:
         shown, outcome = freshness, ""
         if day_to_explain not in days_ahead:
-            [scored] = past[past["target_on"] == day_to_explain].to_dict("records")
-            shown = queries.as_of(scored, freshness)
-            outcome = summaries.outcome_sentence(scored)
+            [row] = past[past["target_on"] == day_to_explain].to_dict("records")
+            shown = queries.as_of(row, freshness)
+            outcome = summaries.outcome_sentence(row)
         contributions = what_if.contributions(depot, shown)
         widgets.chart(
             forecast_charts.contributions,

@@ -53,10 +53,24 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last week."
-    assert summaries.depot_sentence(days) == (
-        f"Short of vans on Sun 23 Nov and Tue 25 Nov. {orders}"
-    )
+    assert summaries.depot_sentence(days) == (f"Short of vans on Sun and Tue. {orders}")
     assert summaries.depot_sentence(days.assign(allocated=3)) == orders
+    later = days.assign(day_on=days["day_on"] + pd.Timedelta(days=7), allocated=3)
+    two_weeks = summaries.depot_sentence(pd.concat([days, later]))
+    assert two_weeks.startswith("Short of vans on Sun 23 Nov and Tue 25 Nov. ")
+
+
+def test_a_depots_next_day_stands_beside_a_week_and_a_year_before():
+    day = {
+        "day_on": pd.Timestamp("2025-11-28"), "point": 295.4, "p10": 246.0, "p90": 354.0,
+        "week_before": 204.0, "year_before": 299.0, "year_before_on": pd.Timestamp("2024-11-29"),
+    }  # fmt: skip
+    planned = {"Planned, Fri 28 Nov": ("295", "80 % band 246 – 354")}
+    week = {"Last week": ("204", "Fri 21 Nov")}
+    year = {"Last year": ("299", "Fri 29 Nov")}
+    assert summaries.next_day_figures(day) == planned | week | year
+    no_year = day | {"year_before": np.nan, "year_before_on": pd.NaT}
+    assert summaries.next_day_figures(no_year) == planned | week
 
 
 def daily_scores(*mapes, naive=0.2):

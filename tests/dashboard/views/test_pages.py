@@ -20,7 +20,7 @@ from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries import database
-from dashboard.text import formatting, plan_summaries, summaries
+from dashboard.text import formatting, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
 from pipelines.runs.ledger import recorded
@@ -439,11 +439,17 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     assert ahead["Planned"].gt(0).all()
 
 
-def test_both_links_to_a_depots_change_lead_to_the_day_that_its_plan_opens_on(
-    seeded, open_page
+@pytest.mark.parametrize("vans", [0, 999])
+def test_both_links_to_a_depots_change_lead_to_its_first_short_day_else_the_first(
+    seeded, open_page, vans
 ):
-    cities = van_plan.city_plan("London", queries.freshness()).cities
-    day = plan_summaries.first_to_look_at(cities)
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=vans), "Ann")
+    days = van_plan.city_plan("London", queries.freshness()).depots
+    days = days[days["depot_id"] == "LON-01"]
+    short = days[days["needed"] > days["allocated"]]
+    assert short.empty == bool(vans)
+    day = min((days if short.empty else short)["target_on"]).date()
     text = page_text(open_page("depot", depot="LON-01"))
     assert text.count(f"plan?city=London&amp;day={day}&amp;depot=LON-01") == 2
 
