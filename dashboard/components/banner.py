@@ -16,7 +16,7 @@ class Banner:
     """The texts of the banner.
 
     Attributes:
-      facts: Newest orders, and the forecast's time with the zone of all times.
+      facts: Newest orders, the forecast's time with the zone of all times, and a demo's word.
       warning: A delay or a missing champion; None if all is well.
       notices: Missing data at forecast time, and accuracy alarms.
     """
@@ -39,6 +39,7 @@ def banner(
         made_at = formatting.timestamp(freshness.made_at, zone)
         # Underscores would be Markdown.
         facts += f" · forecast made {made_at} (times in {zone.key.replace('_', ' ')})"
+    facts += " · demo: an invented fleet" * freshness.is_demo
     notices = [formatting.format_dates(alarm, zone) for alarm in freshness.alarms]
     if freshness.late_cities:
         notices.insert(0, _late_cities(freshness, today))

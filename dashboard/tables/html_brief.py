@@ -68,8 +68,8 @@ def _heading(
         return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
     n_others = sum(decision.kind != VANS for decision in left)
     if n_others < len(left):
-        more = f"; {n_others:,} more to look at today" if n_others else ""
-        return f"{short_days}{more}"
+        others = formatting.count(n_others, "other thing")
+        return short_days + f"; {others} to look at today" * bool(n_others)
     return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 

@@ -102,7 +102,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     text = ""
     if round(chance, 2) < CERTAIN:
         text = f"<small>{escape(likely).replace(' ', '&nbsp;')}</small>"
-    if day["missing"] > day["short"]:
+    if day["shift_short"]:
         text += f"<small>short in {day['shift']}</small>"
     if day["kind"] or day["off_road"]:
         text += f"<small>{escape(_decision(day))}</small>"

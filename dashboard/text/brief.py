@@ -140,7 +140,7 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
     return [
         Decision(
             VANS,
-            f"{formatting.day(day['target_on'])}, {day['city']}: {_state(day)}; "
+            f"{formatting.day(day['target_on'])}, {day['city']}: {plan_summaries.state(day)}; "
             f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             plan_link(day["city"], day["target_on"], form="vans"),
             is_decided=True,
@@ -150,20 +150,12 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
     ]
 
 
-def _state(day: Mapping[Hashable, Any]) -> str:
-    """'9 vans short', '2 vans short in the shift 06–14', or 'covered'."""
-    if not day["missing"]:
-        return "covered"
-    shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""
-    return f"{formatting.count(int(day['missing']), 'van')} short{shift}"
-
-
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
     worst = short.sort_values("missing", ascending=False, kind="stable")
     places = []
     for row in worst.head(MAX_NAMES).to_dict("records"):
-        shift = f" in {row['shift']}" if row["missing"] > row["short"] else ""
+        shift = f" in {row['shift']}" if row["shift_short"] else ""
         name = f"{row['city']} {row['missing']:,}{shift}"
         places.append((name, plan_link(row["city"], day, form="vans")))
     more = len(short) - MAX_NAMES

@@ -87,6 +87,7 @@ def day_figures(plan: Plan, day: date) -> Figures:
     shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
     most = max((each["vans"] for each in shifts), default=0)
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
+    have += f", {row['short']:,} short" if row["short"] else ""
     busiest = f"{row['shift']} alone needs {most:,}" if row["shift_short"] else ""
     note = ", ".join(filter(None, ["vans", have, busiest]))
     figures = {f"Need, {formatting.day(on)}": (f"{row['needed']:,}", note)}
@@ -136,12 +137,10 @@ def short_depots(depots: pd.DataFrame) -> str:
     return f"{formatting.day(first_on)}: {n_short:,} of {of} short of vans."
 
 
-def short_in_words(day: Mapping[Hashable, Any]) -> str:
-    """'35 short on Fri 27 Nov (help asked for by Ann)', '2 short in the shift 06–14 on Sat 28 Nov'."""
-    number = f"{day['missing']:,} short" if day["missing"] else "covered"
-    shift = f" in the shift {day['shift']}" if day["missing"] > day["short"] else ""
-    decided = f" ({decision_words(day)} by {day['made_by']})" if day["kind"] else ""
-    return f"{number}{shift} on {formatting.day(day['target_on'])}{decided}"
+def state(day: Mapping[Hashable, Any]) -> str:
+    """'9 short', '2 short in the shift 06–14', or 'covered'."""
+    shift = f" in the shift {day['shift']}" if day["shift_short"] else ""
+    return f"{day['missing']:,} short{shift}" if day["missing"] else "covered"
 
 
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:

@@ -11,8 +11,6 @@ from dashboard.hours import parts
 from dashboard.tables import workbook
 from dashboard.text import formatting
 
-DEMO = "The fleet is invented, and its last nights ran within a minute, on a simulated clock."
-
 freshness = queries.freshness()
 if freshness.origin_on is None:
     first_forecast.stop_page("No forecast has been made yet.", freshness.champion)
@@ -21,8 +19,6 @@ cities = days_ahead.cities(freshness)
 if not cities:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
-if freshness.is_demo:
-    st.badge("Demo", help=DEMO)
 now = datetime.now(queries.zone())
 due_on = queries.settings().due_on(now, dict(freshness.zones))
 st.html(days_ahead.brief_html(freshness, now.date(), due_on))

@@ -44,9 +44,9 @@ if not city:
     widgets.answer(plan_summaries.overview(plan))
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
-        "Vans that a city needs per day for its service level, if they may be moved between "
-        "its depots; after a minus: need less have. In percent, where it is below 99: the chance "
-        "that the vans of the day carry all orders. Below it: what is decided."
+        "Vans that a city needs for its service level, if they may move between its depots; "
+        "−12: it is 12 short. Percent, where below 99: the chance that its vans carry all orders "
+        "of the day. Last: what is decided."
     )
     with st.container(key="screen-only"):
         st.caption("Click a city or a day for its depots, settings and changes.")
@@ -59,16 +59,16 @@ depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 marked = day or plan_summaries.first_to_look_at(plan.cities)
-widgets.key_figures(plan_summaries.day_figures(plan, marked))
-st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
-st.caption(
-    "Large: the depot's part of the city's vans, and of its need where that is more. Small: "
-    "planned orders, with “set” where a planner changed them. Need: vans for the service level "
-    f"if they may be moved between depots. {summaries.totals_note(plan.depots)}"
-)
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
         widgets.note(heading, formatting.plan_link(city, marked, form=form))
+widgets.key_figures(plan_summaries.day_figures(plan, marked))
+st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
+st.caption(
+    "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders, “set” "
+    "where a planner changed them. Need: vans for the service level, if they may move between "
+    f"depots. {summaries.totals_note(plan.depots)}"
+)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 left = right = st.container()
 if not plan.shifts.empty:

@@ -31,6 +31,8 @@ def test_facts_name_the_data_the_forecast_and_the_zone():
         "Orders up to **Wed 19 Nov** · forecast made Thu 20 Nov, 04:31 (times in "
         "Europe/Amsterdam)"
     )
+    demo = banner(replace(FRESH, is_demo=True), TODAY, DUE_ON, ZONE)
+    assert demo.facts == f"{texts.facts} · demo: an invented fleet"
 
 
 def test_before_the_nightly_run_the_day_before_yesterday_is_current():

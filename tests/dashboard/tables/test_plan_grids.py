@@ -134,7 +134,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
     in_a_shift = days.assign(
-        kind="", off_road=0, short=0, missing=[0, 2], shift="06–14"
+        kind="", off_road=0, short=0, missing=[0, 2], shift_short=[0, 2], shift="06–14"
     )
     html = plan_grids.cities(in_a_shift, settings)
     assert Cells(html).text[1][2] == "7 −2 91 % short in 06–14"

@@ -24,7 +24,7 @@ def city_days(*rows, chance=0.01):
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
     days = days.assign(
         delivery_probability=chance, lacking=days["short"], missing=days["short"], kind="", extra=0,
-        shift="",
+        shift="", shift_short=0,
         is_decided=False, off_road=0, note="", made_by="", made_at=None,
     )  # fmt: skip
     return days.astype(
@@ -143,7 +143,7 @@ def test_a_city_that_asked_for_help_stays_short_and_counts_as_decided():
     assert friday.text == "Fri 27 Nov: 14 vans short, 4 decided"
     assert [name for name, _ in friday.places] == ["London 10"]
     assert asked.text == (
-        "Fri 27 Nov, Helsinki: 4 vans short; help asked for by Ann, Sun 22 Nov, 08:12"
+        "Fri 27 Nov, Helsinki: 4 short; help asked for by Ann, Sun 22 Nov, 08:12"
     )
 
 
@@ -157,7 +157,7 @@ def test_a_hire_that_is_too_small_leaves_a_trace():
 
 def test_a_day_of_which_only_a_shift_is_short_is_told():
     days = city_days(("London", FRIDAY, 0), chance=0.9)
-    days = days.assign(missing=2, shift="06–14")
+    days = days.assign(missing=2, shift_short=2, shift="06–14")
     friday, _ = decide(days, special=EVERYWHERE)
     assert friday.text == "Fri 27 Nov: 2 vans short in a shift (Black Friday)"
     assert friday.places == (
@@ -168,7 +168,7 @@ def test_a_day_of_which_only_a_shift_is_short_is_told():
 
 def test_what_a_shift_lacks_counts_in_the_sum_of_a_day():
     days = city_days(("London", FRIDAY, 8), ("Helsinki", FRIDAY, 0))
-    days = days.assign(missing=[8, 1], shift="14–22")
+    days = days.assign(missing=[8, 1], shift_short=[0, 1], shift="14–22")
     [friday] = decide(days)
     assert friday.text.startswith("Fri 27 Nov: 9 vans short")
     assert [name for name, _ in friday.places] == ["London 8", "Helsinki 1 in 14–22"]

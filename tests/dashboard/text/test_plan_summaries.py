@@ -76,10 +76,8 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
         "Fri short of vans, 1 decided, 1 more covered"
     )
     london = hired[hired["city"] == "London"]
-    assert [plan_summaries.short_in_words(day) for day in london.to_dict("records")] == [
-        "covered on Thu 27 Nov (3 vans hired by Ann)",
-        "9 short on Fri 28 Nov (risk accepted by Ann)",
-    ]  # fmt: skip
+    states = [plan_summaries.state(day) for day in london.to_dict("records")]
+    assert states == ["covered", "9 short"]
 
 
 def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
@@ -97,14 +95,15 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
 
 def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
     shift = FLEET["target_on"].eq(DAYS[0]) & FLEET["city"].eq("London")
-    days = FLEET.assign(shift="06–14", missing=FLEET["missing"].mask(shift, 2))
+    days = FLEET.assign(
+        shift="06–14", missing=FLEET["missing"].mask(shift, 2), shift_short=2 * shift
+    )
     london = days[days["city"] == "London"]
     for rows in (days, london):
         counted = "Fri short of vans, 1 more in a shift"
         assert plan_summaries.short_days(rows) == counted
-    assert plan_summaries.short_in_words(london.to_dict("records")[0]) == (
-        "2 short in the shift 06–14 on Thu 27 Nov"
-    )
+    [first, _] = london.to_dict("records")
+    assert plan_summaries.state(first) == "2 short in the shift 06–14"
     only = days[days["target_on"] == DAYS[0]]
     assert plan_summaries.short_days(only) == "Thu short of vans in a shift"
 
@@ -157,7 +156,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     )  # fmt: skip
     plan = Plan(days, days, days, shifts)
     assert plan_summaries.day_figures(plan, DAYS[1].date()) == {
-        "Need, Fri 28 Nov": ("35", "vans, have 32, 14–22 alone needs 38"),
+        "Need, Fri 28 Nov": ("35", "vans, have 32, 3 short, 14–22 alone needs 38"),
         "Drivers 06–14": ("33", "812 orders"),
         "Drivers 14–22": ("39", "1 order"),
     }
@@ -169,7 +168,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     guessed = shifts.assign(missing=float("nan"))
     unset = replace(plan, cities=days.assign(shift_short=0), shifts=guessed)
     figures = plan_summaries.day_figures(unset, DAYS[1].date())
-    assert figures["Need, Fri 28 Nov"] == ("35", "vans, have 32")
+    assert figures["Need, Fri 28 Nov"] == ("35", "vans, have 32, 3 short")
     assert figures["Drivers 14–22"] == ("39", "1 order, shifts not set")
 
 

@@ -502,13 +502,6 @@ def test_an_unknown_choice_in_the_url_is_explained(
     assert f"There is no {noun} “NONE”. Shown instead:" in page_text(app)
 
 
-def test_the_demo_has_a_badge(seeded, write, open_page):
-    assert "Demo" not in page_text(open_page("days_ahead"))
-    write(sa.insert(schema.demo_fleet).values(seed=0, n_depots=6, n_days=70))
-    st.cache_data.clear()
-    assert "Demo" in page_text(open_page("days_ahead"))
-
-
 def test_why_is_of_the_busiest_day_and_in_a_large_city_of_a_chosen_one(
     seeded, write, open_page
 ):
