@@ -81,7 +81,7 @@ def short_days(ahead: pd.DataFrame) -> list[date]:
 
 
 def next_day_figures(day: Mapping[Hashable, Any]) -> Figures:
-    """A depot's first day ahead, of `queries.depot_days`, beside a week and a year before."""
+    """A depot's next open day, of `queries.depot_days`, beside a week and a year before."""
     point, low, high = (formatting.orders(day[key]) for key in ("point", "p10", "p90"))
     week_before_on = day["day_on"] - WEEK_DAYS * formatting.A_DAY
     before = {

@@ -71,8 +71,9 @@ with week:
     else:
         with answer:
             widgets.answer(summaries.depot_sentence(ahead))
-            [first, *_] = ahead.to_dict("records")
-            widgets.key_figures(summaries.next_day_figures(first))
+            rows = ahead.to_dict("records")
+            for row in [row for row in rows if not html_grids.is_closed(row)][:1]:
+                widgets.key_figures(summaries.next_day_figures(row))
         st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."

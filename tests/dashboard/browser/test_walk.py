@@ -304,7 +304,7 @@ def hover(window, chart, across):
         (
             "/depot?depot=RTM-02",
             {
-                1: ("Day", "Actual"),
+                0: ("Day", "Actual"),
                 2: ("Actual", "Forecast", "Low (P10)", "High (P90)"),
             },
         ),
