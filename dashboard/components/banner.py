@@ -16,7 +16,7 @@ class Banner:
     """The texts of the banner.
 
     Attributes:
-      facts: Newest orders, the forecast's time with the zone of all times, and a demo's word.
+      facts: Newest orders, the forecast's time with the zone of all times, and that a demo is invented.
       warning: A delay or a missing champion; None if all is well.
       notices: Missing data at forecast time, and accuracy alarms.
     """

@@ -14,6 +14,7 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
+NO_OPEN_DEPOTS = "The newest forecast has no open depots. Run `harbor forecast`."
 DAYS = 2
 """Days ahead with a column of their own."""
 URGENT, WEEK, ERROR, CITY = "To check first", "Vs last week", "Error", "City"
@@ -31,12 +32,15 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     numbers = pd.DataFrame()
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
+    elif queries.fleet_week(freshness).empty:
+        widgets.empty_state(NO_OPEN_DEPOTS)
     else:
         numbers = _numbers(freshness, datetime.now(queries.zone()).date())
         is_late = depots["depot_id"].map(numbers["is_late"]).eq(True)
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         missing = f"Missing data: {late}." * bool(late)
-        short = plan_summaries.short_depots(van_plan.fleet_plan(freshness).depots)
+        plan = van_plan.fleet_plan(freshness)
+        short = plan_summaries.short_depots(plan.depots, plan.cities)
         widgets.answer(f"{short} {missing}".strip())
         order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         depots = _in_order(depots, numbers, order)
@@ -60,7 +64,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     lacking = pd.DataFrame(numbers["short"].tolist(), numbers.index)
     is_late, is_off = (numbers[name].astype(int) for name in ("is_late", "is_off"))
     keys = {
-        # Vans that lack on the first day, then on the next.
+        # Vans that lack on the first day, then on each next one.
         URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
         WEEK: [numbers["vs last week"].abs()],
         ERROR: [numbers[off_by].abs()],

@@ -104,7 +104,7 @@ def choose_from_url(
     Returns:
       The chosen option; '' where there is no default and the URL names none.
     """
-    widget = f"choice of {name}"
+    widget, noun = f"choice of {name}", NOUNS.get(name, name)
     requested = st.query_params.get(name, default)
     chosen = requested if requested in options else default
     st.session_state[widget] = chosen or None
@@ -123,11 +123,10 @@ def choose_from_url(
         index=None,
         format_func=options.__getitem__,
         on_change=write_url,
-        placeholder="Choose one",
+        placeholder=f"Find a {noun}",
         width=width,
     )
     if requested and requested not in options:
-        noun = NOUNS.get(name, name)
         unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
         if not default:
             stop_page(f"{unknown} Choose one above.")

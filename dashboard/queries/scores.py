@@ -38,22 +38,18 @@ class ScoreFilter:
     days_back: int = SCORED_DAYS
 
 
-SCORED_SPANS = """
-select (select min(target_on) from score_totals where is_live) as live_from,
-       (select max(target_on) from score_totals where is_live) as live_to,
-       (select min(target_on) from score_totals where not is_live) as hindcast_from,
-       (select max(target_on) from score_totals where not is_live) as hindcast_to
+NEWEST_SCORED = """
+select (select max(target_on) from score_totals where is_live) as live,
+       (select max(target_on) from score_totals where not is_live) as hindcast
 """
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def scored_spans(freshness: Freshness) -> dict[bool, tuple[date, date]]:
-    """First and last day with scores of live forecasts (True) and of hindcasts, if there are any."""
-    row = read_row(SCORED_SPANS)
-    live, hindcast = (
-        (row[f"{name}_from"], row[f"{name}_to"]) for name in ("live", "hindcast")
-    )
-    return {key: span for key, span in ((True, live), (False, hindcast)) if span[0]}
+def newest_scored(freshness: Freshness) -> dict[bool, date]:
+    """Newest day with scores of live forecasts (True) and of hindcasts, if there are any."""
+    row = read_row(NEWEST_SCORED)
+    days = {True: row["live"], False: row["hindcast"]}
+    return {is_live: day for is_live, day in days.items() if day}
 
 
 PUBLISHED = f"""

@@ -78,7 +78,7 @@ def fleet_grid(
 
 
 def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
-    """The depots with their cities, links to their pages, with columns of numbers.
+    """The depots with their cities if there are several, links to their pages, with columns of numbers.
 
     Args:
       depots: `queries.depots`, in the order of the list.
@@ -87,10 +87,12 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         and `is_off`, and `short`, the vans that lack by heading. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
+    has_cities = depots["city"].nunique() > 1
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
-        about = " · ".join(filter(None, [escape(depot["city"]), cells.get("status")]))
+        city = escape(depot["city"]) * has_cities
+        about = " · ".join(filter(None, [city, cells.get("status")]))
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [f"<td>{cells.get(head, formatting.UNKNOWN)}</td>" for head in heads]
         rows.append(html_tables.row(name, shown))
@@ -263,6 +265,11 @@ def _week_cell(row: Row, busiest: float) -> str:
         f'<td class="day {_shade(row["point"], busiest)}" title="{escape(title)}">'
         f"{about}{formatting.orders(row['point'])}{badge(row)}</td>"
     )
+
+
+def open_days(ahead: pd.DataFrame) -> list[Row]:
+    """The rows of `queries.depot_days` ahead that are not planned as closed."""
+    return [row for row in ahead.to_dict("records") if not is_closed(row)]
 
 
 def is_closed(row: Row) -> bool:

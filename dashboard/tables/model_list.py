@@ -53,7 +53,8 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     error = summaries.error_sentence(
         subject, *(mape.get(name, math.nan) for name in names)
     )
-    return f"{error} {_outcome(newest, zone)}".strip()
+    error = error or f"Model {name}, live since {day}, is not scored yet."
+    return f"{error} {_outcome(newest, zone)}"
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:

@@ -140,7 +140,7 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
     return [
         Decision(
             VANS,
-            f"{formatting.day(day['target_on'])}, {day['city']}: {plan_summaries.state(day)}; "
+            f"{formatting.day(day['target_on'])}, {day['city']}: {plan_summaries.shortage_in_words(day)}; "
             f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             plan_link(day["city"], day["target_on"], form="vans"),
             is_decided=True,

@@ -125,9 +125,12 @@ def short_days(days: pd.DataFrame) -> str:
     return ", ".join([f"{names} short of vans{in_shift}", *told])
 
 
-def short_depots(depots: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short of vans.', the first such day of `Plan.depots`."""
-    known = depots.dropna(subset=["allocated"])
+def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
+    """'Fri 27 Nov: 3 of 24 depots short of vans.', the first such day of a plan.
+
+    Of `Plan.depots` in those of `Plan.cities` whose vans are known.
+    """
+    known = depots[depots["city"].isin(cities.dropna(subset=["vans"])["city"])]
     short = known[known["needed"] > known["allocated"]]
     if short.empty:
         return "" if known.empty else "No depot is short of vans."
@@ -137,7 +140,7 @@ def short_depots(depots: pd.DataFrame) -> str:
     return f"{formatting.day(first_on)}: {n_short:,} of {of} short of vans."
 
 
-def state(day: Mapping[Hashable, Any]) -> str:
+def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
     """'9 short', '2 short in the shift 06–14', or 'covered'."""
     shift = f" in the shift {day['shift']}" if day["shift_short"] else ""
     return f"{day['missing']:,} short{shift}" if day["missing"] else "covered"

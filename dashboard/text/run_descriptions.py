@@ -36,9 +36,16 @@ def to_do(
     points = ["See the warning above."] if is_warned else []
     night = _newest_night(runs)
     if night:
-        for step, why in _failed_steps(runs, night).items():
-            failed = f"{step}, which failed in the night of {_origin(night)}, {AGAIN}"
-            points.append(f"Mend {failed} {why}".strip())
+        failed = _failed_steps(runs, night)
+        which = f"which failed in the night of {_origin(night)}, {AGAIN}"
+        why = [
+            f"{step}: {error}" if len(failed) > 1 else error
+            for step, error in failed.items()
+            if error
+        ]
+        if failed:
+            told = " ".join([f"Mend {formatting.listed([*failed])}, {which}", *why])
+            points.append(told.strip())
     late = night["metrics"].get("late_depots", 0) if night else 0
     has_come = night is not None and not pd.isna(night["late_came_at"])
     if gaps or (late and not has_come):
@@ -90,7 +97,7 @@ def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str
     """Why each step failed, by its name; 'the run' where it failed between steps."""
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["state"] == "failed")]
     why = {_step(row): _error(row) for row in own.to_dict("records")}
-    return why or ({"the run": _error(night)} if night["state"] == "failed" else {})
+    return why or ({"the run": ""} if night["state"] == "failed" else {})
 
 
 def _repaired(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:

@@ -67,7 +67,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     `ahead` has the forecast days of `queries.depot_days`, with needed and allocated of a plan.
     """
     letters = len("Fri") if len(ahead) <= WEEK_DAYS else None
-    short = [formatting.day(day)[:letters] for day in short_days(ahead)]
+    short = [formatting.day(day)[:letters] for day in days_short_of_vans(ahead)]
     lacking = f"Short of vans on {formatting.listed(short)}. "
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
@@ -75,7 +75,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     return lacking * bool(short) + told
 
 
-def short_days(ahead: pd.DataFrame) -> list[date]:
+def days_short_of_vans(ahead: pd.DataFrame) -> list[pd.Timestamp]:
     """The days of `depot_sentence` on which the depot needs more vans than it gets, in order."""
     return ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"].to_list()
 
@@ -278,6 +278,8 @@ def worse_sentence(depots: pd.DataFrame) -> str:
     """'No better at 1 of 24 depots: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`."""
     worse = depots[depots["value_added"] <= 0].sort_values("value_added")
     of = f"of {formatting.count(len(depots), 'depot')}"
+    if len(worse) == len(depots):
+        return "It is better at no depot." * (len(depots) > 1)
     if worse.empty:
         return f"Better at {len(depots):,} {of}." * (len(depots) > 1)
     return f"No better at {len(worse):,} {of}: {formatting.listed([*worse['name']])}."

@@ -18,15 +18,15 @@ LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
 
 freshness = queries.freshness()
-spans = queries.scored_spans(freshness)
-if not spans:
+newest_on = queries.newest_scored(freshness)
+if not newest_on:
     if freshness.champion is None and freshness.origin_on is None:
         first_forecast.stop_page("There is no forecast to score yet.", None)
     widgets.stop_page(score_filter.NOT_SCORED.format("forecast"))
 
-default = "Live" if True in spans else "Hindcast"
+default = "Live" if True in newest_on else "Hindcast"
 live = st.query_params.get("scores", default).casefold() != "hindcast"
-if live not in spans:
+if live not in newest_on:
     kind = "live forecast" if live else "hindcast"
     widgets.stop_page(score_filter.NOT_SCORED.format(kind))
 if not live:
@@ -34,11 +34,11 @@ if not live:
 
 # The answer stands above the filters, which decide what it is.
 answer = st.container()
-scope = score_filter.score_filter(live, spans[live][1], freshness)
+scope = score_filter.score_filter(live, newest_on[live], freshness)
 chosen = st.query_params.to_dict()
 scored, day_sentence = None, ""
 if live and not scope.depot:
-    scored, day_sentence = one_day.last_day(scope, spans[live][1], freshness)
+    scored, day_sentence = one_day.last_day(scope, newest_on[live], freshness)
 
 if scope.days_back == 1:
     outside = "" if scored is None else summaries.outside_sentence(scored)
@@ -130,7 +130,7 @@ with st.expander("Days ahead, bands, and all measures"):
         "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
     )
 
-if len(spans) > 1:
+if len(newest_on) > 1:
     other = "Hindcast" if live else "Live"
     address = formatting.link("accuracy", **chosen | {"scores": other})
     widgets.note("Forecasts made afterwards" if live else "Live forecasts", address)

@@ -57,7 +57,10 @@ with head:
         planned = van_plan.city_plan(own["city"], freshness).depots
         planned = planned[planned["depot_id"] == depot].set_index("target_on")
         ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
-        [day, *_] = [*summaries.short_days(ahead), ahead["day_on"].iloc[0]]
+        open_days = html_grids.open_days(ahead)
+        short = summaries.days_short_of_vans(ahead)
+        first_days = [*(row["day_on"] for row in open_days), ahead["day_on"].iloc[0]]
+        day = [*short, *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change its orders", address)
     widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
@@ -71,9 +74,8 @@ with week:
     else:
         with answer:
             widgets.answer(summaries.depot_sentence(ahead))
-            rows = ahead.to_dict("records")
-            for row in [row for row in rows if not html_grids.is_closed(row)][:1]:
-                widgets.key_figures(summaries.next_day_figures(row))
+            if open_days:
+                widgets.key_figures(summaries.next_day_figures(open_days[0]))
         st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."
@@ -93,7 +95,9 @@ with chart:
             "`harbor ingest PATH`."
         )
 
-why, scored = st.columns(2, gap="large")
+scored = st.container()
+if not ahead.empty:
+    why, scored = st.columns(2, gap="large")
 with scored:
     st.header("Forecast vs actual")
     past = queries.past_forecasts(depot, freshness)

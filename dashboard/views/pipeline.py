@@ -33,8 +33,8 @@ points = run_descriptions.to_do(
 night = run_descriptions.night_sentence(runs)
 if points:
     widgets.answer(night)
-    told = [formatting.format_dates(point, zone) for point in points]
-    st.markdown(f"To do:\n{widgets.bullets(told)}")
+    sentences = [formatting.format_dates(point, zone) for point in points]
+    st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
     widgets.answer(f"Nothing to do. {night}")
 

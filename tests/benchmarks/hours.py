@@ -2,8 +2,9 @@
 
 On trips with their times, at six cut-offs over the year, each followed by four weeks: the hourly
 forecast beside the same hour's mean of four weeks and the shape of the whole fleet, all times the
-same daily forecast, and the median that such a mean has if orders come by chance; the estimate of the running day at 9, 12, 15 and 18 o'clock beside the
-morning's forecast, and beside the count over its usual share.
+same daily forecast, and the median that such a mean has if orders come by chance; the estimate of
+the running day at 9, 12, 15 and 18 o'clock beside the morning's forecast, and beside the count
+over its usual share.
 
     python -m tests.benchmarks.hours
 """

@@ -153,13 +153,13 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
 
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("hindcasts", [True, False])
-def test_the_span_of_scored_days_tells_live_forecasts_and_hindcasts_apart(
+def test_the_newest_scored_day_tells_live_forecasts_and_hindcasts_apart(
     dashboard, clean_engine, yesterday, live, hindcasts
 ):
     scores = seed(clean_engine, yesterday, live=live, hindcasts=hindcasts).scores
     days = scores.groupby("is_live")["target_on"]
-    assert queries.scored_spans(queries.freshness()) == {
-        is_live: (of.min(), of.max()) for is_live, of in days
+    assert queries.newest_scored(queries.freshness()) == {
+        is_live: of.max() for is_live, of in days
     }
 
 

@@ -141,3 +141,9 @@ def test_the_status_says_what_became_of_the_newest_model_and_why(
     assert status_of(CHAMPION, newest(role, reason)).endswith(told)
     alone = status_of(newest(role, reason))
     assert alone == f"No model makes forecasts. {told}"
+
+
+def test_a_champion_that_nobody_has_scored_is_named_all_the_same():
+    told = status_of((*CHAMPION[:5], {}, pd.NaT))
+    assert told.startswith("Model ")
+    assert "is not scored yet. It is the newest model." in told

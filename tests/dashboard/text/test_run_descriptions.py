@@ -212,7 +212,7 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         ),
         pytest.param(
             night("failed", train="failed", publish="failed", forecast={}),
-            [f"Mend Train, {MEND}", f"Mend Publish, {MEND}"],
+            [f"Mend Train and Publish, {MEND}"],
             MADE, id="made all the same",
         ),
         pytest.param(
@@ -222,6 +222,11 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         pytest.param(
             runs(FAILED, FAILED_STEP), [f"Mend Train, {MEND} Full."],
             "No forecast was made in the night of Thu 20 Nov.", id="told why",
+        ),
+        pytest.param(
+            runs(FAILED, FAILED_STEP, (*FAILED_STEP[:2], "publish", *FAILED_STEP[3:])),
+            [f"Mend Train and Publish, {MEND} Train: Full. Publish: Full."],
+            "No forecast was made in the night of Thu 20 Nov.", id="told why twice",
         ),
         pytest.param(
             night("running", train="running"), [],

@@ -188,6 +188,9 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
         "No better at 2 of 3 depots: Poplar and Barking."
     )
     assert summaries.worse_sentence(depots[2:]) == ""
+    worse = depots.assign(value_added=-0.1)
+    assert summaries.worse_sentence(worse) == "It is better at no depot."
+    assert summaries.worse_sentence(worse[:1]) == ""
     better = depots.assign(value_added=0.1)
     assert summaries.worse_sentence(better) == "Better at 3 of 3 depots."
 

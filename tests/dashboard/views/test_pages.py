@@ -269,7 +269,7 @@ def test_the_list_of_depots_begins_with_those_that_need_somebody_first(
     )
 
 
-@pytest.mark.parametrize("order", ["City", "Error"])
+@pytest.mark.parametrize("order", ["City", "Error", "Vs last week"])
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, open_page, monkeypatch, order
 ):
@@ -282,10 +282,12 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     _, table = sheets["Depots"]
     assert list(table.columns) == ["City", "Depot", "Depot id", *head[1:], "Status"]
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
-    off = table["Yesterday off by"].abs().dropna()
-    assert order == "City" or off.is_monotonic_decreasing
-    by_city = table.sort_values(["City", "Depot"], ignore_index=True)
-    assert order == "Error" or table["Depot"].equals(by_city["Depot"])
+    if order == "City":
+        by_city = table.sort_values(["City", "Depot"], ignore_index=True)
+        assert table["Depot"].equals(by_city["Depot"])
+    else:
+        column = {"Error": "Yesterday off by", "Vs last week": "vs last week"}[order]
+        assert table[column].abs().dropna().is_monotonic_decreasing
 
 
 def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
@@ -337,9 +339,10 @@ def test_before_the_first_model_the_page_says_how_to_train_one(
     assert "backfill" not in app.info[0].value
 
 
-def test_a_fleet_without_open_depots_has_a_message(seeded, write, open_page):
+@pytest.mark.parametrize("view", ["days_ahead", "plan", "depot"])
+def test_a_fleet_without_open_depots_has_a_message(seeded, write, open_page, view):
     write(sa.update(schema.depots).values(closed_on=seeded.through))
-    app = open_page("days_ahead")
+    app = open_page(view)
     assert_no_traceback(app)
     assert "no open depots" in app.info[0].value
 

@@ -1,5 +1,6 @@
 """The pages Models and Pipeline, and their queries, over a seeded ledger."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -254,3 +255,18 @@ def test_before_the_first_run_the_page_names_the_commands(seeded, open_page):
     messages = " ".join(info.value for info in app.info)
     assert "`harbor nightly` runs one now" in messages
     assert "Load one with `harbor ingest PATH`" in messages
+
+
+def test_a_failed_step_is_in_the_list_of_what_to_do_with_its_reason(
+    worked, write, open_page
+):
+    nights = queries.runs().query("step == 'nightly'")
+    later = nights["run_id"] > nights.loc[nights["state"] == "failed", "run_id"].max()
+    is_later = schema.runs.c.run_id.in_(nights.loc[later, "run_id"].tolist())
+    write(sa.update(schema.runs).where(is_later).values(state="skipped"))
+    queries.runs.clear()
+    shown = page_text(open_page("pipeline")).replace("\\", "")
+    assert "No forecast was made in the night of" in shown
+    assert re.search(
+        r"To do:\n- Mend \w+, which failed in .+ The disk is full\.", shown
+    )
