@@ -48,8 +48,8 @@ select (select max(target_on) from score_totals where is_live) as live,
 def newest_scored(freshness: Freshness) -> dict[bool, date]:
     """Newest day with scores of live forecasts (True) and of hindcasts, if there are any."""
     row = read_row(NEWEST_SCORED)
-    days = {True: row["live"], False: row["hindcast"]}
-    return {is_live: day for is_live, day in days.items() if day}
+    days = (True, row["live"]), (False, row["hindcast"])
+    return {is_live: day for is_live, day in days if day}
 
 
 PUBLISHED = f"""

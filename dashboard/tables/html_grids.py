@@ -267,11 +267,6 @@ def _week_cell(row: Row, busiest: float) -> str:
     )
 
 
-def open_days(ahead: pd.DataFrame) -> list[Row]:
-    """The rows of `queries.depot_days` ahead that are not planned as closed."""
-    return [row for row in ahead.to_dict("records") if not is_closed(row)]
-
-
 def is_closed(row: Row) -> bool:
     """Whether the day is planned as closed: closed, and not set by a planner since."""
     return row["basis"] == "closed" and not row["is_set"]

@@ -84,7 +84,7 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out. 'Test: Off by' begins a group of columns, named
+    Columns that are empty in every row are left out. 'Test: Off by' is of a group of columns, named
     above its first.
 
     Args:
@@ -103,7 +103,8 @@ def table(
         if name in classes:
             classes[name] += " desk"
     heads = [
-        f'<th scope="col" class="{classes[name]}">{_head(name)}</th>' for name in rest
+        f'<th scope="col" class="{classes[name]}">{_head(name, before)}</th>'
+        for before, name in zip([first, *rest], rest, strict=False)
     ]
     cells_of = {name: _cells(texts[name], (links or {}).get(name)) for name in texts}
     rows = []
@@ -135,9 +136,10 @@ def column(values: pd.Series, name: str) -> list[str]:
     return [percent(share) for share in shares]
 
 
-def _head(name: str) -> str:
+def _head(name: str, before: str) -> str:
     group, _, own = name.replace("Off by", "Off\N{NO-BREAK SPACE}by").rpartition(": ")
-    return f'<b class="group">{escape(group)}</b>' * bool(group) + escape(own)
+    begins = bool(group) and not before.startswith(f"{group}: ")
+    return f'<b class="group">{escape(group)}</b>' * begins + escape(own)
 
 
 def _cells(texts: list[str], links: Sequence[str] | None) -> list[str]:

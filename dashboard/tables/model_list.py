@@ -17,6 +17,7 @@ ROLES = {
     "rejected": "turned down",
     "hindcast": "for hindcasts only",
 }
+NAIVE = formatting.NAIVE.capitalize()
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
@@ -79,17 +80,21 @@ def all_models(
         )
         for name in ("gru", "seasonal_naive", "champion")
     )
-    live = scores[scores["forecaster"] == "forecast"].dropna(subset=["model_version"])
-    live = live.set_index("model_version")
+    names = ["forecast", "seasonal naive"]
+    live = scores.dropna(subset=["model_version"]).pivot(
+        index="model_version", columns="forecaster", values="mape"
+    )
+    live = 100 * live.reindex(models["version"], columns=names).astype("float64")
     table = pd.DataFrame(
         {
             "Trained through": models["trained_through"].to_list(),
             "Status": models["role"].map(ROLES).to_list(),
             "Version": models["version"].to_list(),
-            "Live: Off by": 100 * models["version"].map(live["mape"]).astype("float64"),
+            "Live: Off by": live[names[0]].to_list(),
+            f"Live: {NAIVE}": live[names[1]].to_list(),
             "Test: Off by": own,
-            formatting.NAIVE.capitalize(): naive,
-            "Model before": champion,
+            f"Test: {NAIVE}": naive,
+            "Test: Model before": champion,
             "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
     )

@@ -183,9 +183,9 @@ def _unless_zero(number: float) -> str:
 Lines = Mapping[str, tuple[str, Callable[[float], str]]]
 VANS: Lines = {
     "Need": ("needed", formatting.orders),
+    "Need in a shift": ("shift_need", formatting.orders),
     "Have": ("vans", formatting.orders),
-    "Short": ("short", _unless_zero),
-    "Short in a shift": ("shift_short", _unless_zero),
+    "Short": ("missing", _unless_zero),
 }
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),

@@ -36,7 +36,7 @@ FORMATS = {
     "percent": {"num_format": '0.0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
-    "city", "target_on", "point", "model_point", "needed", "vans", "short", "shift_short",
+    "city", "target_on", "point", "model_point", "needed", "shift_need", "vans", "missing",
     "drivers", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
     "note",
 )  # fmt: skip
@@ -77,7 +77,8 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         plan.cities.assign(made_at=decided_at, kind=decided),
         *CITY_COLUMNS,
         point="Planned orders",
-        shift_short="Short in a shift",
+        shift_need="Need in a shift",
+        missing="Short",
         undelivered="Undelivered orders",
         made_by="Decided by",
         made_at="Decided at",
@@ -119,10 +120,12 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
+    lacking = pd.DataFrame(numbers["short"].tolist(), numbers.index).filter([*numbers])
+    outside = numbers["is_off"].map({True: "yes", False: ""})
+    told = numbers.drop(columns=["is_late", "is_off", "short"]).assign(outside=outside)
+    told = told.join(lacking.rename(columns="{}: vans short".format))
     table = display_tables.display(depots, "city", "name", "depot_id").join(
-        numbers.drop(columns=["is_late", "is_off", "short"]).rename(
-            columns={"status": "Status"}
-        ),
+        told.rename(columns={"status": "Status", "outside": "Outside its band"}),
         "Depot id",
     )
     return {"Depots": ("Planned orders, and percentages as on the page", table)}

@@ -85,11 +85,10 @@ def day_figures(plan: Plan, day: date) -> Figures:
     on = pd.Timestamp(day)
     [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
     shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
-    most = max((each["vans"] for each in shifts), default=0)
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
-    have += f", {row['short']:,} short" if row["short"] else ""
-    busiest = f"{row['shift']} alone needs {most:,}" if row["shift_short"] else ""
-    note = ", ".join(filter(None, ["vans", have, busiest]))
+    have += f", {row['missing']:,} short" if row["missing"] else ""
+    most = f"as {row['shift']} needs {row['shift_need']:,.0f}"
+    note = ", ".join(filter(None, ["vans", have, most * bool(row["shift_short"])]))
     figures = {f"Need, {formatting.day(on)}": (f"{row['needed']:,}", note)}
     for each in shifts:
         orders = formatting.count(round(each["orders"]), "order")
@@ -174,12 +173,13 @@ def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
             )
         chance = formatting.chance(day["delivery_probability"])
         return f"{name}: {state}; {chance} sure to carry all orders. {without}"
-    short, in_all = f"{formatting.count(lacking, 'van')} short", ""
+    most = int(day["shift_lacking"] or lacking)
+    short, in_all = f"{formatting.count(most, 'van')} short", ""
     if extra:
-        short, in_all = f"{hired}, {day['short']:,} still short", " in all"
-    hire, sure = f"Hire {lacking:,}{in_all}", f"at least {level:.0%}"
+        short, in_all = f"{hired}, {day['missing']:,} still short", " in all"
+    hire, sure = f"Hire {most:,}{in_all}", f"at least {level:.0%}"
     if day["shift_lacking"]:
-        hire = f"Hire {day['shift_lacking']:,.0f}{in_all}, as the shift {day['shift']} needs them"
+        hire += f", as the shift {day['shift']} needs them"
     likely = f"\n- Hire {fewer:,}{in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
     buys = f"- {hire}: {sure} sure to carry all orders{likely}".replace("%", " %")
     return f"{name}: {short}.\n{buys}\n- {without}"

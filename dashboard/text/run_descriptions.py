@@ -38,11 +38,8 @@ def to_do(
     if night:
         failed = _failed_steps(runs, night)
         which = f"which failed in the night of {_origin(night)}, {AGAIN}"
-        why = [
-            f"{step}: {error}" if len(failed) > 1 else error
-            for step, error in failed.items()
-            if error
-        ]
+        why = [f"{step}: {error}" for step, error in failed.items() if error]
+        why = why if len(failed) > 1 else [*failed.values()]
         if failed:
             told = " ".join([f"Mend {formatting.listed([*failed])}, {which}", *why])
             points.append(told.strip())

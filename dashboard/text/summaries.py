@@ -16,6 +16,8 @@ Row = dict[Hashable, Any]
 LEVELS = {"depots": "a depot", "cities": "a city", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
+BAND_TOLERANCE = 0.1
+"""Distance from 0.8 of the share of days within the band, from which on the page tells of it."""
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
 
@@ -130,7 +132,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     """Whether it gets better, bias and band, of `queries.accuracy`."""
     scored, overall, figures = _scored_days(scores), _overall(scores)["forecast"], {}
     days = formatting.count(len(scored), "day")
-    if len(scored) > WEEK_DAYS:
+    if len(scored) >= 2 * WEEK_DAYS:
         figures[f"Off by, last {WEEK_DAYS} days"] = _last_week(scored)
     bias = formatting.signed_percent(overall["bias"])
     direction = {"+": "too high; ", "−": "too low; "}.get(bias[0], "")
@@ -142,15 +144,14 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
 
 
 def _last_week(scored: pd.DataFrame) -> tuple[str, str]:
-    """The MAPE of the last 7 scored days, and whether that of up to 7 before was worse."""
+    """The MAPE of the last 7 scored days, and whether that of the 7 before was worse."""
     last, before = scored.tail(WEEK_DAYS), scored.tail(2 * WEEK_DAYS).iloc[:-WEEK_DAYS]
     mape, other = (
         round((days["mape"] * days["counted"]).sum() / days["counted"].sum(), 3)
         for days in (last, before)
     )
     word = "better than" if mape < other else "worse than" if mape > other else "as"
-    days_before = formatting.count(len(before), "day")
-    told = f"{word} the {days_before} before: {formatting.percent(other)}"
+    told = f"{word} the {WEEK_DAYS} days before: {formatting.percent(other)}"
     return formatting.percent(mape), told
 
 
@@ -181,14 +182,18 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     """How good the scored days were, all of `queries.accuracy`, which is not empty.
 
     'Good. The last 42 scored days were off by 8.3 % a depot and day, 2.1 points better than same
-    day last week.'
+    day last week.' Then, of a week and more, whether the bands are far from right.
     """
     overall, n_days = _overall(scores), len(_scored_days(scores))
     days = "The newest scored day was"
     if n_days > 1:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
-    return error_sentence(days, mape, naive)
+    error, inside = error_sentence(days, mape, naive), overall["forecast"]["coverage"]
+    if n_days < WEEK_DAYS or not abs(inside - 0.8) > BAND_TOLERANCE:
+        return error
+    words = "too narrow" if inside < 0.8 else "too wide"
+    return f"{error} The 80 % band is {words}: {formatting.percent(inside)} lay in it."
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:

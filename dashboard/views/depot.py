@@ -48,7 +48,7 @@ if feed_warning:
 answer = st.container()
 history, week = st.columns([2, 3], gap="large")
 with history:
-    chart = st.container()
+    next_day, chart = st.container(), st.container()
     span = widgets.choose_pill("History", "history", list(SPANS))
 days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
@@ -57,10 +57,10 @@ with head:
         planned = van_plan.city_plan(own["city"], freshness).depots
         planned = planned[planned["depot_id"] == depot].set_index("target_on")
         ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
-        open_days = html_grids.open_days(ahead)
-        short = summaries.days_short_of_vans(ahead)
-        first_days = [*(row["day_on"] for row in open_days), ahead["day_on"].iloc[0]]
-        day = [*short, *first_days][0]
+        rows = ahead.to_dict("records")
+        open_days = [row for row in rows if not html_grids.is_closed(row)]
+        first_days = [row["day_on"] for row in (*open_days, *rows)]
+        day = [*summaries.days_short_of_vans(ahead), *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change its orders", address)
     widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
@@ -74,7 +74,8 @@ with week:
     else:
         with answer:
             widgets.answer(summaries.depot_sentence(ahead))
-            if open_days:
+        if open_days:
+            with next_day:
                 widgets.key_figures(summaries.next_day_figures(open_days[0]))
         st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."

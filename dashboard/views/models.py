@@ -28,7 +28,7 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Version", "Model before")
+hidden = ("Version", "Test: Same day last week", "Test: Model before")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
     "Live: since it is champion. Test: the last days before it was trained, forecast by a model "

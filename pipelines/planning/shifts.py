@@ -52,19 +52,23 @@ def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
       The days, with drivers of all shifts where they have any; and the columns shift,
-      shift_short and shift_lacking of `Plan.cities`.
+      shift_need, shift_short and shift_lacking of `Plan.cities`.
     """
     if shifts.empty:
-        return days.assign(shift="", shift_short=0, shift_lacking=0)
+        return days.assign(shift="", shift_need=np.nan, shift_short=0, shift_lacking=0)
     by_day = shifts.sort_values("vans").groupby(["city", "target_on"])
     of_day = by_day.agg(
-        shift=("shift", "last"), missing=("missing", "last"), drivers=("drivers", "sum")
+        shift=("shift", "last"),
+        shift_need=("vans", "last"),
+        missing=("missing", "last"),
+        drivers=("drivers", "sum"),
     )
     own = days.merge(of_day, "left", ["city", "target_on"], suffixes=("", "_of_shifts"))
     missing = own["missing"]
     without = missing + own["extra"]
     return own.drop(columns="missing").assign(
         shift=own["shift"].fillna(""),
+        shift_need=own["shift_need"].where(missing > own["short"]),
         shift_short=missing.where(missing > own["short"], 0).astype(int),
         shift_lacking=without.where(without > own["lacking"], 0).astype(int),
         drivers=own["drivers_of_shifts"].fillna(own["drivers"]).astype(int),

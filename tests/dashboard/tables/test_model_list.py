@@ -47,7 +47,8 @@ def test_every_model_has_its_status_scores_and_decision(models):
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
         "Version": "new", "Status": "champion", "Trained through": DAYS[1], "Live: Off by": 7.7,
-        "Test: Off by": 8.1, "Same day last week": 12.0, "Model before": 8.9,
+        "Live: Same day last week": 10.9, "Test: Off by": 8.1,
+        "Test: Same day last week": 12.0, "Test: Model before": 8.9,
         "Decision": "It beats it.",
     }  # fmt: skip
     assert (second["Status"], second["Decision"]) == (

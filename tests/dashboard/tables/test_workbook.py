@@ -99,7 +99,7 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
     sheets = workbook.plan_sheets(replace(plan, cities=days), ZONE)
     book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
     head, first, second = book.get_sheet_by_name("Cities").to_python()
-    assert head[7] == "Short in a shift"
+    assert [*head[4:8]] == ["Need", "Need in a shift", "Have", "Short"]
     place = head.index("Decided at")
     assert (first[place], second[place]) == ("2025-11-20 21:42", "")
 
@@ -110,8 +110,8 @@ def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
          "orders": 9.6, "vans": [8, 6], "missing": np.nan, "short": 0, "drivers": [8, 6], "busiest_hour": 9,
          "busiest_orders": 1.5}
     )  # fmt: skip
-    days = plan.cities.drop(columns=["shift", "shift_short", "shift_lacking"])
-    days = with_largest(days, shifts)
+    of_shifts = ["shift", "shift_need", "shift_short", "shift_lacking", "missing"]
+    days = with_largest(plan.cities.drop(columns=of_shifts), shifts).assign(missing=0)
     sheets = workbook.plan_sheets(replace(plan, cities=days, shifts=shifts), ZONE)
     assert "Drivers" not in sheets
     assert "Drivers" not in sheets["Data"][1]

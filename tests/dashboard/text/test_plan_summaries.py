@@ -131,7 +131,7 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     [
         (
             33, 36,
-            "Fri 28 Nov: 33 vans short.\n- Hire 36, as the shift 06–14 needs them: at least 90 % sure to",
+            "Fri 28 Nov: 36 vans short.\n- Hire 36, as the shift 06–14 needs them: at least 90 % sure to",
         ),
         (0, 3, "Fri 28 Nov: enough vans for the day, but 3 vans short in the shift 06–14."),
         (0, 0, ""),
@@ -152,7 +152,8 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     days = totals(
         ("London", DAYS[0], 20, 32.0, 0, 0.9), ("London", DAYS[1], 35, 32.0, 3, 0.1)
     )
-    days = days.assign(drivers=70, shift="14–22", shift_short=[0, 6])
+    days = days.assign(drivers=70, shift="14–22", shift_short=[0, 6], missing=[0, 6])
+    days = days.assign(shift_need=[float("nan"), 38])
     shifts = pd.DataFrame(
         {
             "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 38],
@@ -161,7 +162,7 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     )  # fmt: skip
     plan = Plan(days, days, days, shifts)
     assert plan_summaries.day_figures(plan, DAYS[1].date()) == {
-        "Need, Fri 28 Nov": ("35", "vans, have 32, 3 short, 14–22 alone needs 38"),
+        "Need, Fri 28 Nov": ("35", "vans, have 32, 6 short, as 14–22 needs 38"),
         "Drivers 06–14": ("33", "812 orders"),
         "Drivers 14–22": ("39", "1 order"),
     }
@@ -171,7 +172,9 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     }
     # A shift that nobody has set lacks no vans.
     guessed = shifts.assign(missing=float("nan"))
-    unset = replace(plan, cities=days.assign(shift_short=0), shifts=guessed)
+    unset = replace(
+        plan, cities=days.assign(shift_short=0, missing=[0, 3]), shifts=guessed
+    )
     figures = plan_summaries.day_figures(unset, DAYS[1].date())
     assert figures["Need, Fri 28 Nov"] == ("35", "vans, have 32, 3 short")
     assert figures["Drivers 14–22"] == ("39", "1 order, shifts not set")
@@ -203,6 +206,7 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     [
         (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
         (33, 0, 3, "33 vans hired, enough for the day, but 3 short in the shift 06–14; 91 % sure to carry all orders."),
+        (20, 10, 13, "20 vans hired, 13 still short.\n- Hire 36 in all, as the shift 06–14 needs them: at least 90 % sure to carry all orders\n-"),
         (20, 13, 0, "20 vans hired, 13 still short.\n- Hire 33 in all: at least 90 % sure to carry all orders\n-"),
     ],
 )  # fmt: skip
@@ -211,6 +215,7 @@ def test_a_day_with_hired_vans_begins_with_them(extra, short, in_a_shift, expect
         "target_on": DAYS[1], "lacking": 33, "for_likely": 33.0, "shift": "06–14", "short": short,
         "shift_lacking": 36 * bool(in_a_shift), "shift_short": in_a_shift, "chance_without": 0.002,
         "undelivered_without": 682.0, "extra": extra, "delivery_probability": 0.91,
+        "missing": max(short, in_a_shift),
     }  # fmt: skip
     assert plan_summaries.shortage_sentence(day, 0.9) == (
         f"Fri 28 Nov: {expected} Without: < 1 %, and about 682 orders late."

@@ -93,11 +93,11 @@ def daily_scores(*mapes, naive=0.2):
 
 def test_figures_say_their_days_and_whether_it_gets_better():
     """The mean of days weighs each by its number of depots."""
-    figures = summaries.accuracy_figures(daily_scores(0.3, 0.1, *6 * [0.1], 0.29))
+    figures = summaries.accuracy_figures(daily_scores(0.8, *12 * [0.1], 0.29))
     assert figures == {
-        "Off by, last 7 days": ("11.0 %", "better than the 2 days before: 20.0 %"),
-        "Bias": ("−1.2 %", "too low; 9 days"),
-        "In the 80 % band": ("79.0 %", "9 days; 80 % is right"),
+        "Off by, last 7 days": ("11.0 %", "better than the 7 days before: 20.0 %"),
+        "Bias": ("−1.2 %", "too low; 14 days"),
+        "In the 80 % band": ("79.0 %", "14 days; 80 % is right"),
     }
 
 
@@ -105,7 +105,7 @@ def test_figures_say_their_days_and_whether_it_gets_better():
     ("before", "expected"),
     [
         ([], None), (8 * [0.05], "worse than the 7 days before: 5.0 %"),
-        ([0.1], "as the 1 day before: 10.0 %"),
+        (7 * [0.1], "as the 7 days before: 10.0 %"), (6 * [0.1], None),
     ],
 )  # fmt: skip
 def test_a_week_is_compared_with_the_one_before_if_there_is_any(before, expected):
@@ -288,3 +288,17 @@ def test_coverage_is_told_of_ten_days_at_each_level():
     assert summaries.coverage_sentence(bands).startswith(
         "Of 10 days, 8 were to lie within the 80 % band: 8 of a depot did, 6 of the fleet."
     )
+
+
+@pytest.mark.parametrize(
+    ("coverage", "told"),
+    [(0.64, " The 80 % band is too narrow: 64.0 % lay in it."), (0.93, " The 80 % band is too wide: 93.0 % lay in it."),
+     (0.72, ""), (float("nan"), "")],
+)  # fmt: skip
+def test_a_verdict_tells_of_bands_that_are_far_from_right(coverage, told):
+    scores = daily_scores(*9 * [0.1])
+    scores.loc[scores["grain"] == "all", "coverage"] = coverage
+    assert summaries.accuracy_sentence(scores).endswith(f"same day last week.{told}")
+    few = daily_scores(*6 * [0.1])
+    few.loc[few["grain"] == "all", "coverage"] = coverage
+    assert "band" not in summaries.accuracy_sentence(few)

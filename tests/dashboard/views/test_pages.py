@@ -280,7 +280,13 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     known = {name for _, name, *_ in DEPOTS}
     names = [row[0] for row in rows if row[0].split(" ")[0] in known]
     _, table = sheets["Depots"]
-    assert list(table.columns) == ["City", "Depot", "Depot id", *head[1:], "Status"]
+    assert list(table.columns) == [
+        "City", "Depot", "Depot id", *head[1:], "Status", "Outside its band",
+        *(f"{day}: vans short" for day in head[1:3]),
+    ]  # fmt: skip
+    lacking = [re.findall(r"−(\d+) van", cell) for row in rows for cell in row[1:3]]
+    shown = [int(vans[0]) if vans else 0 for vans in lacking]
+    assert shown == table.iloc[:, -2:].to_numpy().ravel().tolist()
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
     if order == "City":
         by_city = table.sort_values(["City", "Depot"], ignore_index=True)
