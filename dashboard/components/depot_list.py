@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import days_ahead, page_head, widgets
+from dashboard.components import days_ahead, first_forecast, page_head, widgets
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, workbook
@@ -14,11 +14,10 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
-NO_OPEN_DEPOTS = "The newest forecast has no open depots. Run `harbor forecast`."
 DAYS = 2
 """Days ahead with a column of their own."""
-URGENT, WEEK, ERROR, CITY = "To check first", "Vs last week", "Error", "City"
-SORT_ORDERS = (URGENT, WEEK, ERROR, CITY)
+ERROR, CITY = "Error", "City"
+SORT_ORDERS = (days_ahead.URGENT, days_ahead.WEEK, ERROR, CITY)
 """Orders of the list; the first is the default."""
 
 
@@ -33,7 +32,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if freshness.origin_on is None:
         widgets.empty_state(_without_forecast(freshness.champion))
     elif queries.fleet_week(freshness).empty:
-        widgets.empty_state(NO_OPEN_DEPOTS)
+        widgets.empty_state(first_forecast.NO_OPEN_DEPOTS)
     else:
         numbers = _numbers(freshness, datetime.now(queries.zone()).date())
         is_late = depots["depot_id"].map(numbers["is_late"]).eq(True)
@@ -65,8 +64,8 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     is_late, is_off = (numbers[name].astype(int) for name in ("is_late", "is_off"))
     keys = {
         # Vans that lack on the first day, then on each next one.
-        URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
-        WEEK: [numbers["vs last week"].abs()],
+        days_ahead.URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
+        days_ahead.WEEK: [numbers["vs last week"].abs()],
         ERROR: [numbers[off_by].abs()],
         CITY: [],
     }[order]

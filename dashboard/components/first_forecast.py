@@ -9,6 +9,7 @@ from dashboard.components import widgets
 from dashboard.text import summaries
 
 REFRESH_S = 3
+NO_OPEN_DEPOTS = "The newest forecast has no open depots. Run `harbor forecast`."
 
 
 def stop_page(sentence: str, champion: str | None) -> NoReturn:

@@ -17,7 +17,7 @@ LEVELS = {"depots": "a depot", "cities": "a city", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 BAND_TOLERANCE = 0.1
-"""Distance from 0.8 of the share of days within the band, from which on the page tells of it."""
+"""The page tells of an 80 % band whose share of days lies further than this from 0.8."""
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
 

@@ -17,7 +17,7 @@ if freshness.origin_on is None:
 
 cities = days_ahead.cities(freshness)
 if not cities:
-    widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
+    widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 
 now = datetime.now(queries.zone())
 due_on = queries.settings().due_on(now, dict(freshness.zones))

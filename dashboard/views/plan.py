@@ -26,7 +26,7 @@ if freshness.origin_on is None:
         freshness.champion,
     )
 if queries.fleet_week(freshness).empty:
-    widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
+    widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 
 settings = city_settings.by_city(freshness)
 city = widgets.choose_city(list(settings))

@@ -49,9 +49,10 @@ class Plan:
         if day and shifts are short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
         chance_without and undelivered_without (hired vans); and shift (the one that needs most
-        vans, '' for none), shift_short and shift_lacking (vans that it is short of, and is
-        without hired ones; 0 unless they are more than the day is), and missing (vans short on
-        the day, or in that shift of a city whose shifts a planner has set, where that is more).
+        vans, '' for none), shift_need (its vans; NaN unless it is short of more than the day is),
+        shift_short and shift_lacking (vans that it is short of, and is without hired ones; 0
+        unless they are more than the day is), and missing (vans short on the day, or in that
+        shift of a city whose shifts a planner has set, where that is more).
       shifts: `shifts.by_shift` of each city; no rows where orders have no times.
       every_day: city and delivery_probability, that the city's vans carry all orders on every
         day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.

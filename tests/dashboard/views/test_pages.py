@@ -350,6 +350,7 @@ def test_a_fleet_without_open_depots_has_a_message(seeded, write, open_page, vie
     write(sa.update(schema.depots).values(closed_on=seeded.through))
     app = open_page(view)
     assert_no_traceback(app)
+    assert_no_traceback(open_page("depot", depot="LON-01"))
     assert "no open depots" in app.info[0].value
 
 
