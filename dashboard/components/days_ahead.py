@@ -15,10 +15,6 @@ from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, plan_summaries, summaries
 
-URGENT, WEEK, NAME = "To check first", "Vs last week", "Name"
-SORT_ORDERS = (URGENT, WEEK, NAME)
-"""Orders of the depots of a city; the first is the default."""
-
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def cities(freshness: Freshness) -> list[str]:
@@ -52,11 +48,11 @@ def brief_html(freshness: Freshness, today: date, due_on: date) -> str:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def grid_and_note(city: str, order: str, freshness: Freshness) -> tuple[str, str]:
-    """The grid of a city, or of all (''), in a sort order, and the note on its totals."""
-    depots = ranked(city, order, freshness)
+def grid_and_note(city: str, freshness: Freshness) -> tuple[str, str]:
+    """The grid of a city, or of all (''), and the note on its totals."""
+    depots = ranked(city, freshness)
     names = day_names(city, freshness, with_cities=False)
-    grid = html_grids.fleet_grid(depots, names, is_by_change=order == WEEK)
+    grid = html_grids.fleet_grid(depots, names)
     return grid, summaries.totals_note(depots)
 
 
@@ -72,7 +68,7 @@ def day_names(
 def events_sentence(city: str, freshness: Freshness) -> str:
     """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
     names = day_names(city, freshness)
-    first = ranked(city, NAME, freshness)["target_on"].min()
+    first = ranked(city, freshness)["target_on"].min()
     ahead = {day: names[day] for day in names if day >= first}
     listed = "; ".join(brief.day_ranges(ahead))
     return f"▲ {listed}." if listed else ""
@@ -85,30 +81,27 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     return totals.assign(notes=[names.get(day, "") for day in totals["day_on"]])
 
 
-def ranked(city: str, order: str, freshness: Freshness) -> pd.DataFrame:
-    """The days ahead of a city, or of all (''), in a sort order."""
+def ranked(city: str, freshness: Freshness) -> pd.DataFrame:
+    """The days ahead of a city, or of all ('')."""
     week = queries.fleet_week(freshness)
-    return rank(week[week["city"] == city] if city else week, order)
+    return rank(week[week["city"] == city] if city else week)
 
 
-def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
+def rank(week: pd.DataFrame) -> pd.DataFrame:
     """Sorts the depots of each city, and adds what changed since the previous forecast.
 
     Returns:
-      The rows of `queries.fleet_week` by city, then by `order`, unknown values last, then by
-      name, days in order; `revision` is a short text, '' where nothing changed.
+      The rows of `queries.fleet_week` by city, those with missing data first, then by name, days
+      in order; `revision` is a short text, '' where nothing changed.
     """
-    keys = {
-        URGENT: [~(week["is_late"] | week["is_silent"]), -week["revised"].abs()],
-        WEEK: [-week["change"].abs()],
-        NAME: [],
-    }[order]
-    columns = {f"key {n}": key for n, key in enumerate(keys)}
-    by = ["city", *columns, "name", "depot_id", "target_on"]
+    by = ["city", "has_all", "name", "depot_id", "target_on"]
     revisions = week.drop_duplicates("depot_id").set_index("depot_id")
     texts = {depot: _revision(row) for depot, row in revisions.iterrows()}
-    in_order = week.assign(**columns, revision=week["depot_id"].map(texts))
-    return in_order.sort_values(by, ignore_index=True).drop(columns=list(columns))
+    in_order = week.assign(
+        has_all=~(week["is_late"] | week["is_silent"]),
+        revision=week["depot_id"].map(texts),
+    )
+    return in_order.sort_values(by, ignore_index=True).drop(columns="has_all")
 
 
 def _revision(depot: pd.Series) -> str:

@@ -16,8 +16,8 @@ MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
 DAYS = 2
 """Days ahead with a column of their own."""
-ERROR, CITY = "Error", "City"
-SORT_ORDERS = (days_ahead.URGENT, days_ahead.WEEK, ERROR, CITY)
+URGENT, WEEK, ERROR, CITY = "To check first", "Vs last week", "Error", "City"
+SORT_ORDERS = (URGENT, WEEK, ERROR, CITY)
 """Orders of the list; the first is the default."""
 
 
@@ -60,12 +60,12 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
 def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:
     """The depots by `order`, then by city and name; those without a number last."""
     *_, off_by = html_grids.heads_of(numbers)
-    lacking = pd.DataFrame(numbers["short"].tolist(), numbers.index)
+    lacking = numbers.filter(regex=html_grids.LACKING.format(""))
     is_late, is_off = (numbers[name].astype(int) for name in ("is_late", "is_off"))
     keys = {
         # Vans that lack on the first day, then on each next one.
-        days_ahead.URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
-        days_ahead.WEEK: [numbers["vs last week"].abs()],
+        URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
+        WEEK: [numbers["vs last week"].abs()],
         ERROR: [numbers[off_by].abs()],
         CITY: [],
     }[order]
@@ -88,13 +88,14 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     """What `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
     plan = workbook.with_short(van_plan.fleet_plan(freshness).depots)
-    week = days_ahead.rank(plan, days_ahead.NAME)
+    week = days_ahead.rank(plan)
     orders, short = (
         week.pivot(index="depot_id", columns="target_on", values=name).rename(
             columns=formatting.day
         )
         for name in ("point", "short")
     )
+    short = short.fillna(0).astype(int).rename(columns=html_grids.LACKING.format)
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     totals = {formatting.count(orders.shape[1], "day"): orders.sum(axis=1)}
@@ -103,9 +104,8 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     others = {
         "vs last week": 100 * depots["change"],
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
-        "short": pd.Series(short.fillna(0).astype(int).to_dict("index")),
         "status": depots.apply(html_grids.status, axis=1),
         "is_late": depots["is_silent"] | depots["is_late"],
         "is_off": summaries.is_outside(last),
     }
-    return table.assign(**others)
+    return table.assign(**others).join(short)

@@ -56,6 +56,14 @@ class Confirmation:
         widgets.confirmation(self.sentence)
         self.is_new = False
 
+    def is_undone_at(self, place: object, key: str) -> bool:
+        """Shows it if it speaks of this place; whether the Undo beside it is clicked."""
+        if not self.is_shown_at(place):
+            return False
+        self.show()
+        icon = ":material/undo:"
+        return self.before is not None and st.button("Undo", icon=icon, key=key)
+
 
 @dataclass
 class Forms:

@@ -184,12 +184,7 @@ def _tell(forms: saved_change.Forms, city: str, day: date) -> None:
     if refused_in == city:
         widgets.refusal(saved_change.NOT_SAVED, [reason])
     saved = forms.vans
-    if not saved.is_shown_at((city, day)):
-        return
-    saved.show()
-    if saved.before is None or not st.button(
-        "Undo", icon=":material/undo:", key="undo vans"
-    ):
+    if not saved.is_undone_at((city, day), "undo vans"):
         return
     before: VanDecision = saved.before
     try:

@@ -148,20 +148,14 @@ def choose_city(cities: Sequence[str]) -> str:
     return "" if city == ALL_CITIES else city
 
 
-def choose_pill(
-    label: str,
-    name: str,
-    options: Sequence[str],
-    default: str = "",
-    drops: str = "",
-) -> str:
+def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") -> str:
     """Pills bound to a URL parameter, in whatever capitals; an unknown option is explained.
 
     The URL is written by a choice, as a new entry of the browser's history, and read in every
     run, so that Back and Forward find what was chosen. The default is the first option. A choice
     takes the parameter `drops` out of the URL: what it names is of the choice before.
     """
-    default = default or options[0]
+    default = options[0]
     requested = st.query_params.get(name, default)
     known = {option.casefold(): option for option in options}
     chosen = known.get(requested.casefold(), default)

@@ -91,11 +91,13 @@ def _item(decision: Decision) -> str:
     places = "".join(_link(address, name) for name, address in decision.places)
     cities = f'<span class="places">{places}</span>' if places else ""
     css_class = ' class="decided"' if decision.is_decided else ""
+    link = _link(decision.link, decision.text, decision.occasion)
     return (
         f'<li{css_class}><b class="{kind.lower()}{severe}">{kind}</b>'
-        f"<div>{_link(decision.link, decision.text)}{cities}</div></li>"
+        f"<div>{link}{cities}</div></li>"
     )
 
 
-def _link(address: str, text: str) -> str:
-    return f'<a href="{escape(address)}">{escape(text)}</a>'
+def _link(address: str, text: str, below: str = "") -> str:
+    small = f"<small>{escape(below)}</small>" if below else ""
+    return f'<a href="{escape(address)}">{escape(text)}{small}</a>'

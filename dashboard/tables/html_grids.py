@@ -24,8 +24,8 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
-MARKS = ("status", "is_late", "is_off", "short")
-"""Columns of the list of depots that have no heading."""
+MARKS, LACKING = ("status", "is_late", "is_off"), "{}: vans short"
+"""Columns of the list of depots that have no heading; those of the vans that lack on a day."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -37,17 +37,13 @@ DAY_STATES = {
 
 
 def fleet_grid(
-    depots: pd.DataFrame,
-    names: Mapping[pd.Timestamp, str] | None = None,
-    *,
-    is_by_change: bool = False,
+    depots: pd.DataFrame, names: Mapping[pd.Timestamp, str] | None = None
 ) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
       names: Holidays and events by day; their days are marked in the head.
-      is_by_change: Whether the change against last week is seen on phones, too.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
@@ -68,13 +64,8 @@ def fleet_grid(
     ]
     if len(bodies) > 1:
         bodies.insert(0, [_city_totals(ALL_CITIES, depots, days)])
-    return html_tables.grid(
-        f"hf-fleet{' by-change' * is_by_change}",
-        "Planned orders by depot and day",
-        "Depot",
-        heads,
-        *bodies,
-    )
+    name = "Planned orders by depot and day"
+    return html_tables.grid("hf-fleet", name, "Depot", heads, *bodies)
 
 
 def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
@@ -84,7 +75,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
       depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
         `status`, below a depot's name, whether it and the last column are marked, `is_late`
-        and `is_off`, and `short`, the vans that lack by heading. Empty without a forecast.
+        and `is_off`, and `LACKING` columns. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
@@ -105,7 +96,9 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
     """The headings of `depots`, the last day's error last."""
-    return [head for head in numbers.columns if head not in MARKS]
+    lacking = LACKING.format("")
+    names = map(str, numbers)
+    return [each for each in names if each not in MARKS and lacking not in each]
 
 
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
@@ -120,8 +113,9 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
     for head in heads:
-        lacking = [short.get(head, 0) for short in numbers["short"]]
-        texts[head] = list(map(_with_lacking, texts[head], lacking))
+        if LACKING.format(head) in numbers:
+            lacking = numbers[LACKING.format(head)]
+            texts[head] = list(map(_with_lacking, texts[head], lacking))
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 

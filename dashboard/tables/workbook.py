@@ -120,12 +120,10 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
-    lacking = pd.DataFrame(numbers["short"].tolist(), numbers.index).filter([*numbers])
     outside = numbers["is_off"].map({True: "yes", False: ""})
-    told = numbers.drop(columns=["is_late", "is_off", "short"]).assign(outside=outside)
-    told = told.join(lacking.rename(columns="{}: vans short".format))
+    told = numbers.assign(is_off=outside).drop(columns="is_late")
     table = display_tables.display(depots, "city", "name", "depot_id").join(
-        told.rename(columns={"status": "Status", "outside": "Outside its band"}),
+        told.rename(columns={"status": "Status", "is_off": "Outside its band"}),
         "Depot id",
     )
     return {"Depots": ("Planned orders, and percentages as on the page", table)}

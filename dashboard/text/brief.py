@@ -40,6 +40,7 @@ class Decision:
       kind: Why it is urgent: 'Vans', 'Data', 'Event' or 'Change'.
       text: What, where and how much, as a sentence.
       link: Address of the page that shows it.
+      occasion: Holidays and events of that day; '' for none.
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
@@ -49,6 +50,7 @@ class Decision:
     kind: str
     text: str
     link: str
+    occasion: str = ""
     places: tuple[tuple[str, str], ...] = ()
     is_severe: bool = False
     is_decided: bool = False
@@ -76,7 +78,7 @@ def decisions(
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days)]
     return [
-        *_shortages(short[short["missing"] > 0], events, week["city"].nunique()),
+        *_shortages(short[short["missing"] > 0], events, week["city"].nunique(), today),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -97,7 +99,7 @@ def _lacks(days: pd.DataFrame) -> pd.Series:
 
 
 def _shortages(
-    short: pd.DataFrame, events: pd.DataFrame, n_cities: int
+    short: pd.DataFrame, events: pd.DataFrame, n_cities: int, today: date
 ) -> list[Decision]:
     """One decision per day that is not all decided, the severe ones first, with what is on."""
     found = []
@@ -108,11 +110,11 @@ def _shortages(
         occasion = names_of_day(
             events[events["day_on"] == day], list(own["city"]), n_cities
         )
-        event = f" ({occasion})" if occasion else ""
-        text = f"{formatting.day(day)}: {_short(on_day)}{event}{_still_likely(own)}{_too_few(own)}"
+        named = formatting.coming_day(day, today)
+        text = f"{named}: {_short(on_day)}{_still_likely(own)}{_too_few(own)}"
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         address, places = plan_link(day=day), _places(own, day)
-        found.append(Decision(VANS, text, address, places, is_severe))
+        found.append(Decision(VANS, text, address, occasion, places, is_severe))
     return sorted(found, key=lambda each: not each.is_severe)
 
 

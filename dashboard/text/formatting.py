@@ -50,6 +50,12 @@ def since(previous_origin: date, origin: date) -> str:
     return "overnight" if is_overnight else f"since {day(previous_origin)}"
 
 
+def coming_day(value: date, today: date) -> str:
+    """'Today, Fri 27 Nov', 'Tomorrow, Sat 28 Nov', or 'Mon 30 Nov'."""
+    days = (pd.Timestamp(value) - pd.Timestamp(today)).days
+    return {0: "Today, ", 1: "Tomorrow, "}.get(days, "") + day(value)
+
+
 def past_day(value: date, today: date) -> str:
     """'Yesterday', or 'Fri 20 Nov'."""
     return "Yesterday" if value == today - A_DAY else day(value, today)

@@ -16,6 +16,8 @@ from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
+WORST, IN_SIGHT = 5, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
+"""Depots in sight, and what is said of them; the others unfold."""
 
 freshness = queries.freshness()
 newest_on = queries.newest_scored(freshness)
@@ -77,6 +79,14 @@ with by_day:
         scores[scores["grain"] == "day"],
         "Off by (MAPE). Lines: mean of seven days. Dots: single days of the forecast.",
     )
+    if not scope.depot:
+        st.header("Furthest off by depot")
+        worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
+        widgets.small_table(
+            display_tables.depot_accuracy(worst)[list(IN_SIGHT)],
+            "Furthest off by depot",
+            links={"Depot": display_tables.depot_links(worst)},
+        )
 
 if len(misses) > one_day.IN_SIGHT:
     with st.expander("More misses"):

@@ -21,18 +21,17 @@ if not cities:
 
 now = datetime.now(queries.zone())
 due_on = queries.settings().due_on(now, dict(freshness.zones))
-st.html(days_ahead.brief_html(freshness, now.date(), due_on))
-parts.today_so_far(now, freshness)
+brief, today = st.columns([3, 2], gap="large")
+with brief:
+    st.html(days_ahead.brief_html(freshness, now.date(), due_on))
+with today:
+    parts.today_so_far(now, freshness)
 st.header("By depot")
-city_column, order_column = st.columns([2, 3], gap="medium")
-with city_column:
-    city = widgets.choose_city(cities)
-with order_column:
-    order = widgets.choose_pill("Sort by", "first", days_ahead.SORT_ORDERS)
-grid, totals_note = days_ahead.grid_and_note(city, order, freshness)
+city = widgets.choose_city(cities)
+grid, totals_note = days_ahead.grid_and_note(city, freshness)
 page_head.save_as_excel(
     "days-ahead",
-    lambda: workbook.week_sheets(days_ahead.ranked(city, order, freshness)),
+    lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),
     freshness,
 )
 st.html(grid)

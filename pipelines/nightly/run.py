@@ -20,11 +20,11 @@ log = structlog.get_logger()
 NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 REPORTED_METRICS = {
     "ingest": ("refused",),
-    "demand": ("corrected", "left_old"),
+    "demand": ("new", "corrected", "left_old"),
     "prune": ("dropped", "artefacts", "forecasts_deleted"),
     "accuracy": ("alarms",),
     "promote": ("canary_failed",),
-    "forecast": ("late_depots", "reason"),
+    "forecast": ("depots", "late_depots", "reason"),
 }
 """Metrics of steps that are copied to the nightly run, by step."""
 

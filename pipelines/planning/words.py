@@ -60,7 +60,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
-    """'Delft, Poplar and Loop', 'Delft, Poplar, Loop and 2 more'; `noun` follows the number."""
+    """'Delft, Poplar and Loop', 'Delft, Poplar, Loop and 2 more'; `noun` follows the number.
+
+    One more than `most` is named, too.
+    """
+    most += len(names) == most + 1
     more = len(names) - most
     rest = [f"{more:,} more {noun}".rstrip()] if more > 0 else []
     shown = [*names[:most], *rest]

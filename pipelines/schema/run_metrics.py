@@ -18,6 +18,7 @@ COUNTS = {
     "corrected": "depot-day{} corrected",
     "left_old": "correction{} too far back",
     "scored": "forecast{} scored",
+    "depots": "depot{} forecast",
     "artefacts": "old model file{} removed",
     "forecasts_deleted": "old forecast{} removed",
     "dropped": "old order{} removed",

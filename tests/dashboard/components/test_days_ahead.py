@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from dashboard.components import days_ahead
-from dashboard.components.days_ahead import NAME, URGENT, WEEK
 
 DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
 FLEET = {
@@ -33,25 +32,16 @@ def week():
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize(
-    ("order", "names"),
-    [
-        (URGENT, ["late", "moved", "calm", "wide"]),
-        (WEEK, ["calm", "moved", "late", "wide"]),
-        (NAME, ["calm", "late", "moved", "wide"]),
-    ],
-)
-def test_depots_are_sorted_within_their_city_with_their_days_together(
-    week, order, names
-):
-    ranked = days_ahead.rank(week, order)
-    assert ranked["name"].tolist() == np.repeat(["other", *names], 2).tolist()
+def test_depots_are_sorted_within_their_city_with_their_days_together(week):
+    ranked = days_ahead.rank(week)
+    names = ["other", "late", "calm", "moved", "wide"]
+    assert ranked["name"].tolist() == np.repeat(names, 2).tolist()
     assert ranked["target_on"].tolist() == list(DAYS) * 5
 
 
 def test_a_changed_forecast_is_told_below_the_name(week):
     def revisions(rows):
-        ranked = days_ahead.rank(rows, NAME).drop_duplicates("depot_id")
+        ranked = days_ahead.rank(rows).drop_duplicates("depot_id")
         return ranked.set_index("name")["revision"].to_dict()
 
     assert revisions(week) == {

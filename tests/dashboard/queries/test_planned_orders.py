@@ -163,7 +163,7 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
     for table in (queries.daily_totals(CITY, now), plan.cities):
         of_city = table[table["city"] == CITY] if "city" in table else table
         assert row_of(of_city, tomorrow)["point"] == pytest.approx(total)
-    own = days_ahead.ranked(CITY, days_ahead.URGENT, now)
+    own = days_ahead.ranked(CITY, now)
     shown = Cells(html_grids.fleet_grid(own)).text[1]
     assert shown[:2] == [f"{CITY} vans and drivers", formatting.orders(total)]
     sheet = workbook.grid(plan.depots, "point").set_index("City").loc[CITY]

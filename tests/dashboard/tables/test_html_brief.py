@@ -40,7 +40,9 @@ def addresses(html):
 
 def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     places = (("London 5", "plan?city=London"), ("Delft 4", "plan?city=Delft"))
-    severe = Decision("Vans", "Fri: 9 vans short", "plan?day=F", places, is_severe=True)
+    severe = Decision(
+        "Vans", "Fri: 9 vans short", "plan?day=F", places=places, is_severe=True
+    )
     mild = Decision("Vans", "Thu: 1 van short", "plan?day=T")
     html = html_brief.brief([severe, mild], "2 days short of vans", "", "", [])
     assert "<h2>2 days short of vans</h2>" in html
@@ -100,9 +102,10 @@ def test_what_hired_vans_cover_is_folded_in_one_line():
 
 
 def test_names_are_escaped():
-    nasty = [Decision("Data", "<b>x</b>: orders are missing", 'depot?depot="')]
+    nasty = [Decision("Data", "<b>x</b>: orders are missing", 'depot?depot="', "<em>")]
     html = html_brief.brief(nasty, "", "<i>", "&", ["<u>"])
     assert "<b>x" not in html
     assert "<i>" not in html
+    assert "<small>&lt;em&gt;</small>" in html
     assert "<u>" not in html
     assert 'depot="' not in html

@@ -90,15 +90,16 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
     sunday, friday = decide(short, special=EVERYWHERE)
     assert friday == brief.Decision(
         "Vans",
-        "Fri 27 Nov: 9 vans short (Black Friday)",
+        "Fri 27 Nov: 9 vans short",
         "plan?day=2026-11-27",
+        "Black Friday",
         (
             ("London 5", "plan?city=London&day=2026-11-27&form=vans"),
             ("Helsinki 4", "plan?city=Helsinki&day=2026-11-27&form=vans"),
         ),
         is_severe=True,
     )
-    assert sunday.text == "Sun 22 Nov: 2 vans short"
+    assert sunday.text == "Today, Sun 22 Nov: 2 vans short"
     assert sunday.places == (("London 2", "plan?city=London&day=2026-11-22&form=vans"),)
 
 
@@ -159,7 +160,8 @@ def test_a_day_of_which_only_a_shift_is_short_is_told():
     days = city_days(("London", FRIDAY, 0), chance=0.9)
     days = days.assign(missing=2, shift_short=2, shift="06–14")
     friday, _ = decide(days, special=EVERYWHERE)
-    assert friday.text == "Fri 27 Nov: 2 vans short in a shift (Black Friday)"
+    assert friday.text == "Fri 27 Nov: 2 vans short in a shift"
+    assert friday.occasion == "Black Friday"
     assert friday.places == (
         ("London 2 in 06–14", "plan?city=London&day=2026-11-27&form=vans"),
     )
@@ -306,7 +308,7 @@ def test_an_event_is_told_once_by_its_days_and_its_cities(special, short, expect
     decisions = decide(city_days(*short), special=events(*special))
     assert len(decisions) == len(expected)
     for decision, start in zip(decisions, expected, strict=True):
-        assert decision.text.startswith(start)
+        assert f"{decision.text} ({decision.occasion})".startswith(start)
 
 
 def test_a_large_change_of_the_model_overnight_leads_to_its_depot():

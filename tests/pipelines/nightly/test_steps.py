@@ -149,8 +149,11 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
 
     # The first model is champion; the fit it was judged by is kept for hindcasts.
     with fleet.connect() as connection:
+        night = sa.select(runs.c.metrics).where(runs.c.step == "nightly")
+        told = connection.scalar(night)
         champion = model_store.champion(connection)
         evaluation = model_store.newest_evaluation(connection)
+    assert (told["new"], told["depots"]) == (done["steps"]["demand"]["new"], 3)
     assert champion["trained_through"] == LAST
     assert evaluation["trained_through"] == LAST - timedelta(days=14)
     table = champion["scores"]["models"]

@@ -14,6 +14,7 @@ from pipelines.schema.run_metrics import describe
             {"new": 0, "corrected": 10}, "0 depot-days counted, 10 depot-days corrected",
             id="of what",
         ),
+        pytest.param({"new": 24, "depots": 1}, "24 depot-days counted, 1 depot forecast", id="a night"),
         pytest.param({"artefacts": 1}, "1 old model file removed", id="removed"),
         pytest.param({"artefacts": 0}, "", id="nothing removed"),
         pytest.param({"scored": 1_000}, "1,000 forecasts scored", id="scored"),
