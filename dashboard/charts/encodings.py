@@ -37,7 +37,7 @@ TITLES = {
     "orders_text": "Orders",
     "p10_text": "Low (P10)",
     "p90_text": "High (P90)",
-    "forecast_mape": "Forecast MAPE",
+    "forecast_mape": "Forecast off by",
     "naive_mape": "Same day last week",
     "counted_text": "Depot-days scored",
     "series": "Series",

@@ -60,7 +60,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
 def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:
     """The depots by `order`, then by city and name; those without a number last."""
     *_, off_by = html_grids.heads_of(numbers)
-    lacking = numbers.filter(regex=html_grids.LACKING.format(""))
+    lacking = numbers.filter(like=html_grids.LACKING)
     is_late, is_off = (numbers[name].astype(int) for name in ("is_late", "is_off"))
     keys = {
         # Vans that lack on the first day, then on each next one.
@@ -95,7 +95,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         )
         for name in ("point", "short")
     )
-    short = short.fillna(0).astype(int).rename(columns=html_grids.LACKING.format)
+    short = short.fillna(0).astype(int).add_suffix(html_grids.LACKING)
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     totals = {formatting.count(orders.shape[1], "day"): orders.sum(axis=1)}

@@ -16,7 +16,7 @@ from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS = 50
 """Depots of a city in the grid at first; a browser is slow with hundreds."""
-FORMS = {"vans": "Vans of a day", "orders": "Change orders", "settings": "Settings"}
+FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
 """Forms of a city by the address's `form`, with their headings."""
 
 

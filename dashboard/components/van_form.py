@@ -93,7 +93,7 @@ def _fields(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         extra = 0
         if kind == HIRE:
-            lacking = int(max(day["lacking"], day["shift_lacking"]))
+            lacking = int(day["shift_lacking"] or day["lacking"])
             extra = st.number_input(
                 "Extra vans", 0, van_decisions.MAX_VANS, current.extra or lacking,
                 # What is suggested anew is filled in anew.

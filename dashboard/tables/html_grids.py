@@ -24,8 +24,8 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
-MARKS, LACKING = ("status", "is_late", "is_off"), "{}: vans short"
-"""Columns of the list of depots that have no heading; those of the vans that lack on a day."""
+MARKS, LACKING = ("status", "is_late", "is_off"), ": vans short"
+"""Columns of the list of depots that have no heading; what ends the names of those of vans."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -75,7 +75,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
       depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
         `status`, below a depot's name, whether it and the last column are marked, `is_late`
-        and `is_off`, and `LACKING` columns. Empty without a forecast.
+        and `is_off`, and columns that end with `LACKING`. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
@@ -96,9 +96,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
     """The headings of `depots`, the last day's error last."""
-    lacking = LACKING.format("")
     names = map(str, numbers)
-    return [each for each in names if each not in MARKS and lacking not in each]
+    return [each for each in names if each not in MARKS and LACKING not in each]
 
 
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
@@ -112,10 +111,9 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         texts[heads[-1]] = [
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
-    for head in heads:
-        if LACKING.format(head) in numbers:
-            lacking = numbers[LACKING.format(head)]
-            texts[head] = list(map(_with_lacking, texts[head], lacking))
+    for head in heads[:-1]:
+        lacking = numbers.get(f"{head}{LACKING}", [0] * len(numbers))
+        texts[head] = list(map(_with_lacking, texts[head], lacking))
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 

@@ -78,7 +78,7 @@ def decisions(
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days)]
     return [
-        *_shortages(short[short["missing"] > 0], events, week["city"].nunique(), today),
+        *_shortages(short, events, week["city"].nunique(), today),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -104,7 +104,8 @@ def _shortages(
     """One decision per day that is not all decided, the severe ones first, with what is on."""
     found = []
     for key, on_day in short.groupby("target_on"):
-        day, own = cast(pd.Timestamp, key), on_day[~on_day["is_decided"]]
+        day = cast(pd.Timestamp, key)
+        own = on_day[on_day["missing"].gt(0) & ~on_day["is_decided"]]
         if own.empty:
             continue
         occasion = names_of_day(
@@ -119,13 +120,14 @@ def _shortages(
 
 
 def _short(cities: pd.DataFrame) -> str:
-    """'9 vans short, 4 decided', or '2 vans short in a shift' where the day has enough."""
+    """'9 vans short, 4 of them decided, 5 hired', '2 vans short in a shift' where the day has enough."""
     total = formatting.count(int(cities["missing"].sum()), "van")
     if not cities["short"].any():
         return f"{total} short in a shift"
     decided = cities.loc[cities["is_decided"], "missing"].sum()
-    of_it = f", {decided:,} decided" if decided else ""
-    return f"{total} short{of_it}"
+    of_it = f", {decided:,} of them decided" if decided else ""
+    hired = cities.loc[cities["is_decided"], "extra"].sum()
+    return f"{total} short{of_it}" + f", {hired:,} hired" * bool(hired)
 
 
 def _too_few(cities: pd.DataFrame) -> str:
@@ -256,7 +258,7 @@ def _events(
         if not _is_partial(own, sizes):
             orders = formatting.orders(rows["part"].sum())
             text += f": {orders} orders planned{_versus_last_week(rows)}"
-        place = plan_link(*cities) if len(cities) == 1 else plan_link(day=first)
+        place = plan_link(cities[0] if len(cities) == 1 else "", first)
         found.append(Decision(EVENT, text, place))
     return found
 

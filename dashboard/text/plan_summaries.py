@@ -67,7 +67,7 @@ def overview(plan: Plan) -> str:
         f"{formatting.next_days(period)}, "
         f"{formatting.percent(late / days['point'].sum())} of all": round(late) > 0,
         "Chance that the vans carry all orders every day: "
-        f"{formatting.chance(chance)}": not math.isnan(chance),
+        f"{formatting.chance(chance)}": chance >= 0.01,
         note: bool(unknown),
     }
     return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
@@ -98,10 +98,11 @@ def day_figures(plan: Plan, day: date) -> Figures:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, 1 decided, 1 partly decided': of one day, cities may differ.
+    """'Fri (partly decided) and Sat short of vans, Wed covered': of one day, cities may differ.
 
-    From `Plan.cities`. ', 2 more in a shift' are days that have enough vans but in a shift;
-    ', 1 more covered' are days that hired vans close. '' where no day is short.
+    From `Plan.cities`. Days that have no names are counted: '5 days short of vans, 1 decided, 1
+    more covered'; ', 2 more in a shift' are days that have enough vans but in a shift; hired vans
+    cover a day. '' where no day is short.
     """
     is_short, is_decided = days["missing"] > 0, days["is_decided"]
     is_settled = is_decided & (is_short | days["extra"].gt(0))
@@ -109,18 +110,30 @@ def short_days(days: pd.DataFrame) -> str:
     short, left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    named = sorted(of_day or short)
-    names = formatting.count(len(named), "day")
-    if len(named) <= MAX_NAMED and named[-1] < days["target_on"].min() + WEEK:
-        names = formatting.listed([formatting.day(day)[:3] for day in named])
+    state_of = dict.fromkeys(decided, " (decided)")
+    state_of |= dict.fromkeys(decided & left, " (partly decided)")
+    last = days["target_on"].min() + WEEK
+
+    def named(some: set[pd.Timestamp]) -> str:
+        if len(some) > MAX_NAMED or max(some, default=last) >= last:
+            return ""
+        words = [
+            formatting.day(day)[:3] + state_of.get(day, "") * (day in short)
+            for day in sorted(some)
+        ]
+        return formatting.listed(words)
+
+    names, covered = named(of_day or short), named(decided - short)
+    counts = {
+        "more in a shift": short - of_day if of_day else (),
+        "decided": () if names else (decided & short) - left,
+        "partly decided": () if names else decided & left,
+        "more covered": () if covered else decided - short,
+    }
+    told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
+    told += [f"{covered} covered"] * bool(covered)
+    names = names or formatting.count(len(of_day or short), "day")
     in_shift = "" if of_day else " in a shift"
-    counts = [
-        (len(short - of_day) if of_day else 0, "more in a shift"),
-        (len((decided & short) - left), "decided"),
-        (len(decided & left), "partly decided"),
-        (len(decided - short), "more covered"),
-    ]
-    told = [f"{number:,} {name}" for number, name in counts if number]
     return ", ".join([f"{names} short of vans{in_shift}", *told])
 
 

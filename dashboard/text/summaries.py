@@ -64,22 +64,26 @@ def totals_note(depots: pd.DataFrame) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans on Fri and Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
+    """'Short of vans: 2 on Fri and 1 on Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
 
     `ahead` has the forecast days of `queries.depot_days`, with needed and allocated of a plan.
     """
     letters = len("Fri") if len(ahead) <= WEEK_DAYS else None
-    short = [formatting.day(day)[:letters] for day in days_short_of_vans(ahead)]
-    lacking = f"Short of vans on {formatting.listed(short)}. "
+    short = [
+        f"{vans:,.0f} on {formatting.day(day)[:letters]}"
+        for day, vans in vans_lacking(ahead).items()
+    ]
+    lacking = f"Short of vans: {formatting.listed(short)}. "
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
     return lacking * bool(short) + told
 
 
-def days_short_of_vans(ahead: pd.DataFrame) -> list[pd.Timestamp]:
-    """The days of `depot_sentence` on which the depot needs more vans than it gets, in order."""
-    return ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"].to_list()
+def vans_lacking(ahead: pd.DataFrame) -> dict[pd.Timestamp, float]:
+    """By day of `depot_sentence`, in order, the vans that the depot needs and does not get."""
+    rows = zip(ahead["day_on"], ahead["needed"] - ahead["allocated"], strict=True)
+    return {day: vans for day, vans in rows if vans > 0}
 
 
 def next_day_figures(day: Mapping[Hashable, Any]) -> Figures:
@@ -90,12 +94,8 @@ def next_day_figures(day: Mapping[Hashable, Any]) -> Figures:
         "Last week": ("week_before", week_before_on),
         "Last year": ("year_before", day["year_before_on"]),
     }
-    return {
-        f"Planned, {formatting.day(day['day_on'])}": (
-            point,
-            f"80 % band {low} – {high}",
-        )
-    } | {
+    planned = f"Planned, {formatting.day(day['day_on'])}"
+    return {planned: (point, f"80 % band {low} – {high}")} | {
         name: (formatting.orders(day[key]), formatting.day(on))
         for name, (key, on) in before.items()
         if not pd.isna(day[key])
@@ -129,30 +129,20 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
 
 
 def accuracy_figures(scores: pd.DataFrame) -> Figures:
-    """Whether it gets better, bias and band, of `queries.accuracy`."""
-    scored, overall, figures = _scored_days(scores), _overall(scores)["forecast"], {}
-    days = formatting.count(len(scored), "day")
-    if len(scored) >= 2 * WEEK_DAYS:
-        figures[f"Off by, last {WEEK_DAYS} days"] = _last_week(scored)
-    bias = formatting.signed_percent(overall["bias"])
+    """MAPE beside the seasonal naive's, bias and band, of `queries.accuracy`; the weeks say whether it gets better."""
+    overall, days = _overall(scores), formatting.count(len(_scored_days(scores)), "day")
+    mape, naive = (
+        formatting.percent(overall[name]["mape"])
+        for name in ("forecast", "seasonal naive")
+    )
+    bias = formatting.signed_percent(overall["forecast"]["bias"])
     direction = {"+": "too high; ", "−": "too low; "}.get(bias[0], "")
-    inside = formatting.percent(overall["coverage"])
-    return figures | {
+    inside = formatting.percent(overall["forecast"]["coverage"])
+    return {
+        "Off by (MAPE)": (mape, f"{formatting.NAIVE}: {naive}"),
         "Bias": (bias, f"{direction}{days}"),
         "In the 80 % band": (inside, f"{days}; 80 % is right"),
     }
-
-
-def _last_week(scored: pd.DataFrame) -> tuple[str, str]:
-    """The MAPE of the last 7 scored days, and whether that of the 7 before was worse."""
-    last, before = scored.tail(WEEK_DAYS), scored.tail(2 * WEEK_DAYS).iloc[:-WEEK_DAYS]
-    mape, other = (
-        round((days["mape"] * days["counted"]).sum() / days["counted"].sum(), 3)
-        for days in (last, before)
-    )
-    word = "better than" if mape < other else "worse than" if mape > other else "as"
-    told = f"{word} the {WEEK_DAYS} days before: {formatting.percent(other)}"
-    return formatting.percent(mape), told
 
 
 def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:

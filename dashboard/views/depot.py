@@ -60,9 +60,11 @@ with head:
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]
         first_days = [row["day_on"] for row in (*open_days, *rows)]
-        day = [*summaries.days_short_of_vans(ahead), *first_days][0]
+        day = [*summaries.vans_lacking(ahead), *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change its orders", address)
+        vans = formatting.plan_link(own["city"], day, form="vans")
+        widgets.note("Decide on vans", vans)
     widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
     widgets.note("All depots", "depot")
 with week:
@@ -130,11 +132,10 @@ explained = days_ahead | {
 }
 n_peers = int((depots["city"] == own["city"]).sum())
 is_quick = n_peers <= MAX_PEERS and "cold_start" not in set(ahead["basis"])
-busiest_on = ahead["day_on"].iloc[ahead["point"].argmax()]
 with why:
     st.header("Why this forecast")
     day_to_explain = widgets.choose_from_url(
-        "Day", "why", explained, f"{busiest_on:%Y-%m-%d}" * is_quick, width=180
+        "Day", "why", explained, f"{first_days[0]:%Y-%m-%d}" * is_quick, width=180
     )
     if day_to_explain:
         shown, outcome = freshness, ""

@@ -35,7 +35,7 @@ st.caption(
     "with the same settings that knew only the days before. Off by: MAPE, the mean of |forecast − "
     "actual| ÷ actual. Same day last week: the seasonal naive."
 )
-st.header("Go back, or choose another model")
+st.header("For administrators: go back, or choose another model")
 st.markdown(
     f"- {model_list.rollback(models)}\n"
     "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"

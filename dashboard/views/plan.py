@@ -87,7 +87,7 @@ form = plan_parts.form_of_address(depot, settings[city])
 if form:
     with panel.container(key="plan-panel"), st.container(key="plan-form"):
         with st.container(horizontal=True, horizontal_alignment="distribute"):
-            st.header(plan_parts.FORMS[form], width="content")
+            st.header(f"{city}: {plan_parts.FORMS[form]}", width="content")
             widgets.note("Close", formatting.plan_link(city, day))
         page_head.run(plan_forms.KEYBOARD)
         if form == "settings":

@@ -86,6 +86,18 @@ def invent(seed: int, n_depots: int, n_days: int, ends_on: date) -> Fleet:
     return Fleet(seed, days, depots, events, reported_dt, counts_dt)
 
 
+def running_day(fleet: Fleet) -> Float[np.ndarray, " depot"]:
+    """Orders to expect of each depot on the day after the fleet's last.
+
+    Those of the same weekday a week before, moved by what the calendar has on either day.
+    """
+    week = pd.date_range(fleet.days[-7], periods=8)
+    effect_dt = _calendar_effects(fleet.depots, fleet.events, week)
+    is_open_d = _open_days(fleet.depots, fleet.events, week)[:, -1]
+    lift_d = np.exp(effect_dt[:, -1] - effect_dt[:, 0]) * is_open_d
+    return np.asarray(fleet.counts_dt[:, -7] * lift_d)
+
+
 def _open_days(
     depots: pd.DataFrame, events: pd.DataFrame, days: pd.DatetimeIndex
 ) -> Bool[np.ndarray, "depot time"]:
@@ -118,31 +130,43 @@ def _log_demand(
     week_dw = residential_d1 * HOME_WEEK + (1 - residential_d1) * BUSINESS_WEEK
     week_dw = np.log(week_dw) + rng.normal(0, WEEK_SPREAD, week_dw.shape)
     growth_d1 = np.log1p(depots["growth"].to_numpy())[:, None]
-    holiday_ct = np.stack([_holidays(city, days) for city in CITIES])
-    pay_day_ct = np.stack([_pay_days(city, days) for city in CITIES])
     city_drift_ct = CITY_DRIFT * _drift(rng, len(CITIES), n_days, CITY_MEMORY)
     log_dt = (
         np.log(depots["size"].to_numpy())[:, None]
         + week_dw[:, days.day_of_week]
         + growth_d1 * np.arange(n_days) / 365.25
         + _opening(depots, days)
-        + _season(days)
-        + _after(list(map(black_friday, days.year.unique())), BLACK_FRIDAY, days)
-        # Businesses rest on holidays; homes buy on pay days.
-        + holiday_ct[city_d] * (1.3 - 0.6 * residential_d1)
-        + pay_day_ct[city_d] * (0.6 + 0.8 * residential_d1)
         + city_drift_ct[city_d]
         + DEPOT_DRIFT * _drift(rng, len(depots), n_days, DEPOT_MEMORY)
+        + _calendar_effects(depots, events, days)
     )
-    # A discount of a tenth brings a tenth more orders.
-    for event in events[events["kind"] == "promotion"].to_dict("records"):
-        in_city_d = (depots["city"] == event["city"]).to_numpy()
-        log_dt += np.log1p(event["value"]) * in_city_d[:, None] * _during(event, days)
     for local in LOCAL_EVENTS:
         if local.days_ago >= 0:
             is_there_d = (depots["depot_id"] == local.depot_id).to_numpy()
             log_dt[is_there_d, n_days - 1 - local.days_ago] += np.log1p(local.lift)
     return log_dt
+
+
+def _calendar_effects(
+    depots: pd.DataFrame, events: pd.DataFrame, days: pd.DatetimeIndex
+) -> Float[np.ndarray, "depot time"]:
+    """What the calendar moves on log demand, on consecutive days: nothing of it is chance."""
+    city_d = depots["city_index"]
+    residential_d1 = depots["residential"].to_numpy()[:, None]
+    holiday_ct = np.stack([_holidays(city, days) for city in CITIES])
+    pay_day_ct = np.stack([_pay_days(city, days) for city in CITIES])
+    log_dt = (
+        _season(days)
+        + _after(list(map(black_friday, days.year.unique())), BLACK_FRIDAY, days)
+        # Businesses rest on holidays; homes buy on pay days.
+        + holiday_ct[city_d] * (1.3 - 0.6 * residential_d1)
+        + pay_day_ct[city_d] * (0.6 + 0.8 * residential_d1)
+    )
+    # A discount of a tenth brings a tenth more orders.
+    for event in events[events["kind"] == "promotion"].to_dict("records"):
+        in_city_d = (depots["city"] == event["city"]).to_numpy()
+        log_dt += np.log1p(event["value"]) * in_city_d[:, None] * _during(event, days)
+    return np.asarray(log_dt)
 
 
 def _during(

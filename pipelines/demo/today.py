@@ -8,7 +8,7 @@ import pandas as pd
 from pipelines.demand import counting
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_day
-from pipelines.demo.fleet import invent
+from pipelines.demo.fleet import invent, running_day
 from pipelines.demo.stages import Advance, DemoContext
 from pipelines.ingest.load import FileOptions, ingest
 from pipelines.runs.ledger import recorded
@@ -17,15 +17,15 @@ from pipelines.runs.ledger import recorded
 def load_today(demo: DemoContext, advance: Advance) -> str:
     """Invents the orders that have come today, as a feed during the day brings them.
 
-    As many as on the same weekday a week before, by chance a few more or fewer; a second start
-    of the demonstration brings what has come since.
+    As many as `running_day` expects, by chance a few more or fewer; a second start of the
+    demonstration brings what has come since.
     """
     if demo.nights and demo.nights[-1] != demo.yesterday:
         return f"none: its last night was that of {demo.nights[-1]}"
     fleet = invent(demo.seed, demo.n_depots, demo.n_days, demo.yesterday)
     today = pd.date_range(fleet.days[-1] + pd.Timedelta(days=1), periods=1)
     rng = np.random.default_rng([demo.seed, today[0].toordinal()])
-    counts_dt = rng.poisson(fleet.counts_dt[:, -7:-6])
+    counts_dt = rng.poisson(running_day(fleet)[:, None])
     folder = demo.folder / "today"
     folder.mkdir(exist_ok=True)
     running = replace(fleet, days=today, counts_dt=counts_dt)

@@ -186,6 +186,7 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     page.locator(".st-key-plan-form").get_by_text("Weather").click()
     page.locator(".st-key-your-name input").fill("Ann")
     page.keyboard.press("Enter")
+    page.wait_for_timeout(500)  # the run of it has begun
     window.settled()
     assert page.get_by_text("Saved:").count() == 0
     page.keyboard.press("Enter")

@@ -289,7 +289,7 @@ def hover(window, chart, across):
 @pytest.mark.parametrize(
     ("path", "charts"),
     [
-        ("/accuracy", {0: ("Forecast MAPE", "Same day last week")}),
+        ("/accuracy", {0: ("Forecast off by", "Same day last week")}),
         (
             "/depot?depot=RTM-02",
             {

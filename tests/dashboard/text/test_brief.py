@@ -141,7 +141,7 @@ def test_a_city_that_asked_for_help_stays_short_and_counts_as_decided():
     days["made_by"] = ["Ann", ""]
     days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
     friday, asked = decide(days)
-    assert friday.text == "Fri 27 Nov: 14 vans short, 4 decided"
+    assert friday.text == "Fri 27 Nov: 14 vans short, 4 of them decided"
     assert [name for name, _ in friday.places] == ["London 10"]
     assert asked.text == (
         "Fri 27 Nov, Helsinki: 4 short; help asked for by Ann, Sun 22 Nov, 08:12"
@@ -250,7 +250,7 @@ def test_an_event_has_its_days_its_cities_and_its_orders():
         "Event",
         "Mon 23 Nov – Tue 24 Nov, Promotion in London: 400 orders planned, "
         "+25 % vs last week",
-        "plan?city=London",
+        "plan?city=London&day=2026-11-23",
     )
 
 

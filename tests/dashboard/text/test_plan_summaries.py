@@ -60,21 +60,21 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
-    assert plan_summaries.short_days(both) == "Fri short of vans, 1 more covered"
+    assert plan_summaries.short_days(both) == "Fri short of vans, Thu covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, missing=0, short=0)
     assert plan_summaries.short_days(hired) == (
-        "Fri short of vans, 1 partly decided, 1 more covered"
+        "Fri (partly decided) short of vans, Thu covered"
     )
 
 
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
-    assert plan_summaries.short_days(asked) == "Fri short of vans, 1 partly decided"
+    assert plan_summaries.short_days(asked) == "Fri (partly decided) short of vans"
     both = decide(asked, "London", DAYS[1], kind="accept")
-    assert plan_summaries.short_days(both) == "Fri short of vans, 1 decided"
+    assert plan_summaries.short_days(both) == "Fri (decided) short of vans"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(hired) == (
-        "Fri short of vans, 1 decided, 1 more covered"
+        "Fri (decided) short of vans, Thu covered"
     )
     london = hired[hired["city"] == "London"]
     states = [
@@ -199,6 +199,15 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     assert short(pd.concat([of[0], of[2], of[3]])) == "Fri, Sun and Mon short of vans"
     assert short(pd.concat([of[n] for n in range(4)])) == "4 days short of vans"
     assert short(pd.concat([of[0], of[7]])) == "2 days short of vans", "two Fridays"
+    many = pd.concat([of[n] for n in range(4)])
+    asked = decide(many, "Helsinki", DAYS[1], kind="ask")
+    assert short(asked) == "4 days short of vans, 1 partly decided"
+    settled = decide(asked, "London", DAYS[1], kind="accept")
+    assert short(settled) == "4 days short of vans, 1 decided"
+    hired = {"kind": "hire", "extra": 9, "missing": 0, "short": 0}
+    far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
+    far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
+    assert short(pd.concat([of[0], far])) == "Fri short of vans, 1 more covered"
 
 
 @pytest.mark.parametrize(

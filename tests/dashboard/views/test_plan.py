@@ -173,7 +173,8 @@ def test_a_city_has_no_form_until_the_address_asks_for_one_and_then_one_name(
         assert_no_traceback(app)
         names = [box for box in app.text_input if box.label == "Your name"]
         assert len(names) == 1
-        assert plan_parts.FORMS[form] in [each.value for each in app.header]
+        heading = f"Rotterdam: {plan_parts.FORMS[form]}"
+        assert heading in [each.value for each in app.header]
 
 
 def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
