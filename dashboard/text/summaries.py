@@ -129,7 +129,7 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
 
 
 def accuracy_figures(scores: pd.DataFrame) -> Figures:
-    """MAPE beside the seasonal naive's, bias and band, of `queries.accuracy`; the weeks say whether it gets better."""
+    """MAPE beside the seasonal naive's, bias and band, of `queries.accuracy`."""
     overall, days = _overall(scores), formatting.count(len(_scored_days(scores)), "day")
     mape, naive = (
         formatting.percent(overall[name]["mape"])

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from pipelines.demand import counting
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
-from pipelines.demo.fleet import invent
+from pipelines.demo.fleet import BLACK_FRIDAY, invent, running_day
 from pipelines.demo.stages import DemoContext, load_files
 from pipelines.ingest.load import FileOptions, ingest
 from pipelines.settings import Settings
@@ -50,6 +50,16 @@ def test_the_same_seed_writes_the_same_files_and_another_seed_does_not(tmp_path)
         contents.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert contents[0] == contents[1]
     assert contents[0]["depots.csv"] != contents[2]["depots.csv"]
+
+
+def test_the_running_day_is_that_of_a_week_before_with_its_own_events_and_closed_depots():
+    before = invent(0, 24, 200, date(2026, 11, 26))  # Black Friday follows
+    lift = running_day(before).sum() / before.counts_dt[:, -7].sum()
+    assert lift == pytest.approx(np.exp(BLACK_FRIDAY[0]), rel=0.1)
+    saturday = invent(0, 24, 200, date(2026, 10, 10))
+    no_sunday = (saturday.depots["closed_weekdays"] == "sun").to_numpy()
+    assert ((running_day(saturday) == 0) == no_sunday).all()
+    assert no_sunday.any()
 
 
 @pytest.mark.parametrize("seed", [0, 1])
