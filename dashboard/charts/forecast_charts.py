@@ -94,7 +94,7 @@ def fan(days: pd.DataFrame) -> Chart:
 
     Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
     of a planner is a dot, whose day tells who set it and why. The lines of a long history are means
-    of seven days, without a band.
+    of seven days, without a band; its holidays and events stand at their days' own numbers.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead = days["point"].notna()
@@ -111,6 +111,7 @@ def fan(days: pd.DataFrame) -> Chart:
     table["planned_text"] += by.where(is_set & is_ahead, "")
     table["actual_text"] += (number + by).where(is_set & ~is_ahead, "")
     is_long = len(table) > MAX_DAYS_WITH_DOTS
+    table["noted"] = table["actual"].fillna(table["point"]) if is_long else 0.0
     if is_long:
         lines = table[["actual", "point"]]
         means = table.rolling("7D", on="day_on")[["actual", "point"]].mean()
@@ -125,7 +126,7 @@ def fan(days: pd.DataFrame) -> Chart:
         *([] if is_long else [_band(ahead, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
-        *_event_markers(table.assign(zero=0.0), x, "zero"),
+        *_event_markers(table, x, "noted"),
         *([dots] if is_set.any() else []),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),

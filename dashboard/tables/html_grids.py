@@ -96,8 +96,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
     """The headings of `depots`, the last day's error last."""
-    names = map(str, numbers)
-    return [each for each in names if each not in MARKS and LACKING not in each]
+    return [str(n) for n in numbers if n not in MARKS and LACKING not in str(n)]
 
 
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:

@@ -19,7 +19,7 @@ from dashboard.text import formatting, summaries
 
 SPANS = {
     "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
-    "13 months": (396, "Lines: mean of seven days."),
+    "13 months": (396, "Lines: mean of seven days; triangles: the day's own."),
 }
 """Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
 

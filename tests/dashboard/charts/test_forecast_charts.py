@@ -140,13 +140,15 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
         {"day_on": dates, "actual": [*actual, *[np.nan] * 4], "is_closed": False}
     ).assign(point=[np.nan] * 116 + [10.0] * 4, p10=5.0, p90=15.0, **NO_OVERRIDE)
     long = long.assign(events=[[]] * 120, holidays=[[]] * 120)
-    history, forecast, past, ahead = marks(forecast_charts.fan(long))
+    long.at[12, "events"], long.at[118, "events"] = ["black_friday"], ["promotion"]
+    history, forecast, noted, past, ahead = marks(forecast_charts.fan(long))
     assert [mark for mark, _ in (history, forecast)] == ["line", "line"], "and no band"
     drawn = [row["actual"] for row in history[1]]
     assert drawn[:4] == [0, 0.5, 1, 1.5]
     assert set(drawn[6:116]) == {3.0}
     assert drawn[116:] == [None] * 4, "its last days are not ahead"
     assert {row["point"] for row in forecast[1]} == {10.0}
+    assert [row["noted"] for row in noted[1]] == [12 % 7, 10.0], "their own numbers"
     assert [row["actual_text"] for row in past[1]][:3] == ["0", "1", "2"]
     assert {row["planned_text"] for row in ahead[1]} == {"10"}
 
