@@ -68,7 +68,8 @@ def day_names(
 def events_sentence(city: str, freshness: Freshness) -> str:
     """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
     names = day_names(city, freshness)
-    first = ranked(city, freshness)["target_on"].min()
+    week = queries.fleet_week(freshness)
+    first = week.loc[week["city"].eq(city) | (not city), "target_on"].min()
     ahead = {day: names[day] for day in names if day >= first}
     listed = "; ".join(brief.day_ranges(ahead))
     return f"▲ {listed}." if listed else ""
@@ -97,10 +98,8 @@ def rank(week: pd.DataFrame) -> pd.DataFrame:
     by = ["city", "has_all", "name", "depot_id", "target_on"]
     revisions = week.drop_duplicates("depot_id").set_index("depot_id")
     texts = {depot: _revision(row) for depot, row in revisions.iterrows()}
-    in_order = week.assign(
-        has_all=~(week["is_late"] | week["is_silent"]),
-        revision=week["depot_id"].map(texts),
-    )
+    has_all = ~(week["is_late"] | week["is_silent"])
+    in_order = week.assign(has_all=has_all, revision=week["depot_id"].map(texts))
     return in_order.sort_values(by, ignore_index=True).drop(columns="has_all")
 
 

@@ -56,8 +56,8 @@ class Confirmation:
         widgets.confirmation(self.sentence)
         self.is_new = False
 
-    def is_undone_at(self, place: object, key: str) -> bool:
-        """Shows it if it speaks of this place; whether the Undo beside it is clicked."""
+    def show_with_undo(self, place: object, key: str) -> bool:
+        """Shows it if it speaks of this place; returns whether its Undo is clicked."""
         if not self.is_shown_at(place):
             return False
         self.show()

@@ -40,7 +40,7 @@ def _tell_of_settings(forms: saved_change.Forms, city: str) -> None:
         widgets.refusal(saved_change.NOT_SAVED, [forms.settings_refusal])
         forms.settings_refusal = ""
     saved = forms.settings
-    if saved.is_undone_at(city, "undo settings"):
+    if saved.show_with_undo(city, "undo settings"):
         _save(saved.before, saved.planner, "Undone: the settings of {}, for everybody.")
 
 

@@ -184,7 +184,7 @@ def _tell(forms: saved_change.Forms, city: str, day: date) -> None:
     if refused_in == city:
         widgets.refusal(saved_change.NOT_SAVED, [reason])
     saved = forms.vans
-    if not saved.is_undone_at((city, day), "undo vans"):
+    if not saved.show_with_undo((city, day), "undo vans"):
         return
     before: VanDecision = saved.before
     try:

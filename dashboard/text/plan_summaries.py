@@ -110,29 +110,30 @@ def short_days(days: pd.DataFrame) -> str:
     short, left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    state_of = dict.fromkeys(decided, " (decided)")
-    state_of |= dict.fromkeys(decided & left, " (partly decided)")
     last = days["target_on"].min() + WEEK
+    state_of = dict.fromkeys(decided & short, " (decided)")
+    state_of |= dict.fromkeys(decided & left, " (partly decided)")
 
     def named(some: set[pd.Timestamp]) -> str:
         if len(some) > MAX_NAMED or max(some, default=last) >= last:
             return ""
-        words = [
-            formatting.day(day)[:3] + state_of.get(day, "") * (day in short)
-            for day in sorted(some)
+        names = [
+            formatting.day(day)[:3] + state_of.get(day, "") for day in sorted(some)
         ]
-        return formatting.listed(words)
+        return formatting.listed(names)
 
-    names, covered = named(of_day or short), named(decided - short)
+    first = of_day or short
+    names, covered = named(first), named(decided - short)
+    unnamed = decided & (short - first if names else short)
     counts = {
-        "more in a shift": short - of_day if of_day else (),
-        "decided": () if names else (decided & short) - left,
-        "partly decided": () if names else decided & left,
+        "more in a shift": short - first,
+        "decided": unnamed - left,
+        "partly decided": unnamed & left,
         "more covered": () if covered else decided - short,
     }
     told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
     told += [f"{covered} covered"] * bool(covered)
-    names = names or formatting.count(len(of_day or short), "day")
+    names = names or formatting.count(len(first), "day")
     in_shift = "" if of_day else " in a shift"
     return ", ".join([f"{names} short of vans{in_shift}", *told])
 

@@ -1,5 +1,5 @@
 import math
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -25,6 +25,21 @@ FRIDAY, SUNDAY = date(2026, 11, 27), date(2026, 11, 29)
 )
 def test_days_have_names(value, reference, expected):
     assert formatting.day(value, reference) == expected
+
+
+@pytest.mark.parametrize(
+    ("ahead", "expected"),
+    [(0, "Today, Fri 27 Nov"), (1, "Tomorrow, Sat 28 Nov"), (2, "Sun 29 Nov")],
+)
+def test_the_next_two_days_are_called_today_and_tomorrow(ahead, expected):
+    day = FRIDAY + timedelta(days=ahead)
+    assert formatting.coming_day(day, FRIDAY) == expected
+    assert formatting.coming_day(pd.Timestamp(day), FRIDAY) == expected
+
+
+def test_one_name_more_than_are_listed_is_named_and_two_are_counted():
+    assert formatting.listed(["A", "B", "C", "D"]) == "A, B, C and D"
+    assert formatting.listed(["A", "B", "C", "D", "E"]) == "A, B, C and 2 more"
 
 
 def test_timestamps_are_in_the_given_zone():

@@ -109,6 +109,8 @@ def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
         assert plan_summaries.short_days(rows) == counted
     [first, _] = london.to_dict("records")
     assert plan_summaries.shortage_in_words(first) == "2 short in the shift 06–14"
+    asked = decide(london, "London", DAYS[0], kind="ask")
+    assert plan_summaries.short_days(asked) == f"{counted}, 1 decided"
     only = days[days["target_on"] == DAYS[0]]
     assert plan_summaries.short_days(only) == "Thu short of vans in a shift"
 

@@ -93,7 +93,7 @@ def test_a_page_says_what_is_lacking_and_what_to_do(
 def test_a_page_states_its_data_freshness_and_runs_at_most_ten_queries(
     seeded, open_page, view
 ):
-    """Five more explain a depot's busiest day, after the rest of the page."""
+    """Five more explain a depot's next day, after the rest of the page."""
     open_page("models")  # the frame is warm, so that what is counted is this page's
     st.cache_data.clear()
     statements = []
@@ -521,14 +521,15 @@ def test_an_unknown_choice_in_the_url_is_explained(
     assert f"There is no {noun} “NONE”. Shown instead:" in page_text(app)
 
 
-def test_why_is_of_the_busiest_day_and_in_a_large_city_of_a_chosen_one(
+def test_why_is_of_the_next_open_day_and_in_a_large_city_of_a_chosen_one(
     seeded, write, open_page
 ):
     app = open_page("depot", depot="LON-01")
-    days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["point"])
-    busiest_on = days.loc[days["point"].idxmax(), "day_on"]
-    assert app.selectbox(key="choice of why").value == f"{busiest_on:%Y-%m-%d}"
+    next_on = seeded.through + timedelta(days=1)
+    assert app.selectbox(key="choice of why").value == f"{next_on:%Y-%m-%d}"
     assert_no_traceback(app)
+    decide = r'href="plan\?city=London&amp;day=[0-9-]+&amp;form=vans"'
+    assert re.search(decide, page_text(app)), "a way to the vans of its city"
     assert len(app.get("vega_lite_chart")) == 3
     assert "A usual day of the week ahead" in page_text(app)
     new = {
