@@ -24,6 +24,7 @@ LABEL_COLOUR = {
 }
 """Chosen in the browser, so that it follows the theme without another run of the page."""
 MAX_LABELLED_DAYS = 14
+HALF_A_YEAR = 182
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), split(slice(datum.label, 4), ' · ')[0]]"
 """'Fri 21 Nov · Black Friday' as 'Fri' and '21 Nov', on two lines."""
@@ -109,12 +110,14 @@ def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
 
 
 def time_axis(table: pd.DataFrame, column: str) -> alt.X:
-    """A time axis of days; a fortnight has every day labelled, more have Mondays."""
-    days = table[column].drop_duplicates()
-    if len(days) > MAX_LABELLED_DAYS:
+    """A time axis: every day of a fortnight is labelled, Mondays of more, months of half a year."""
+    days, label = table[column].drop_duplicates(), "%a %-d %b"
+    if len(days) > HALF_A_YEAR:
+        days, label = days[days.dt.day == 1], "%b %Y"
+    elif len(days) > MAX_LABELLED_DAYS:
         days = days[days.dt.day_of_week == 0]
     axis = alt.Axis(
-        format="%a %-d %b",
+        format=label,
         grid=False,
         labelOverlap=True,
         values=[

@@ -16,8 +16,8 @@ MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
 DAYS = 2
 """Days ahead with a column of their own."""
-URGENT, WEEK, ERROR, CITY = "To check first", "Vs last week", "Error", "City"
-SORT_ORDERS = (URGENT, WEEK, ERROR, CITY)
+URGENT, WEEK, ERROR = "To check first", "Vs last week", "Off by"
+SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Orders of the list; the first is the default."""
 
 
@@ -35,10 +35,14 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         widgets.empty_state(first_forecast.NO_OPEN_DEPOTS)
     else:
         numbers = _numbers(freshness, datetime.now(queries.zone()).date())
+        plan = van_plan.fleet_plan(freshness)
+        city = widgets.choose_city(days_ahead.cities(freshness))
+        if city:
+            depots = depots[depots["city"] == city]
+            plan = plan.of_city(city)
         is_late = depots["depot_id"].map(numbers["is_late"]).eq(True)
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         missing = f"Missing data: {late}." * bool(late)
-        plan = van_plan.fleet_plan(freshness)
         short = plan_summaries.short_depots(plan.depots, plan.cities)
         widgets.answer(f"{short} {missing}".strip())
         order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
@@ -53,7 +57,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if not numbers.empty:
         st.caption(
             "Planned orders; below them, vans that lack. Off by: + is too high; outside: of the "
-            "80 % band."
+            f"80 % band. {URGENT}: missing data, then vans that lack, day by day."
         )
 
 
@@ -67,7 +71,6 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
         URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
         WEEK: [numbers["vs last week"].abs()],
         ERROR: [numbers[off_by].abs()],
-        CITY: [],
     }[order]
     places = pd.DataFrame(dict(enumerate(keys)), depots["depot_id"])
     places = places.reset_index(drop=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import ENTER, planner_name
-from dashboard.planning import city_settings, entered_changes, overrides, van_plan
+from dashboard.planning import entered_changes, overrides, van_plan
 from dashboard.planning.entered_changes import SET, WITHDRAW
 from dashboard.planning.overrides import Cell, Change
 from dashboard.queries.freshness import Freshness
@@ -185,10 +186,9 @@ def _preview(
     freshness: Freshness,
 ) -> pd.DataFrame:
     """Shows `entered_changes.preview` of the changes, and returns it."""
-    settings, bands = city_settings.by_city(freshness), queries.city_bands(freshness)
     numbers = entered_changes.new_orders(changes)
     preview = entered_changes.preview(
-        week, settings, bands, numbers, replay=van_plan.errors_to_replay(freshness)
+        week, numbers, partial(van_plan.plan_of, freshness=freshness)
     )
     city = str(week["city"].iloc[0])
     sentence = change_summaries.preview_sentence(preview, changes, names, city)

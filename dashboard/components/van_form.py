@@ -16,7 +16,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
 from forecaster.errors import BadInputError
 from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
-from pipelines.planning.van_plan import Plan, make_plan
+from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import decision_words
 
 ACTIONS = {HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "None"}
@@ -35,9 +35,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {forms.n_vans_saved}"
     undecided = [
-        each for each in days if days[each]["missing"] and not days[each]["is_decided"]
+        each for each in days if days[each]["short"] and not days[each]["is_decided"]
     ]
-    most = max(undecided or days, key=lambda each: days[each]["missing"])
+    most = max(undecided or days, key=lambda each: days[each]["short"])
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
     st.session_state[key] = st.session_state.get(key, day if day in days else most)
@@ -77,7 +77,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
 def _label(day: Mapping[Hashable, Any]) -> str:
     """'Fri 27 Nov · 23 short'."""
     decided = decision_words(day) if day["kind"] else ""
-    short = f"{day['missing']:,} short" if day["missing"] else ""
+    short = f"{day['short']:,} short" if day["short"] else ""
     words = [formatting.day(day["target_on"]), short, decided]
     return " · ".join(filter(None, words))
 
@@ -93,7 +93,7 @@ def _fields(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         extra = 0
         if kind == HIRE:
-            lacking = int(day["shift_lacking"] or day["lacking"])
+            lacking = int(day["lacking"])
             extra = st.number_input(
                 "Extra vans", 0, van_decisions.MAX_VANS, current.extra or lacking,
                 # What is suggested anew is filled in anew.
@@ -115,15 +115,9 @@ def _fields(
 
 def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     """What the vans of a day would carry with what is entered."""
-    settings = city_settings.by_city(freshness)
-    own = settings[entered.city]
-    decisions = {**own.decisions, entered.target_on: entered}
-    after = make_plan(
-        plan.depots,
-        settings | {entered.city: replace(own, decisions=decisions)},
-        queries.city_bands(freshness),
-        van_plan.errors_to_replay(freshness),
-    ).cities
+    own = city_settings.by_city(freshness)[entered.city]
+    changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
+    after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
     vans = formatting.count(int(day["vans"]), "van")
     late = round(day["undelivered"])

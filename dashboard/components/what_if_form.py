@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import date
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import queries
 from dashboard.charts import forecast_charts
 from dashboard.components import widgets
 from dashboard.inference import what_if
@@ -67,10 +67,8 @@ def _show_vans(
     }
     preview = entered_changes.preview(
         van_plan.city_plan(city, freshness).depots,
-        settings,
-        queries.city_bands(freshness),
         numbers,
-        replay=van_plan.errors_to_replay(freshness),
+        partial(van_plan.plan_of, freshness=freshness),
     )
     sentence = change_summaries.scenario_sentence(preview, settings[city])
     st.markdown(formatting.escape_markdown(sentence))

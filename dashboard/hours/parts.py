@@ -28,11 +28,10 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
     st.subheader("Shifts")
     st.html(shift_grid(rows))
     settings = city_settings.by_city(freshness)[city]
-    unset = "" if settings.shifts else "Its shifts are unset: Need leaves them out. "
+    unset = "" if settings.shifts else "Its shifts are not set; these are usual ones. "
     st.caption(
-        f"{unset}Vans and drivers for the service level, hired or not, if vans may be moved between "
-        "depots. Orders of hours in which no shift works go to the next one. A shift with more than its part of a day's "
-        "orders may lack vans where the day has enough."
+        f"{unset}The fullest shift needs the vans of the day. Orders of hours in which no shift works "
+        "go to the next one."
     )
 
 
@@ -47,8 +46,6 @@ def shift_grid(rows: pd.DataFrame) -> str:
         cells, last = [], {}
         for last in own:
             vans = formatting.count(last["vans"], "van")
-            if last["short"] > 0:
-                vans += f' <b class="short">−{last["short"]:,.0f}</b>'
             orders = formatting.count(round(last["orders"]), "order")
             drivers = formatting.count(last["drivers"], "driver")
             cells.append(f"<td>{drivers}<small>{vans} · {orders}</small></td>")

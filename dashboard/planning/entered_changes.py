@@ -1,15 +1,14 @@
 """From what a planner enters for some depots and days to changes, and their preview. No I/O."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from dashboard.planning import van_plan
 from dashboard.planning.overrides import Cell, Change
-from forecaster.inference.paths import PathTable
-from pipelines.planning.van_plan import Settings, make_plan
+from pipelines.planning.van_plan import Plan
 
 NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
 STEP = re.compile(r"([+\-−])\s*(\d{1,3}(?:[,\s]\d{3})+|\d+)")
@@ -153,19 +152,15 @@ def new_orders(changes: Sequence[Change]) -> dict[tuple[str, pd.Timestamp], floa
 
 def preview(
     week: pd.DataFrame,
-    settings: Settings,
-    bands: pd.DataFrame,
     numbers: Mapping[tuple[str, pd.Timestamp], float],
-    replay: PathTable | None = None,
+    plan_of: Callable[[pd.DataFrame], Plan],
 ) -> pd.DataFrame:
     """Orders of the changed depots, and their city's need and shortage, before and after.
 
     Args:
       week: The rows of `queries.fleet_week` of one city.
-      settings: Settings of cities.
-      bands: As `make_plan` takes them.
       numbers: From `new_orders`.
-      replay: As `make_plan` takes it.
+      plan_of: Makes the plan of such rows.
 
     Returns:
       A row for each changed day: target_on; of the changed depots: orders_before,
@@ -178,7 +173,7 @@ def preview(
         ("before", week),
         ("after", van_plan.with_changes(week, numbers)),
     ):
-        plan = make_plan(rows, settings, bands, replay)
+        plan = plan_of(rows)
         own = plan.depots[plan.depots["depot_id"].isin(changed)]
         city = plan.cities.set_index("target_on")
         parts |= {

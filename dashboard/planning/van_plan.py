@@ -12,7 +12,7 @@ from dashboard.planning import city_settings
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
-from pipelines.planning.van_plan import QUANTILES, Plan, make_plan
+from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
 POOL = "hired or spare"
 """Stands for vans of the city that belong to no depot."""
@@ -21,10 +21,16 @@ POOL = "hired or spare"
 @st.cache_data(max_entries=4, show_spinner=False)
 def fleet_plan(freshness: Freshness) -> Plan:
     """The plan of the whole fleet with its saved settings; requires a forecast."""
-    week, settings = queries.fleet_week(freshness), city_settings.by_city(freshness)
+    return plan_of(queries.fleet_week(freshness), freshness)
+
+
+def plan_of(
+    week: pd.DataFrame, freshness: Freshness, changed: Settings | None = None
+) -> Plan:
+    """The plan of some rows of `queries.fleet_week`, with some settings changed."""
     return make_plan(
         week,
-        settings,
+        {**city_settings.by_city(freshness), **(changed or {})},
         queries.city_bands(freshness),
         errors_to_replay(freshness),
         queries.city_shares(freshness),

@@ -50,10 +50,10 @@ def cities(
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     """The need of each day of all cities, and the vans that their shortages add up to."""
-    sums = days.groupby("target_on", as_index=False)[["needed", "missing"]].sum()
+    sums = days.groupby("target_on", as_index=False)[["needed", "short"]].sum()
     cells = [
         f'<td class="{_day_class(row["target_on"], marked)}">{row["needed"]:,}'
-        f"{_shortage(row['missing'])}</td>"
+        f"{_shortage(row['short'])}</td>"
         for row in sums.to_dict("records")
     ]
     return html_tables.row(ALL_CITIES, cells, "total")
@@ -98,21 +98,18 @@ def _city_name(settings: CitySettings, marked: date | None) -> str:
 def _city_cell(day: Row, marked: date | None) -> str:
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
-    # As it is written: no cell says 99 %.
     text = ""
-    if round(chance, 2) < CERTAIN:
+    if chance < CERTAIN:
         text = f"<small>{escape(likely).replace(' ', '&nbsp;')}</small>"
-    if day["shift_short"]:
-        text += f"<small>short in {day['shift']}</small>"
     if day["kind"] or day["off_road"]:
-        text += f"<small>{escape(_decision(day))}</small>"
+        text += f"<small>{_decision(day)}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
         title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
         f'<td class="{_day_class(day["target_on"], marked)}" title="{escape(title)}">'
-        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{_shortage(day["missing"])}{text}</a></td>'
+        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{_shortage(day["short"])}{text}</a></td>'
     )
 
 
@@ -183,13 +180,12 @@ def _unless_zero(number: float) -> str:
 Lines = Mapping[str, tuple[str, Callable[[float], str]]]
 VANS: Lines = {
     "Need": ("needed", formatting.orders),
-    "Need in a shift": ("shift_need", formatting.orders),
     "Have": ("vans", formatting.orders),
-    "Short": ("missing", _unless_zero),
+    "Short": ("short", _unless_zero),
 }
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
-    "Undelivered orders": ("undelivered", _unless_zero),
+    "Late orders": ("undelivered", _unless_zero),
     "Drivers": ("drivers", formatting.orders),
     "Planned orders": ("point", formatting.orders),
 }
@@ -213,7 +209,7 @@ def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
 
 def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
     """The row of what is decided of each day's vans, or is to be; each leads to its form."""
-    if not (days["missing"].any() or days["kind"].any() or days["off_road"].any()):
+    if not (days["short"].any() or days["kind"].any() or days["off_road"].any()):
         return []
     cells = []
     for day in days.to_dict("records"):
@@ -227,22 +223,24 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(
             f'<td class="{_day_class(target_on, marked)}"><a href="{escape(link)}" '
-            f'target="_self" aria-label="{label}"><small><u>{escape(text)}</u></small>'
+            f'target="_self" aria-label="{label}"><small><u>{text}</u></small>'
             "</a></td>"
         )
     return [html_tables.row("Decision", cells)]
 
 
 def _decision(day: Row) -> str:
-    """What a cell shows of a day's decision: '+3 hired −1 off, Ann'."""
-    text = DECIDED.get(day["kind"], "")
+    """What a cell shows of a day's decision, as HTML: '+3 hired −1 off, Ann'; '+3 Ann' on phones."""
+    text, name = DECIDED.get(day["kind"], ""), escape(day["made_by"])
+    if day["extra"] and not day["off_road"]:
+        return f'+{day["extra"]:,} <span class="wide">hired,</span> {name}'
     if day["extra"]:
         text = f"+{day['extra']:,} hired"
     if day["off_road"]:
         text = f"{text} −{day['off_road']:,} off".strip()
     if text:
-        return f"{text}, {day['made_by']}"
-    return "decide" if day["missing"] else "–"
+        return f"{text}, {name}"
+    return "decide" if day["short"] else "–"
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:

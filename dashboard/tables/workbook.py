@@ -36,7 +36,7 @@ FORMATS = {
     "percent": {"num_format": '0.0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
-    "city", "target_on", "point", "model_point", "needed", "shift_need", "vans", "missing",
+    "city", "target_on", "point", "model_point", "needed", "vans", "short",
     "drivers", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
     "note",
 )  # fmt: skip
@@ -77,9 +77,8 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         plan.cities.assign(made_at=decided_at, kind=decided),
         *CITY_COLUMNS,
         point="Planned orders",
-        shift_need="Need in a shift",
-        missing="Short",
-        undelivered="Undelivered orders",
+        short="Short",
+        undelivered="Late orders",
         made_by="Decided by",
         made_at="Decided at",
         kind="Decision",
@@ -101,7 +100,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
             sheets[name] = sentence, grid(depots, column)
     columns = [each for each in DATA_COLUMNS if each not in by_day]
     everything = display_tables.display(
-        depots, *columns, vans="Own vans", undelivered="Undelivered, if no van moves"
+        depots, *columns, vans="Own vans", undelivered="Late, if no van moves"
     )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),

@@ -95,7 +95,7 @@ def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
 def _lacks(days: pd.DataFrame) -> pd.Series:
     """Whether days of `Plan.cities` are short, or were before somebody decided about them."""
     is_hired = days["is_decided"] & days["extra"].gt(0)
-    return days["lacking"].gt(0) | days["missing"].gt(0) | is_hired
+    return days["lacking"].gt(0) | is_hired
 
 
 def _shortages(
@@ -105,7 +105,7 @@ def _shortages(
     found = []
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
-        own = on_day[on_day["missing"].gt(0) & ~on_day["is_decided"]]
+        own = on_day[on_day["short"].gt(0) & ~on_day["is_decided"]]
         if own.empty:
             continue
         occasion = names_of_day(
@@ -120,11 +120,9 @@ def _shortages(
 
 
 def _short(cities: pd.DataFrame) -> str:
-    """'9 vans short, 4 of them decided, 5 hired', '2 vans short in a shift' where the day has enough."""
-    total = formatting.count(int(cities["missing"].sum()), "van")
-    if not cities["short"].any():
-        return f"{total} short in a shift"
-    decided = cities.loc[cities["is_decided"], "missing"].sum()
+    """'9 vans short, 4 of them decided, 5 hired'."""
+    total = formatting.count(int(cities["short"].sum()), "van")
+    decided = cities.loc[cities["is_decided"], "short"].sum()
     of_it = f", {decided:,} of them decided" if decided else ""
     hired = cities.loc[cities["is_decided"], "extra"].sum()
     return f"{total} short{of_it}" + f", {hired:,} hired" * bool(hired)
@@ -134,7 +132,7 @@ def _too_few(cities: pd.DataFrame) -> str:
     """'; London: 5 vans hired by Ann, 4 still short'."""
     return "".join(
         f"; {day['city']}: {decision_words(day)} by {day['made_by']}, "
-        f"{day['missing']:,} still short"
+        f"{day['short']:,} still short"
         for day in cities[cities["kind"] != ""].to_dict("records")
     )
 
@@ -148,7 +146,7 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
             f"{decision_words(day)} by {plan_summaries.decided_by(day, zone)}",
             plan_link(day["city"], day["target_on"], form="vans"),
             is_decided=True,
-            is_covered=not day["missing"],
+            is_covered=not day["short"],
         )
         for day in settled.sort_values(["target_on", "city"]).to_dict("records")
     ]
@@ -156,11 +154,10 @@ def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:
 
 def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ...]:
     """The cities short of vans on a day with their addresses, worst first."""
-    worst = short.sort_values("missing", ascending=False, kind="stable")
+    worst = short.sort_values("short", ascending=False, kind="stable")
     places = []
     for row in worst.head(MAX_NAMES).to_dict("records"):
-        shift = f" in {row['shift']}" if row["shift_short"] else ""
-        name = f"{row['city']} {row['missing']:,}{shift}"
+        name = f"{row['city']} {row['short']:,}"
         places.append((name, plan_link(row["city"], day, form="vans")))
     more = len(short) - MAX_NAMES
     if more > 0:
@@ -172,7 +169,7 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
 def _still_likely(short: pd.DataFrame) -> str:
     """', 80 % likely to carry all', where one city is short and not severely; else ''."""
     chance = float(short["delivery_probability"].iloc[0])
-    if len(short) > 1 or not short["short"].iloc[0] or not chance >= SEVERE_BELOW:
+    if len(short) > 1 or not chance >= SEVERE_BELOW:
         return ""
     return f", still {formatting.chance(chance)} likely to carry all orders"
 

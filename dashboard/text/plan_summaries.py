@@ -76,7 +76,7 @@ def overview(plan: Plan) -> str:
 def first_to_look_at(days: pd.DataFrame) -> date:
     """The first day of `Plan.cities` that is short and not decided, else short, else the first."""
     order = ["is_enough", "is_decided", "target_on"]
-    in_order = days.assign(is_enough=days["missing"] == 0).sort_values(order)
+    in_order = days.assign(is_enough=days["short"] == 0).sort_values(order)
     return pd.Timestamp(in_order["target_on"].iloc[0]).date()
 
 
@@ -86,13 +86,12 @@ def day_figures(plan: Plan, day: date) -> Figures:
     [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
     shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
     have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
-    have += f", {row['missing']:,} short" if row["missing"] else ""
-    most = f"as {row['shift']} needs {row['shift_need']:,.0f}"
-    note = ", ".join(filter(None, ["vans", have, most * bool(row["shift_short"])]))
+    have += f", {row['short']:,} short" if row["short"] else ""
+    note = ", ".join(filter(None, ["vans", have]))
     figures = {f"Need, {formatting.day(on)}": (f"{row['needed']:,}", note)}
     for each in shifts:
         orders = formatting.count(round(each["orders"]), "order")
-        unset = ", shifts not set" * bool(have and math.isnan(each["missing"]))
+        unset = ", shifts not set" * (not each["is_set"])
         figures[f"Drivers {each['shift']}"] = f"{each['drivers']:,}", orders + unset
     return figures if shifts else figures | {"Drivers": (f"{row['drivers']:,}", "")}
 
@@ -101,13 +100,12 @@ def short_days(days: pd.DataFrame) -> str:
     """'Fri (partly decided) and Sat short of vans, Wed covered': of one day, cities may differ.
 
     From `Plan.cities`. Days that have no names are counted: '5 days short of vans, 1 decided, 1
-    more covered'; ', 2 more in a shift' are days that have enough vans but in a shift; hired vans
-    cover a day. '' where no day is short.
+    more covered'; hired vans cover a day. '' where no day is short.
     """
-    is_short, is_decided = days["missing"] > 0, days["is_decided"]
+    is_short, is_decided = days["short"] > 0, days["is_decided"]
     is_settled = is_decided & (is_short | days["extra"].gt(0))
-    parts = (is_short, is_short & ~is_decided, is_settled, days["short"] > 0)
-    short, left, decided, of_day = (set(days.loc[each, "target_on"]) for each in parts)
+    parts = (is_short, is_short & ~is_decided, is_settled)
+    short, left, decided = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
     last = days["target_on"].min() + WEEK
@@ -122,20 +120,17 @@ def short_days(days: pd.DataFrame) -> str:
         ]
         return formatting.listed(names)
 
-    first = of_day or short
-    names, covered = named(first), named(decided - short)
-    unnamed = decided & (short - first if names else short)
+    names, covered = named(short), named(decided - short)
+    unnamed = decided & short if not names else set()
     counts = {
-        "more in a shift": short - first,
         "decided": unnamed - left,
         "partly decided": unnamed & left,
         "more covered": () if covered else decided - short,
     }
     told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
     told += [f"{covered} covered"] * bool(covered)
-    names = names or formatting.count(len(first), "day")
-    in_shift = "" if of_day else " in a shift"
-    return ", ".join([f"{names} short of vans{in_shift}", *told])
+    names = names or formatting.count(len(short), "day")
+    return ", ".join([f"{names} short of vans", *told])
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
@@ -154,46 +149,32 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
-    """'9 short', '2 short in the shift 06–14', or 'covered'."""
-    shift = f" in the shift {day['shift']}" if day["shift_short"] else ""
-    return f"{day['missing']:,} short{shift}" if day["missing"] else "covered"
+    """'9 short', or 'covered'."""
+    return f"{day['short']:,} short" if day["short"] else "covered"
 
 
 def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
     """What extra vans buy on a day of `Plan.cities`, a line for each number; '' where it lacks none.
 
     'Fri 27 Nov: 23 vans short.', 'Hire 23: at least 90 % sure to carry all orders', 'Hire 17: 70 %', 'Without:
-    12 %, and about 682 orders late.' Where a shift lacks more, one number is for both: 'Hire 26,
-    as the shift 06–14 needs them: …'. Once they are hired: 'Fri 27 Nov:
-    covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
+    12 %, and about 682 orders late.' Once they are hired: 'Fri 27 Nov: covered, 23 vans hired; 90 %
+    sure to carry all orders. Without: …'
     """
     name, extra = formatting.day(day["target_on"]), int(day["extra"])
-    shift = f" in the shift {day['shift']}"
     if not day["lacking"]:
-        if not day["shift_short"]:
-            return ""
-        vans = formatting.count(int(day["shift_short"]), "van")
-        return f"{name}: enough vans for the day, but {vans} short{shift}."
+        return ""
     hired = f"{formatting.count(extra, 'van')} hired"
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
     late = formatting.count(round(day["undelivered_without"]), "order")
     chance = formatting.chance(day["chance_without"])
     without = f"Without: {chance}, and about {late} late."
     if extra and not day["short"]:
-        state = f"covered, {hired}"
-        if day["shift_short"]:
-            state = (
-                f"{hired}, enough for the day, but {day['shift_short']:,} short{shift}"
-            )
         chance = formatting.chance(day["delivery_probability"])
-        return f"{name}: {state}; {chance} sure to carry all orders. {without}"
-    most = int(day["shift_lacking"] or lacking)
-    short, in_all = f"{formatting.count(most, 'van')} short", ""
+        return f"{name}: covered, {hired}; {chance} sure to carry all orders. {without}"
+    short, in_all = f"{formatting.count(lacking, 'van')} short", ""
     if extra:
-        short, in_all = f"{hired}, {day['missing']:,} still short", " in all"
-    hire, sure = f"Hire {most:,}{in_all}", f"at least {level:.0%}"
-    if day["shift_lacking"]:
-        hire += f", as the shift {day['shift']} needs them"
+        short, in_all = f"{hired}, {day['short']:,} still short", " in all"
+    hire, sure = f"Hire {lacking:,}{in_all}", f"at least {level:.0%}"
     likely = f"\n- Hire {fewer:,}{in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
     buys = f"- {hire}: {sure} sure to carry all orders{likely}".replace("%", " %")
     return f"{name}: {short}.\n{buys}\n- {without}"

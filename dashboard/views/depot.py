@@ -62,10 +62,10 @@ with head:
         first_days = [row["day_on"] for row in (*open_days, *rows)]
         day = [*summaries.vans_lacking(ahead), *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
-        widgets.note("Change its orders", address)
+        widgets.note("Change orders", address)
         vans = formatting.plan_link(own["city"], day, form="vans")
         widgets.note("Decide on vans", vans)
-    widgets.note("Its accuracy", formatting.link("accuracy", depot=depot))
+    widgets.note("Accuracy", formatting.link("accuracy", depot=depot))
     widgets.note("All depots", "depot")
 with week:
     if ahead.empty:
@@ -154,7 +154,7 @@ with why:
 
 with st.expander("What if", expanded="scenario" in st.query_params):
     widgets.note(
-        "Change its orders",
+        "Change orders",
         address,
         "An event more, computed with the model that made the forecast. Nothing is saved; the "
         "forecast does not change. For a number of your own: ",

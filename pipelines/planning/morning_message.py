@@ -133,7 +133,7 @@ def message_lines(
     made_at = f"{words.day(tables.made_at)}, {tables.made_at:%H:%M}"
     found: list[tuple[int, float, str, str]] = []
     for city, days in tables.plan.cities.groupby("city"):
-        is_short = (days["missing"] >= rule.vans) & (days["missing"] > 0)
+        is_short = (days["short"] >= rule.vans) & (days["short"] > 0)
         is_left = is_short & ~days["is_decided"]
         is_settled = days["is_decided"] & (is_short | days["extra"].gt(0))
         is_soon = days["target_on"] < end
@@ -162,7 +162,7 @@ def message_lines(
             if dashboard_url
             else "",
         ]
-        short = -int(days.loc[is_soon & is_left, "missing"].sum())
+        short = -int(days.loc[is_soon & is_left, "short"].sum())
         largest = max(map(abs, large.values()), default=0.0)
         found.append((short, -largest, str(city), " ".join(filter(None, parts))))
     lines = [line for *_, line in sorted(found)]
@@ -174,18 +174,14 @@ def message_lines(
 def _short_sentence(day: Mapping[Hashable, Any], events: pd.DataFrame) -> str:
     """'Fri 27 Nov: 23 vans short (Black Friday), chance of full delivery < 1 %.'.
 
-    'Sun 29 Nov: 1 van short in the shift 06–14.', where the day has enough. What is decided
-    stands in place of the chance: 'Fri 27 Nov: 23 vans short, help asked for by Ann.'
+    What is decided stands in place of the chance: 'Fri 27 Nov: 23 vans short, help asked for by Ann.'
     """
     on_day = events[events["day_on"] == day["target_on"]]
     occasion = words.names_of_day(on_day, [day["city"]], 0)
-    short = f"{words.count(day['missing'], 'van')} short"
+    short = f"{words.count(day['short'], 'van')} short"
     ending = f", chance of full delivery {words.chance(day['delivery_probability'])}"
-    if not day["missing"]:
+    if not day["short"]:
         short = "covered"
-    elif day["missing"] > day["short"]:
-        short = f"{short} in the shift {day['shift']}"
-        ending = ending if day["short"] else ""
     if day["kind"]:
         ending = f", {words.decision_words(day)} by {day['made_by']}"
     reason = f" ({occasion})" if occasion else ""

@@ -1,10 +1,13 @@
 """A city's shifts, and the orders, vans and drivers of each; no I/O.
 
 An hour outside every shift is served by the next one that begins, and one in two shifts by both
-halves. A van carries its orders of a day evenly over the hours of the shifts.
+halves. A van carries its orders of a day evenly over the hours of the shifts, so that the fullest of
+the shifts that a planner has set says how many vans a day needs.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -16,7 +19,9 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
 from pipelines.planning.vans import quantile_orders, vans_for
 
-NO_SHIFTS = pd.DataFrame(columns=["city", "target_on"])
+NO_SHIFTS = pd.DataFrame(columns=["city", "target_on", "is_set"], dtype=object).astype(
+    {"is_set": bool}
+)
 
 
 def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
@@ -26,6 +31,22 @@ def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
         waits = [(s.first - hour) % HOURS for s in shifts]
         part_sk[int(np.argmin(waits)), hour] = 1
     return part_sk / part_sk.sum(axis=0)
+
+
+@dataclass(frozen=True)
+class Load:
+    """How the shifts of a day share its orders.
+
+    Attributes:
+      fullest: Orders of the fullest shift over what vans for the day carry in it, both at the
+        city's service level; at least 1.
+      orders_s: Part of the day's orders that falls on each shift.
+      length_s: Part of a van's day that each shift is.
+    """
+
+    fullest: float = 1.0
+    orders_s: tuple[float, ...] = (1.0,)
+    length_s: tuple[float, ...] = (1.0,)
 
 
 def of_cities(
@@ -43,57 +64,26 @@ def of_cities(
     )
 
 
-def with_largest(days: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
-    """`Plan.cities` with what the shifts of a day need.
-
-    Args:
-      days: Rows of `Plan.cities`.
-      shifts: `by_shift` of them; empty where orders have no times.
-
-    Returns:
-      The days, with drivers of all shifts where they have any; and the columns shift,
-      shift_need, shift_short and shift_lacking of `Plan.cities`.
-    """
-    if shifts.empty:
-        return days.assign(shift="", shift_need=np.nan, shift_short=0, shift_lacking=0)
-    by_day = shifts.sort_values("vans").groupby(["city", "target_on"])
-    of_day = by_day.agg(
-        shift=("shift", "last"),
-        shift_need=("vans", "last"),
-        missing=("missing", "last"),
-        drivers=("drivers", "sum"),
-    )
-    own = days.merge(of_day, "left", ["city", "target_on"], suffixes=("", "_of_shifts"))
-    missing = own["missing"]
-    without = missing + own["extra"]
-    return own.drop(columns="missing").assign(
-        shift=own["shift"].fillna(""),
-        shift_need=own["shift_need"].where(missing > own["short"]),
-        shift_short=missing.where(missing > own["short"], 0).astype(int),
-        shift_lacking=without.where(without > own["lacking"], 0).astype(int),
-        drivers=own["drivers_of_shifts"].fillna(own["drivers"]).astype(int),
-    )
-
-
 def by_shift(
     days: pd.DataFrame,
     bands: pd.DataFrame,
     shares: pd.DataFrame,
     settings: CitySettings,
 ) -> pd.DataFrame:
-    """Orders, vans and drivers of each shift of a city's days.
+    """Orders of each shift of a city's days.
 
     Args:
-      days: The city's rows of `Plan.cities`.
+      days: The city's days, with their totals: city, target_on, point (planned) and
+        model_point.
       bands: Of it, from `days_ahead.city_bands`.
       shares: Its rows of `days_ahead.city_shares`.
       settings: Of the city.
 
     Returns:
-      city, target_on, shift (its name), orders, vans, missing (vans less those of the day; NaN
-      where they are not known or nobody has set the shifts), short (vans missing, 0 at least,
-      NaN alike), drivers, busiest_hour and its orders, as
-      busiest_orders: a row for each day and shift; none for days without shares.
+      city, target_on, shift (its name), orders, load (orders at the service level, over what
+      vans for the day's carry in it), length (part of a van's day), is_set (whether a planner
+      has set the shifts), busiest_hour and its orders, as busiest_orders: a row for each day
+      and shift; none for days without shares.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
     wide = shares.pivot_table("share", "target_on", "hour", aggfunc="sum", dropna=False)
@@ -112,17 +102,11 @@ def by_shift(
         orders_d, low_d, high_d, share_dk @ hours_by_shift(shifts).T,
         float(shares["concentration"].iloc[0]),
     )  # fmt: skip
-    length_s = np.array([shift.n_hours for shift in shifts], float)
-    capacity_s = settings.orders_per_van * length_s / length_s.sum()
+    hours_s = np.array([shift.n_hours for shift in shifts], float)
+    length_s = hours_s / hours_s.sum()
     level = settings.service_level
-    busy_ds = quantile_orders(parts.p10, parts.p50, parts.p90, level)
-    # Vans of depots are not full; how far, the city's need of the day tells.
-    full_d = quantile_orders(low_d, orders_d, high_d, level) / settings.orders_per_van
-    partly_full_d = own["needed"].to_numpy(float) / np.maximum(full_d, 1e-9)
-    vans_ds = vans_for(partly_full_d[:, None] * busy_ds / capacity_s, 1.0)
-    has_d = own["vans"].to_numpy(float) if settings.shifts else np.nan
-    missing_ds = (vans_ds.T - has_d).T
-    drivers = max(settings.drivers_per_van / len(shifts), 1.0)
+    of_shift_ds = quantile_orders(parts.p10, parts.p50, parts.p90, level)
+    of_day_d = quantile_orders(low_d, orders_d, high_d, level)
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(
         {
@@ -130,11 +114,48 @@ def by_shift(
             "target_on": own["target_on"].repeat(len(shifts)).to_numpy(),
             "shift": [shift.name for shift in shifts] * len(own),
             "orders": parts.mean.ravel(),
-            "vans": vans_ds.ravel(),
-            "missing": missing_ds.ravel(),
-            "short": np.maximum(missing_ds, 0.0).ravel(),
-            "drivers": vans_for(vans_ds * drivers, 1.0).ravel(),
+            "load": (of_shift_ds / (of_day_d[:, None] * length_s)).ravel(),
+            "length": np.tile(length_s, len(own)),
+            "is_set": bool(settings.shifts),
             "busiest_hour": busiest_d.repeat(len(shifts)),
             "busiest_orders": (share_dk.max(axis=1) * orders_d).repeat(len(shifts)),
         }
+    )
+
+
+def loads(shifts: pd.DataFrame) -> dict[tuple[str, pd.Timestamp], Load]:
+    """The load of each city and day whose shifts a planner has set, from `by_shift`."""
+    of_days = shifts[shifts["is_set"]].groupby(["city", "target_on"])
+    return {
+        cast(tuple[str, pd.Timestamp], key): Load(
+            max(own["load"].max(), 1.0),
+            tuple(own["orders"] / own["orders"].sum()),
+            tuple(own["length"]),
+        )
+        for key, own in of_days
+    }
+
+
+def with_vans(
+    shifts: pd.DataFrame, cities: pd.DataFrame, settings: Mapping[str, CitySettings]
+) -> pd.DataFrame:
+    """`Plan.shifts`: `by_shift` with the vans and drivers of each; the fullest needs the day's.
+
+    `cities` has needed and vans of each city and day.
+    """
+    if shifts.empty:
+        return shifts
+    keys = ["city", "target_on"]
+    rows = shifts.merge(cities[[*keys, "needed", "vans"]], on=keys)
+    of_days = rows.groupby(keys)["load"]
+    of_day_r = rows["load"] / of_days.transform("max")
+    vans_r = vans_for((rows["needed"] * of_day_r).to_numpy(float), 1.0)
+    short_r = (vans_r - rows["vans"]).clip(lower=0)
+    per_van_r = rows["city"].map(lambda city: settings[city].drivers_per_van)
+    drivers_r = (per_van_r / of_days.transform("size")).clip(lower=1.0).to_numpy(float)
+    return rows.assign(
+        vans=vans_r,
+        # Nobody works in shifts that nobody has set.
+        short=short_r.where(rows["is_set"].astype(bool)),
+        drivers=vans_for(vans_r * drivers_r, 1.0),
     )

@@ -2,10 +2,11 @@
 
 One meaning everywhere. *Need*: the vans with which a city carries all orders of a day at its
 service level, if they may be moved between its depots that morning. *Have*: its vans.
-*Short*: need less have. A depot shows its part of the city's vans, and of its need.
+*Short*: need less have. A depot shows its part of the city's vans, and of its need. Where a planner
+has set a city's shifts, a day needs the vans of its fullest one, and all is carried if each shift is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from forecaster.inference.paths import PathTable
 from forecaster.inference.totals import QuantileForecasts, Total
 from pipelines.planning import shifts, vans
 from pipelines.planning.city_settings import HIRE, CitySettings
+from pipelines.planning.shifts import Load
 
 QUANTILES = ["p10", "p50", "p90"]
 PARTS = ("part", "model_part")
@@ -25,6 +27,7 @@ LIKELY = 0.7
 """A chance of full delivery that needs fewer extra vans than a usual service level."""
 NO_HOURS = pd.DataFrame()
 Settings = Mapping[str, CitySettings]
+Loads = Mapping[tuple[str, pd.Timestamp], Load]
 Bands = Mapping[tuple[str, pd.Timestamp], tuple[float, float]]
 """The 80 % band of the model's total, by city and day."""
 
@@ -44,16 +47,12 @@ class Plan:
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
         carry all orders; NaN if they are not known), undelivered (expected orders that these
         leave behind, on the same paths: none where they surely carry all; without known vans,
-        of those needed), the sum over depots of drivers; of its `VanDecision` kind ('' for
+        of those needed), drivers (the sum over shifts, or over depots where orders have no times); of its `VanDecision` kind ('' for
         none), extra, off_road, note, made_by and made_at, and is_decided (whether that settles the day: a hire does
-        if day and shifts are short no longer); and of a day that is short without hired vans: lacking
+        if the day is short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
-        chance_without and undelivered_without (hired vans); and shift (the one that needs most
-        vans, '' for none), shift_need (its vans; NaN unless it is short of more than the day is),
-        shift_short and shift_lacking (vans that it is short of, and is without hired ones; 0
-        unless they are more than the day is), and missing (vans short on the day, or in that
-        shift of a city whose shifts a planner has set, where that is more).
-      shifts: `shifts.by_shift` of each city; no rows where orders have no times.
+        chance_without and undelivered_without (hired vans).
+      shifts: `shifts.with_vans` of each city; no rows where orders have no times.
       every_day: city and delivery_probability, that the city's vans carry all orders on every
         day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
     """
@@ -96,10 +95,14 @@ def make_plan(
     # From the origin on: a day that is over leaves the paths of the others as they are.
     first = week["origin_on"].iloc[0] + pd.Timedelta(days=1)
     days = pd.date_range(first, week["target_on"].max())
+    totals = week.groupby(["city", "target_on"], as_index=False)[list(PARTS)].sum()
+    totals = totals.rename(columns={"part": "point", "model_part": "model_point"})
+    by_shift = shifts.of_cities(totals, bands, shares, settings)
+    loads = shifts.loads(by_shift)
     # City by city: the paths of a large fleet would take a gigabyte.
     parts = [
         _plan_city(
-            own, settings[str(city)], _orders_by_path(own, days, band_of, replay)
+            own, settings[str(city)], _orders_by_path(own, days, band_of, replay), loads
         )
         for city, own in week.groupby("city", sort=False)
     ]
@@ -109,10 +112,14 @@ def make_plan(
     cities["lacking"] = (cities["needed"] - without).clip(lower=0).fillna(0)
     cities = cities.astype({"short": int, "lacking": int})
     cities = cities.sort_values(["city", "target_on"], ignore_index=True)
-    by_shift = shifts.of_cities(cities, bands, shares, settings)
-    cities = shifts.with_largest(cities, by_shift)
-    cities["missing"] = cities[["short", "shift_short"]].max(axis=1)
-    hires_too_few = (cities["kind"] == HIRE) & (cities["missing"] > 0)
+    by_shift = shifts.with_vans(by_shift, cities, settings)
+    if not by_shift.empty:
+        of_shifts = by_shift.groupby(["city", "target_on"])["drivers"].sum()
+        days_r = pd.MultiIndex.from_frame(cities[["city", "target_on"]])
+        own_r = of_shifts.reindex(days_r).to_numpy(float)
+        cities["drivers"] = np.where(np.isnan(own_r), cities["drivers"], own_r)
+        cities = cities.astype({"drivers": int})
+    hires_too_few = (cities["kind"] == HIRE) & (cities["short"] > 0)
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(
         pd.concat([depots for depots, _, _ in parts]),
@@ -167,7 +174,7 @@ def _orders_by_path(
 
 
 def _plan_city(
-    week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray
+    week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray, loads: Loads
 ) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
     """The depots and the days of one city, whose orders take these paths.
 
@@ -175,14 +182,17 @@ def _plan_city(
       Depots, days, and of each path 1 if the vans carry all orders on every day, else 0; NaN if
       the vans are not known.
     """
-    capacity = city.orders_per_van
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
     planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
+    level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
-    needed_r, allocated_r = np.zeros((2, len(week)), int)
+    needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
+    late_r, chance_r = np.zeros((2, len(week)))
     days = []
     carried_s = np.full(len(orders_sr), np.nan if city.vans is None else 1.0)
     for day, rows in week.groupby("target_on").indices.items():
+        load = loads.get((city.city, pd.Timestamp(str(day))), shifts.Load())
+        capacity = city.orders_per_van / load.fullest
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         needed = vans.vans_that_suffice(vans_s, city.service_level)
         order = vans.allocation_order(case_rs[rows], capacity)
@@ -191,9 +201,13 @@ def _plan_city(
         needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
         allocated = order[: needed if has is None else min(needed, has)]
         allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
-        left_s = vans.left_behind(
-            orders_sr[:, rows], capacity, needed if has is None else has
-        )
+        alone_r[rows] = vans.vans_for(level_r[rows], capacity)
+        own = case_rs[rows], allocated_r[rows]
+        late_r[rows] = _late(vans.undelivered, *own, city, load)
+        chance_r[rows] = vans.delivery_probability(own[0], capacity, own[1])
+        n_vans = needed if has is None else has
+        left_s = _late(vans.left_behind, orders_sr[:, rows], n_vans, city, load)
+        left = float(left_s.mean())
         chance = chance_without = for_likely = late = np.nan
         if has is not None:
             chance = float((vans_s <= has).mean())
@@ -203,9 +217,10 @@ def _plan_city(
                 chance_without = float((vans_s <= without).mean())
                 likely = vans.vans_that_suffice(vans_s, LIKELY)
                 for_likely = float(max(likely - without, 0))
-                late = float(
-                    vans.left_behind(orders_sr[:, rows], capacity, without).mean()
+                left_s = _late(
+                    vans.left_behind, orders_sr[:, rows], without, city, load
                 )
+                late = float(left_s.mean())
         days.append(
             {
                 "city": city.city,
@@ -215,7 +230,7 @@ def _plan_city(
                 "needed": needed,
                 "vans": has,
                 "delivery_probability": chance,
-                "undelivered": float(left_s.mean()),
+                "undelivered": left,
                 "kind": decision.kind,
                 "extra": decision.extra,
                 "off_road": decision.off_road,
@@ -227,14 +242,29 @@ def _plan_city(
                 "undelivered_without": late,
             }
         )
-    level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     depots = week.assign(
         needed=needed_r,
         allocated=allocated_r,
-        needed_alone=vans.vans_for(level_r, capacity),
+        needed_alone=alone_r,
         drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
-        undelivered=vans.undelivered(case_rs, capacity, allocated_r),
-        delivery_probability=vans.delivery_probability(case_rs, capacity, allocated_r),
+        undelivered=late_r,
+        delivery_probability=chance_r,
     )
     drivers = depots.groupby("target_on")["drivers"].sum()
     return depots, pd.DataFrame(days).join(drivers, on="target_on"), carried_s
+
+
+def _late(
+    of_shift: Callable[..., np.ndarray],
+    orders: np.ndarray,
+    n_vans: int | np.ndarray,
+    city: CitySettings,
+    load: Load,
+) -> np.ndarray:
+    """`vans.left_behind` or `vans.undelivered`, added up over the shifts of a day."""
+    parts = zip(load.orders_s, load.length_s, strict=True)
+    late = [
+        of_shift(part * orders, length * city.orders_per_van, n_vans)
+        for part, length in parts
+    ]
+    return np.sum(late, axis=0)

@@ -25,12 +25,14 @@ def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
 
 
 def chance(probability: float) -> str:
-    """'87 %', '< 1 %', '> 99 %'; a dash where not known."""
+    """'87 %', '< 1 %', '> 99 %', rounded down: 90 % are reached; a dash where not known."""
     if math.isnan(probability):
         return UNKNOWN
     if probability < 0.01:
         return "< 1 %"
-    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
+    return (
+        "> 99 %" if probability > 0.99 else f"{math.floor(100 * probability + 1e-9)} %"
+    )
 
 
 def signed_percent(fraction: float, digits: int = 1) -> str:

@@ -253,7 +253,7 @@ def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
     window = visit(fleet)
     window.to("/depot?depot=RTM-01")
     page = window.page
-    page.get_by_role("link", name="Change its orders").click()
+    page.get_by_role("link", name="Change orders").click()
     page.wait_for_url("**/plan?city=Rotterdam&**depot=RTM-01")
     window.settled()
     fill_in(page, "+50 %", "A fair", "Ben")

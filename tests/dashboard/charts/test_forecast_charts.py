@@ -353,3 +353,15 @@ def test_a_fortnight_has_every_day_labelled_and_more_have_mondays(n_days, labell
     twice = pd.concat([table, table])
     values = encodings.time_axis(twice, "day_on").to_dict()["axis"]["values"]
     assert [day["date"] for day in values] == labelled
+
+
+def test_more_than_half_a_year_has_months_with_their_year():
+    table = pd.DataFrame({"day_on": pd.date_range("2025-10-18", periods=396)})
+    axis = encodings.time_axis(table, "day_on").to_dict()["axis"]
+    assert axis["format"] == "%b %Y"
+    months = [(day["year"], day["month"]) for day in axis["values"]]
+    assert months == [
+        (2025, 11),
+        (2025, 12),
+        *((2026, month) for month in range(1, 12)),
+    ]

@@ -7,6 +7,7 @@ import pytest
 from dashboard.planning import entered_changes
 from dashboard.planning.entered_changes import Adjustment
 from dashboard.planning.overrides import Cell, Change
+from pipelines.planning.van_plan import make_plan
 from tests.dashboard.planning.test_van_plan import DAYS, NO_BANDS, fleet, london
 
 FRIDAY = date(2025, 11, 21)
@@ -118,9 +119,10 @@ def test_the_preview_has_orders_need_and_shortage_before_and_after():
         ("B", "Wapping", DAYS[1], 50.0, "model"),
     )
     numbers = {("A", DAYS[0]): 220.0}
-    [row] = entered_changes.preview(week, london(4), NO_BANDS, numbers).to_dict(
-        "records"
+    changed = entered_changes.preview(
+        week, numbers, lambda rows: make_plan(rows, london(4), NO_BANDS)
     )
+    [row] = changed.to_dict("records")
     assert row["target_on"] == DAYS[0]
     assert (row["orders_before"], row["orders_after"]) == (100, 220)
     assert (row["need_before"], row["need_after"]) == (3, 6)

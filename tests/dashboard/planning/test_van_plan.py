@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -81,6 +82,47 @@ def test_need_less_have_is_short_in_the_city_and_over_its_depots(
     assert days["short"].tolist() == (days["needed"] - vans).clip(lower=0).tolist()
     assert ((days["short"] > 0) == (days["delivery_probability"] < level)).all()
     assert (plan.depots["needed"] >= plan.depots["allocated"]).all()
+
+
+def with_shifts(week, vans, text, is_busy_at=()):
+    """The plan in shifts that a planner has set; some hours have nine times the others' orders."""
+    share = pd.Series(1.0, range(24))
+    share[list(is_busy_at)] = 9.0
+    hours = pd.DataFrame({"hour": range(24), "share": share / share.sum()})
+    shares = hours.merge(pd.DataFrame({"target_on": DAYS}), how="cross")
+    shares = shares.assign(city="London", concentration=1e6)
+    settings = {"London": replace(london(vans, level=0.9)["London"], shifts=text)}
+    return make_plan(week, settings, BANDS, shares=shares)
+
+
+@pytest.mark.parametrize("vans", [4, 9])
+def test_a_shift_of_all_hours_plans_as_the_day_does(week, vans):
+    shift, day = with_shifts(week, vans, "00-24"), plan_of(week, vans, BANDS, level=0.9)
+    pd.testing.assert_frame_equal(shift.depots, day.depots)
+    # A shift's drivers are those of the vans it needs, not of those it has.
+    own, other = (plan.cities.drop(columns="drivers") for plan in (shift, day))
+    pd.testing.assert_frame_equal(own, other)
+    assert shift.shifts["vans"].tolist() == day.cities["needed"].tolist()
+
+
+@pytest.mark.parametrize("vans", [4, 9, 12])
+def test_a_day_needs_the_vans_of_the_fullest_of_its_set_shifts(week, vans):
+    """Nine tenths of the orders in one half: as many as if a van carried 1.8 times fewer a day."""
+    busy = with_shifts(week, vans, "00-12, 12-24", range(12))
+    settings = london(vans, level=0.9)["London"]
+    slower = {"London": replace(settings, orders_per_van=50 / 1.8)}
+    as_if = make_plan(week, slower, BANDS)
+    for same in ("needed", "vans", "short"):
+        assert busy.cities[same].tolist() == as_if.cities[same].tolist()
+    chances = (plan.cities["delivery_probability"] for plan in (busy, as_if))
+    np.testing.assert_allclose(*chances, atol=0.02)
+    assert busy.shifts["vans"].tolist()[::2] == busy.cities["needed"].tolist()
+    # The quiet half is carried where the busy one is not.
+    late, as_if_late = busy.cities["undelivered"], as_if.cities["undelivered"]
+    assert (late <= as_if_late).all()
+    assert (late >= plan_of(week, vans, BANDS, level=0.9).cities["undelivered"]).all()
+    surely = busy.cities["delivery_probability"] == 1
+    assert (late[surely] == 0).all()
 
 
 def test_the_citys_own_band_makes_its_chance_surer(week):

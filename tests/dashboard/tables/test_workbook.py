@@ -13,7 +13,6 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from dashboard.tables import workbook
-from pipelines.planning.shifts import with_largest
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
 ZONE = ZoneInfo("Europe/Amsterdam")
@@ -99,7 +98,7 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
     sheets = workbook.plan_sheets(replace(plan, cities=days), ZONE)
     book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
     head, first, second = book.get_sheet_by_name("Cities").to_python()
-    assert [*head[4:8]] == ["Need", "Need in a shift", "Have", "Short"]
+    assert [*head[4:7]] == ["Need", "Have", "Short"]
     place = head.index("Decided at")
     assert (first[place], second[place]) == ("2025-11-20 21:42", "")
 
@@ -107,15 +106,12 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
 def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
     shifts = pd.DataFrame(
         {"city": "London", "target_on": DAYS[1], "shift": ["06–14", "14–22"],
-         "orders": 9.6, "vans": [8, 6], "missing": np.nan, "short": 0, "drivers": [8, 6], "busiest_hour": 9,
+         "orders": 9.6, "vans": [8, 6], "short": 0, "drivers": [8, 6], "busiest_hour": 9,
          "busiest_orders": 1.5}
     )  # fmt: skip
-    of_shifts = ["shift", "shift_need", "shift_short", "shift_lacking", "missing"]
-    days = with_largest(plan.cities.drop(columns=of_shifts), shifts).assign(missing=0)
-    sheets = workbook.plan_sheets(replace(plan, cities=days, shifts=shifts), ZONE)
+    sheets = workbook.plan_sheets(replace(plan, shifts=shifts), ZONE)
     assert "Drivers" not in sheets
     assert "Drivers" not in sheets["Data"][1]
-    assert sheets["Cities"][1]["Drivers"].tolist() == [4, 14]
     assert sheets["Shifts"][1]["Drivers"].tolist() == [8, 6]
 
 

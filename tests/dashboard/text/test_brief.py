@@ -23,8 +23,7 @@ def city_days(*rows, chance=0.01):
     """Vans that cities are short of on days, and the chance of full delivery."""
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
     days = days.assign(
-        delivery_probability=chance, lacking=days["short"], missing=days["short"], kind="", extra=0,
-        shift="", shift_short=0,
+        delivery_probability=chance, lacking=days["short"], kind="", extra=0,
         is_decided=False, off_road=0, note="", made_by="", made_at=None,
     )  # fmt: skip
     return days.astype(
@@ -32,7 +31,6 @@ def city_days(*rows, chance=0.01):
             "target_on": "datetime64[s]",
             "short": int,
             "lacking": int,
-            "missing": int,
             "is_decided": bool,
         }
     )
@@ -154,26 +152,6 @@ def test_a_hire_that_is_too_small_leaves_a_trace():
     [friday] = decide(days)
     assert friday.text.endswith("; London: 4 vans hired by Ann, 5 still short")
     assert not friday.is_decided
-
-
-def test_a_day_of_which_only_a_shift_is_short_is_told():
-    days = city_days(("London", FRIDAY, 0), chance=0.9)
-    days = days.assign(missing=2, shift_short=2, shift="06–14")
-    friday, _ = decide(days, special=EVERYWHERE)
-    assert friday.text == "Fri 27 Nov: 2 vans short in a shift"
-    assert friday.occasion == "Black Friday"
-    assert friday.places == (
-        ("London 2 in 06–14", "plan?city=London&day=2026-11-27&form=vans"),
-    )
-    assert not friday.is_severe
-
-
-def test_what_a_shift_lacks_counts_in_the_sum_of_a_day():
-    days = city_days(("London", FRIDAY, 8), ("Helsinki", FRIDAY, 0))
-    days = days.assign(missing=[8, 1], shift_short=[0, 1], shift="14–22")
-    [friday] = decide(days)
-    assert friday.text.startswith("Fri 27 Nov: 9 vans short")
-    assert [name for name, _ in friday.places] == ["London 8", "Helsinki 1 in 14–22"]
 
 
 def test_many_short_cities_are_counted():

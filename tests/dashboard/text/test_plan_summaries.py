@@ -21,8 +21,7 @@ def totals(*rows):
     columns = ["city", "target_on", "needed", "vans", "short", "delivery_probability"]
     days = pd.DataFrame(rows, columns=columns)
     return days.assign(
-        point=100.0, undelivered=5.0, shift="", missing=days["short"], shift_short=0, kind="", extra=0,
-        off_road=0, is_decided=False, made_by="Ann",
+        point=100.0, undelivered=5.0, kind="", extra=0, off_road=0, is_decided=False, made_by="Ann",
     )  # fmt: skip
 
 
@@ -61,7 +60,7 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(both) == "Fri short of vans, Thu covered"
-    hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, missing=0, short=0)
+    hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, short=0)
     assert plan_summaries.short_days(hired) == (
         "Fri (partly decided) short of vans, Thu covered"
     )
@@ -98,23 +97,6 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     assert short(depots[3:]) == "", "nobody knows how many vans Ghent has"
 
 
-def test_a_day_of_which_only_a_shift_is_short_is_among_the_short_ones():
-    shift = FLEET["target_on"].eq(DAYS[0]) & FLEET["city"].eq("London")
-    days = FLEET.assign(
-        shift="06–14", missing=FLEET["missing"].mask(shift, 2), shift_short=2 * shift
-    )
-    london = days[days["city"] == "London"]
-    for rows in (days, london):
-        counted = "Fri short of vans, 1 more in a shift"
-        assert plan_summaries.short_days(rows) == counted
-    [first, _] = london.to_dict("records")
-    assert plan_summaries.shortage_in_words(first) == "2 short in the shift 06–14"
-    asked = decide(london, "London", DAYS[0], kind="ask")
-    assert plan_summaries.short_days(asked) == f"{counted}, 1 decided"
-    only = days[days["target_on"] == DAYS[0]]
-    assert plan_summaries.short_days(only) == "Thu short of vans in a shift"
-
-
 def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     enough = FLEET[FLEET["short"] == 0].assign(undelivered=0.0)
     assert overview(enough) == "Every city has enough vans every day."
@@ -128,43 +110,20 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     )
 
 
-@pytest.mark.parametrize(
-    ("lacking", "in_a_shift", "expected"),
-    [
-        (
-            33, 36,
-            "Fri 28 Nov: 36 vans short.\n- Hire 36, as the shift 06–14 needs them: at least 90 % sure to",
-        ),
-        (0, 3, "Fri 28 Nov: enough vans for the day, but 3 vans short in the shift 06–14."),
-        (0, 0, ""),
-    ],
-)  # fmt: skip
-def test_a_shift_that_needs_more_than_its_day_is_named(lacking, in_a_shift, expected):
-    day = {
-        "target_on": DAYS[1], "lacking": lacking, "for_likely": 17.0, "shift": "06–14",
-        "shift_lacking": in_a_shift, "chance_without": 0.12, "undelivered_without": 682.0,
-        "extra": 0, "shift_short": in_a_shift,
-    }  # fmt: skip
-    sentence = plan_summaries.shortage_sentence(day, 0.9)
-    assert sentence.startswith(expected)
-    assert bool(sentence) == bool(expected)
-
-
 def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
     days = totals(
         ("London", DAYS[0], 20, 32.0, 0, 0.9), ("London", DAYS[1], 35, 32.0, 3, 0.1)
     )
-    days = days.assign(drivers=70, shift="14–22", shift_short=[0, 6], missing=[0, 6])
-    days = days.assign(shift_need=[float("nan"), 38])
+    days = days.assign(drivers=70)
     shifts = pd.DataFrame(
         {
-            "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 38],
-            "drivers": [33, 39], "orders": [812.4, 1.0], "missing": [1.0, 6.0],
+            "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 35],
+            "drivers": [33, 39], "orders": [812.4, 1.0], "is_set": True,
         }
     )  # fmt: skip
     plan = Plan(days, days, days, shifts)
     assert plan_summaries.day_figures(plan, DAYS[1].date()) == {
-        "Need, Fri 28 Nov": ("35", "vans, have 32, 6 short, as 14–22 needs 38"),
+        "Need, Fri 28 Nov": ("35", "vans, have 32, 3 short"),
         "Drivers 06–14": ("33", "812 orders"),
         "Drivers 14–22": ("39", "1 order"),
     }
@@ -172,13 +131,8 @@ def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
         "Need, Thu 27 Nov": ("20", "vans, have 32"),
         "Drivers": ("70", ""),
     }
-    # A shift that nobody has set lacks no vans.
-    guessed = shifts.assign(missing=float("nan"))
-    unset = replace(
-        plan, cities=days.assign(shift_short=0, missing=[0, 3]), shifts=guessed
-    )
+    unset = replace(plan, shifts=shifts.assign(is_set=False))
     figures = plan_summaries.day_figures(unset, DAYS[1].date())
-    assert figures["Need, Fri 28 Nov"] == ("35", "vans, have 32, 3 short")
     assert figures["Drivers 14–22"] == ("39", "1 order, shifts not set")
 
 
@@ -192,7 +146,7 @@ def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
     assert first(both.assign(is_decided=decided)) == DAYS[1].date() + 7 * A_DAY
     assert first(both.assign(is_decided=True)) == DAYS[1].date()
     hired = decide(FLEET, "London", DAYS[0], kind="hire", extra=3)
-    assert first(hired.assign(missing=0)) == DAYS[0].date()
+    assert first(hired.assign(short=0)) == DAYS[0].date()
 
 
 def test_short_days_have_names_where_these_are_few_and_of_one_week():
@@ -206,27 +160,24 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     assert short(asked) == "4 days short of vans, 1 partly decided"
     settled = decide(asked, "London", DAYS[1], kind="accept")
     assert short(settled) == "4 days short of vans, 1 decided"
-    hired = {"kind": "hire", "extra": 9, "missing": 0, "short": 0}
+    hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
     assert short(pd.concat([of[0], far])) == "Fri short of vans, 1 more covered"
 
 
 @pytest.mark.parametrize(
-    ("extra", "short", "in_a_shift", "expected"),
+    ("extra", "short", "expected"),
     [
-        (33, 0, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
-        (33, 0, 3, "33 vans hired, enough for the day, but 3 short in the shift 06–14; 91 % sure to carry all orders."),
-        (20, 10, 13, "20 vans hired, 13 still short.\n- Hire 36 in all, as the shift 06–14 needs them: at least 90 % sure to carry all orders\n-"),
-        (20, 13, 0, "20 vans hired, 13 still short.\n- Hire 33 in all: at least 90 % sure to carry all orders\n-"),
+        (0, 33, "33 vans short.\n- Hire 33: at least 90 % sure to carry all orders\n-"),
+        (33, 0, "covered, 33 vans hired; 91 % sure to carry all orders."),
+        (20, 13, "20 vans hired, 13 still short.\n- Hire 33 in all: at least 90 % sure to carry all orders\n-"),
     ],
 )  # fmt: skip
-def test_a_day_with_hired_vans_begins_with_them(extra, short, in_a_shift, expected):
+def test_a_day_with_hired_vans_begins_with_them(extra, short, expected):
     day = {
-        "target_on": DAYS[1], "lacking": 33, "for_likely": 33.0, "shift": "06–14", "short": short,
-        "shift_lacking": 36 * bool(in_a_shift), "shift_short": in_a_shift, "chance_without": 0.002,
+        "target_on": DAYS[1], "lacking": 33, "for_likely": 33.0, "short": short, "chance_without": 0.002,
         "undelivered_without": 682.0, "extra": extra, "delivery_probability": 0.91,
-        "missing": max(short, in_a_shift),
     }  # fmt: skip
     assert plan_summaries.shortage_sentence(day, 0.9) == (
         f"Fri 28 Nov: {expected} Without: < 1 %, and about 682 orders late."

@@ -1,7 +1,5 @@
 """Shifts: what a planner writes, and the orders, vans and drivers of each."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,78 +79,76 @@ def shares(by_hour):
     )
 
 
+def rows_of(settings, by_hour, days=None, bands=BANDS):
+    """The shifts of London's day with their vans."""
+    days = plan_days() if days is None else days
+    cities = {"London": settings}
+    rows = shifts.of_cities(days, bands, shares(by_hour), cities)
+    return shifts.with_vans(rows, days, cities)
+
+
+BUSY_AFTERNOON = np.where(np.arange(24) >= 14, 3.0, 1.0)
+BUSY_AFTERNOON[17] = 6
+
+
 def test_orders_add_up_and_even_hours_need_the_days_vans_in_each_shift():
     settings = CitySettings("London", 25, 50.0, drivers_per_van=2.0)
-    rows = shifts.by_shift(plan_days(), BANDS, shares(np.ones(24)), settings)
+    rows = rows_of(settings, np.ones(24))
     assert list(rows["shift"]) == ["06–14", "14–22"]
     assert rows["orders"].sum() == pytest.approx(1000)
     # 16 of 24 hours fall on the morning shift: its own and the night's before it.
     assert rows["orders"].to_list() == pytest.approx([1000 * 16 / 24, 1000 * 8 / 24])
     even = np.where((np.arange(24) >= 6) & (np.arange(24) < 22), 1.0, 0)
-    rows = shifts.by_shift(plan_days(), BANDS, shares(even), settings)
-    assert rows["vans"].between(21, 24).all()
+    rows = rows_of(settings, even)
+    assert rows["vans"].to_list() == [22, 22]
     assert (rows["drivers"] == rows["vans"]).all()
 
 
-def test_a_busy_afternoon_needs_more_vans_than_the_day_and_is_its_busiest_hour():
-    by_hour = np.where(np.arange(24) >= 14, 3.0, 1.0)
-    by_hour[17] = 6
-    settings = CitySettings("London", 25, 50.0, shifts="06-14, 14-22")
-    rows = shifts.by_shift(plan_days(), BANDS, shares(by_hour), settings)
+@pytest.mark.parametrize("set_by_planner", ["06-14, 14-22", ""])
+def test_the_fullest_shift_needs_the_days_vans_and_the_others_fewer(set_by_planner):
+    settings = CitySettings("London", 20, 50.0, shifts=set_by_planner)
+    rows = rows_of(settings, BUSY_AFTERNOON, plan_days(vans=20.0))
     morning, afternoon = rows.to_dict("records")
-    assert afternoon["vans"] > 22 > morning["vans"]
+    assert afternoon["vans"] == 22 > morning["vans"]
     assert afternoon["busiest_hour"] == 17
-    assert afternoon["busiest_orders"] == pytest.approx(1000 * 6 / by_hour.sum())
-    assert list(rows["short"]) == [0, afternoon["vans"] - 25]
-    assert list(rows["missing"]) == [morning["vans"] - 25, afternoon["vans"] - 25]
-    unset = replace(settings, shifts="")
-    rows = shifts.by_shift(plan_days(), BANDS, shares(by_hour), unset)
-    assert rows["missing"].isna().all(), "nobody works in shifts that nobody has set"
-    assert rows["short"].isna().all()
+    assert afternoon["busiest_orders"] == pytest.approx(1000 * 6 / BUSY_AFTERNOON.sum())
+    if set_by_planner:
+        assert rows["short"].to_list() == [max(morning["vans"] - 20, 0), 2]
+    else:
+        assert rows["short"].isna().all(), "nobody works in shifts that nobody has set"
 
 
-def test_the_plan_names_the_shift_that_lacks_more_than_its_day():
-    """33 vans are hired for a day's need, and its busier shift lacks three more."""
-    days = plan_days(needed=85, vans=85.0, extra=33, short=0, lacking=33, drivers=85)
-    rows = pd.DataFrame(
-        {"city": "London", "target_on": DAY, "shift": ["06–14", "14–22"],
-         "vans": [88, 83], "missing": [3.0, -2.0], "drivers": [88, 83]}
-    )  # fmt: skip
-    [day] = shifts.with_largest(days, rows).to_dict("records")
-    assert (day["shift"], day["shift_short"], day["shift_lacking"]) == ("06–14", 3, 36)
-    assert day["drivers"] == 88 + 83
-    enough = rows.assign(missing=[0.0, -5.0])
-    [day] = shifts.with_largest(days.assign(vans=88.0, extra=36), enough).to_dict(
-        "records"
-    )
-    assert (day["shift_short"], day["shift_lacking"]) == (0, 36)
-    unset = rows.assign(missing=np.nan)
-    [day] = shifts.with_largest(days, unset).to_dict("records")
-    assert (day["shift_short"], day["shift_lacking"], day["drivers"]) == (0, 0, 171)
-    other = rows.assign(target_on=DAY + pd.Timedelta(days=1))
-    for none in (rows[:0], other):
-        [day] = shifts.with_largest(days, none).to_dict("records")
-        assert (day["shift"], day["shift_short"], day["drivers"]) == ("", 0, 85)
+def test_the_load_of_a_day_is_that_of_its_fullest_shift():
+    """8 of 16 hours with three quarters of the orders: a half more than their part."""
+    settings = CitySettings("London", 25, 50.0, shifts="06-14, 14-22")
+    by_hour = np.where(np.arange(24) < 14, 1 / 14, 3 / 10)
+    rows = shifts.by_shift(plan_days(), BANDS, shares(by_hour), settings)
+    # The last two hours wait for the next morning.
+    in_hours = np.array([14 / 14 + 2 * 0.3, 8 * 0.3])
+    part = in_hours / in_hours.sum()
+    load = shifts.loads(rows)["London", DAY]
+    assert load.orders_s == pytest.approx(tuple(part))
+    assert load.length_s == (0.5, 0.5)
+    assert load.fullest == pytest.approx(part[1] / 0.5, rel=0.02)
+    assert load.fullest > part[1] / 0.5, "a shift is less certain than its day"
+    assert shifts.loads(rows.assign(is_set=False)) == {}
 
 
 def test_a_shift_is_not_short_of_vans_that_are_not_known():
-    settings = CitySettings("London", None, 50.0)
-    even = shares(np.ones(24))
-    rows = shifts.by_shift(plan_days(vans=np.nan), BANDS, even, settings)
+    settings = CitySettings("London", None, 50.0, shifts="06-14, 14-22")
+    rows = rows_of(settings, np.ones(24), plan_days(vans=np.nan))
     assert rows["short"].isna().all()
 
 
 def test_a_planners_number_moves_the_shifts():
-    even = shares(np.ones(24))
     settings = CitySettings("London", 25, 50.0, shifts="00-12, 12-24")
-    rows = shifts.by_shift(plan_days(point=2000.0, needed=44), BANDS, even, settings)
+    rows = rows_of(settings, np.ones(24), plan_days(point=2000.0, needed=44))
     assert rows["orders"].to_list() == pytest.approx([1000, 1000])
-    assert rows["vans"].between(43, 48).all()
+    assert rows["vans"].to_list() == [44, 44]
 
 
 def test_a_closed_day_and_one_without_hours_have_no_shifts():
     settings = CitySettings("London", 25, 50.0)
-    even = shares(np.ones(24))
-    assert shifts.by_shift(plan_days(point=0.0), BANDS, even, settings).empty
     other = plan_days(target_on=[DAY + pd.Timedelta(days=1)])
-    assert shifts.by_shift(other, BANDS, even, settings).empty
+    for days in (plan_days(point=0.0), other):
+        assert rows_of(settings, np.ones(24), days).empty
