@@ -36,7 +36,10 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     else:
         numbers = _numbers(freshness, datetime.now(queries.zone()).date())
         plan = van_plan.fleet_plan(freshness)
-        city = widgets.choose_city(days_ahead.cities(freshness))
+        answer = st.container()
+        with st.container(horizontal=True, gap="large"):
+            city = widgets.choose_city(days_ahead.cities(freshness))
+            order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         if city:
             depots = depots[depots["city"] == city]
             plan = plan.of_city(city)
@@ -44,8 +47,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         missing = f"Missing data: {late}." * bool(late)
         short = plan_summaries.short_depots(plan.depots, plan.cities)
-        widgets.answer(f"{short} {missing}".strip())
-        order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
+        with answer:
+            widgets.answer(f"{short} {missing}".strip())
         depots = _in_order(depots, numbers, order)
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness

@@ -14,7 +14,7 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import LIKELY, Plan
 from pipelines.planning.words import decision_words
 
-MAX_NAMED, WEEK = 3, pd.Timedelta(days=7)
+MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Short days with a name; a later one than of the first week has none that is its own."""
 
 

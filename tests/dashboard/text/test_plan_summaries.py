@@ -153,13 +153,13 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     of = {n: FLEET.assign(target_on=FLEET["target_on"] + n * A_DAY) for n in range(8)}
     short = plan_summaries.short_days
     assert short(pd.concat([of[0], of[2], of[3]])) == "Fri, Sun and Mon short of vans"
-    assert short(pd.concat([of[n] for n in range(4)])) == "4 days short of vans"
+    assert short(pd.concat([of[n] for n in range(5)])) == "5 days short of vans"
     assert short(pd.concat([of[0], of[7]])) == "2 days short of vans", "two Fridays"
-    many = pd.concat([of[n] for n in range(4)])
+    many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
-    assert short(asked) == "4 days short of vans, 1 partly decided"
+    assert short(asked) == "5 days short of vans, 1 partly decided"
     settled = decide(asked, "London", DAYS[1], kind="accept")
-    assert short(settled) == "4 days short of vans, 1 decided"
+    assert short(settled) == "5 days short of vans, 1 decided"
     hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
