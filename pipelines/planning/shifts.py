@@ -93,9 +93,10 @@ def by_shift(
         return NO_SHIFTS
     share_dk = wide.loc[own["target_on"]].to_numpy(float)
     orders_d = own["point"].to_numpy(float)
-    ratio_d = np.where(own["model_point"] > 0, orders_d / own["model_point"], 1.0)
+    # What planners set on days that the model takes to be closed has no band.
+    model_d = own["model_point"].where(own["model_point"] > 0).to_numpy(float)
     low_d, high_d = (
-        ratio_d * own[name].fillna(own["model_point"]).to_numpy(float)
+        np.nan_to_num(own[name].to_numpy(float) / model_d, nan=1.0) * orders_d
         for name in ("p10", "p90")
     )
     parts = forecast_parts(

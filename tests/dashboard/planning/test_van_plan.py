@@ -84,7 +84,7 @@ def test_need_less_have_is_short_in_the_city_and_over_its_depots(
     assert (plan.depots["needed"] >= plan.depots["allocated"]).all()
 
 
-def with_shifts(week, vans, text, is_busy_at=()):
+def with_shifts(week, vans, text, is_busy_at=(), bands=BANDS):
     """The plan in shifts that a planner has set; some hours have nine times the others' orders."""
     share = pd.Series(1.0, range(24))
     share[list(is_busy_at)] = 9.0
@@ -92,7 +92,7 @@ def with_shifts(week, vans, text, is_busy_at=()):
     shares = hours.merge(pd.DataFrame({"target_on": DAYS}), how="cross")
     shares = shares.assign(city="London", concentration=1e6)
     settings = {"London": replace(london(vans, level=0.9)["London"], shifts=text)}
-    return make_plan(week, settings, BANDS, shares=shares)
+    return make_plan(week, settings, bands, shares=shares)
 
 
 @pytest.mark.parametrize("vans", [4, 9])
@@ -303,6 +303,20 @@ def test_a_closed_day_that_is_set_gets_vans(week):
     row = plan_of(moved, 10).depots.iloc[2]
     assert (row["p10"], row["p50"], row["p90"], row["needed"]) == (60, 60, 60, 2)
     assert row["point"] == 60
+
+
+def test_a_closed_day_that_is_set_has_shifts_whatever_its_band():
+    """The model takes it to be closed, so that the city's band of the day is empty."""
+    closed = fleet(
+        ("A", "Poplar", DAYS[0], 100.0, "model"),
+        ("A", "Poplar", DAYS[1], 0.0, "closed"),
+    )
+    week = van_plan.with_changes(closed, {("A", DAYS[1]): 120.0})
+    bands = BANDS.assign(p10=[80.0, 0.0], p90=[120.0, 0.0])
+    plan = with_shifts(week, 3, "00-12, 12-24", range(12), bands)
+    # 108 of 120 orders in half of a day.
+    assert plan.cities["needed"].tolist()[1] == 5
+    assert plan.shifts["short"].tolist()[2:] == [2, 0]
 
 
 @pytest.mark.parametrize("vans", [None, 5])
