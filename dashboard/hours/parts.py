@@ -86,9 +86,11 @@ def today_html(depots: pd.DataFrame) -> str:
         for row in off.to_dict("records")
     ]
     furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
+    whole = "<p>All cities are estimated as a whole, not added up.</p>"
+    whole *= bool(cities["city"].eq("").any())
     return (
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
-        f"{_cities(cities)}{furthest}</section>"
+        f"{_cities(cities)}{whole}{furthest}</section>"
     )
 
 

@@ -209,7 +209,7 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if row["basis"] == "cold_start":
         return "No history"
     is_inside = row["p10"] <= row["actual"] <= row["p90"]
-    return "In the 80 % band" if is_inside else "None known"
+    return "Within the usual spread" if is_inside else "None known"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -91,7 +91,10 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
     }  # fmt: skip
     if not plan.shifts.empty:
-        by_shift = display_tables.display(plan.shifts, *SHIFT_COLUMNS, **SHIFT_COLUMNS)
+        # No shift that nobody has set is short.
+        own = plan.shifts.dropna(axis="columns", how="all")
+        columns = [each for each in SHIFT_COLUMNS if each in own]
+        by_shift = display_tables.display(own, *columns, **SHIFT_COLUMNS)
         sheets["Shifts"] = "Vans and drivers by shift", by_shift
     # Drivers work shifts: those of a depot's vans would add up to another number.
     by_day = {"drivers"} if not plan.shifts.empty else set()

@@ -120,12 +120,13 @@ def _shortages(
 
 
 def _short(cities: pd.DataFrame) -> str:
-    """'9 vans short, 4 of them decided, 5 hired'."""
+    """'9 vans short, 4 of them decided, 5 hired in Delft'."""
     total = formatting.count(int(cities["short"].sum()), "van")
     decided = cities.loc[cities["is_decided"], "short"].sum()
     of_it = f", {decided:,} of them decided" if decided else ""
-    hired = cities.loc[cities["is_decided"], "extra"].sum()
-    return f"{total} short{of_it}" + f", {hired:,} hired" * bool(hired)
+    hired = cities[cities["is_decided"] & cities["extra"].gt(0)]
+    where = f"{hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
+    return f"{total} short{of_it}" + f", {where}" * (not hired.empty)
 
 
 def _too_few(cities: pd.DataFrame) -> str:

@@ -1,7 +1,5 @@
 """What pages show of shifts and of the running day."""
 
-from math import nan
-
 import pandas as pd
 
 from dashboard.hours import parts
@@ -10,18 +8,18 @@ from tests.dashboard.cells import Cells
 DAY = pd.Timestamp("2026-11-26")
 
 
-def test_shifts_have_drivers_vans_what_is_short_and_the_busiest_hour():
+def test_shifts_have_drivers_vans_orders_and_the_busiest_hour():
     both = {
         "target_on": DAY, "orders": 400.0, "busiest_hour": 17, "busiest_orders": 90.0,
     }  # fmt: skip
     rows = pd.DataFrame(
         [
-            both | {"shift": "06–14", "vans": 20, "short": nan, "drivers": 20},
-            both | {"shift": "14–22", "vans": 28, "short": 3.0, "drivers": 30},
+            both | {"shift": "06–14", "vans": 20, "drivers": 20},
+            both | {"shift": "14–22", "vans": 28, "drivers": 30},
         ]
     )
     assert Cells(parts.shift_grid(rows)).text[1] == [
-        "Thu 26 Nov", "20 drivers 20 vans · 400 orders", "30 drivers 28 vans −3 · 400 orders",
+        "Thu 26 Nov", "20 drivers 20 vans · 400 orders", "30 drivers 28 vans · 400 orders",
         "17–18 90 orders",
     ]  # fmt: skip
 
@@ -55,4 +53,9 @@ def test_today_is_told_city_by_city_and_escaped():
     assert 'href="plan?city=Lon+%26+don"' in html
     assert "&lt;b&gt;</a> 220, usually 110 by now" in html
     assert "quiet" not in html
+    assert "added up" not in html
+    apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
+    both = parts.today_html(apart.assign(city_p10=215.0, city_p90=265.0))
+    assert Cells(both).text[1][0] == "All cities"
+    assert "All cities are estimated as a whole, not added up." in both
     assert parts.today_html(depots[:0]) == ""

@@ -125,6 +125,8 @@ def test_what_a_shift_that_nobody_has_set_lacks_is_an_empty_cell(plan):
     book = CalamineWorkbook.from_filelike(BytesIO(workbook.write(ABOUT, sheets)))
     head, *rows = book.get_sheet_by_name("Shifts").to_python()
     assert [row[head.index("Short")] for row in rows] == ["", 0]
+    unset = replace(plan, shifts=shifts.assign(short=np.nan))
+    assert "Short" not in workbook.plan_sheets(unset, ZONE)["Shifts"][1]
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_what_is_decided_comes_last_with_who_and_when():
     told = decide(days, fleet(late, depot_week("Barking", "London")))
     assert [each.kind for each in told] == ["Vans", "Vans", "Data", "Vans"]
     assert [each.is_decided for each in told] == [False, False, False, True]
-    assert told[1].text == "Fri 27 Nov: 2 vans short, 9 hired"
+    assert told[1].text == "Fri 27 Nov: 2 vans short, 9 hired in London"
     assert told[-1].text == (
         "Fri 27 Nov, London: covered; 9 vans hired by Ann, Sun 22 Nov, 08:12: “Hertz”"
     )
