@@ -77,7 +77,7 @@ def choose_depot(labels: Mapping[str, str]) -> str:
         st.query_params["depot"] = last
     # The box finds letters as they are written.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
-    depot = choose_from_url("Depot", "depot", found_by)
+    depot = choose_from_url("Depot", "depot", found_by, drops="city")
     st.session_state[f"{SESSION_PREFIX}depot"] = depot
     return depot
 
@@ -88,6 +88,7 @@ def choose_from_url(
     options: Mapping[str, str],
     default: str = "",
     width: int = 480,
+    drops: str = "",
 ) -> str:
     """A select box bound to a URL parameter, so that a page can be shared by its URL.
 
@@ -100,6 +101,7 @@ def choose_from_url(
       options: The options and their labels.
       default: Used where the URL names no option.
       width: Width of the box in pixels.
+      drops: A parameter that a choice takes out of the URL, as in `choose_pill`.
 
     Returns:
       The chosen option; '' where there is no default and the URL names none.
@@ -115,6 +117,7 @@ def choose_from_url(
             st.session_state.pop(f"{SESSION_PREFIX}{name}", None)
         else:
             st.query_params[name] = st.session_state[widget]
+            st.query_params.pop(drops, None)
 
     st.selectbox(
         label,
