@@ -46,6 +46,7 @@ def shift_grid(rows: pd.DataFrame) -> str:
         cells, last = [], {}
         for last in own:
             vans = formatting.count(last["vans"], "van")
+            vans += f", {last['short']:.0f} short" if last["short"] > 0 else ""
             orders = formatting.count(round(last["orders"]), "order")
             drivers = formatting.count(last["drivers"], "driver")
             cells.append(f"<td>{drivers}<small>{vans} · {orders}</small></td>")

@@ -186,7 +186,7 @@ VANS: Lines = {
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
-    "Drivers needed": ("drivers", formatting.orders),
+    "Drivers": ("drivers", formatting.orders),
     "Planned orders": ("point", formatting.orders),
 }
 """Rows of a city above and below what is decided: column of `Plan.cities`, and how it is written."""

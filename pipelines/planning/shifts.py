@@ -58,10 +58,12 @@ def of_cities(
     """`by_shift` of each city in `days`; no rows where orders have no times."""
     if shares.empty:
         return NO_SHIFTS
-    return pd.concat(
+    parts = [
         by_shift(own, bands, shares[shares["city"] == city], settings[str(city)])
         for city, own in days.groupby("city")
-    )
+    ]
+    # An empty part would turn the days of all into objects.
+    return pd.concat([part for part in parts if not part.empty] or [NO_SHIFTS])
 
 
 def by_shift(
@@ -81,12 +83,14 @@ def by_shift(
 
     Returns:
       city, target_on, shift (its name), orders, load (orders at the service level, over what
-      vans for the day's carry in it), length (part of a van's day), is_set (whether a planner
-      has set the shifts), busiest_hour and its orders, as busiest_orders: a row for each day
-      and shift; none for days without shares.
+      vans for the day's carry in it; at least the shift's part of the orders over its part of
+      the hours), length (part of a van's day), is_set (whether a planner has set the shifts),
+      busiest_hour and its orders, as busiest_orders: a row for each day and shift; none for
+      days without shares, as a day is that the model takes to be closed.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
     wide = shares.pivot_table("share", "target_on", "hour", aggfunc="sum", dropna=False)
+    wide = wide[wide.sum(axis=1) > 0]
     own = days.merge(bands, on=["city", "target_on"], how="left")
     own = own[own["target_on"].isin(wide.index) & (own["point"] > 0)]
     if own.empty:
@@ -99,23 +103,29 @@ def by_shift(
         np.nan_to_num(own[name].to_numpy(float) / model_d, nan=1.0) * orders_d
         for name in ("p10", "p90")
     )
-    parts = forecast_parts(
-        orders_d, low_d, high_d, share_dk @ hours_by_shift(shifts).T,
-        float(shares["concentration"].iloc[0]),
-    )  # fmt: skip
+    part_ds = share_dk @ hours_by_shift(shifts).T
+    concentration = float(shares["concentration"].iloc[0])
+    of_shifts, of_days = (
+        forecast_parts(orders_d, low_d, high_d, part, concentration)
+        for part in (part_ds, np.ones((len(own), 1)))
+    )
     hours_s = np.array([shift.n_hours for shift in shifts], float)
     length_s = hours_s / hours_s.sum()
     level = settings.service_level
-    of_shift_ds = quantile_orders(parts.p10, parts.p50, parts.p90, level)
-    of_day_d = quantile_orders(low_d, orders_d, high_d, level)
+    at_level_ds, at_level_d1 = (
+        quantile_orders(each.p10, each.p50, each.p90, level)
+        for each in (of_shifts, of_days)
+    )
+    # Of a day with hardly any orders, most shifts have none even at the service level.
+    load_ds = np.maximum(at_level_ds / np.maximum(at_level_d1, 1.0), part_ds) / length_s
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(
         {
             "city": settings.city,
             "target_on": own["target_on"].repeat(len(shifts)).to_numpy(),
             "shift": [shift.name for shift in shifts] * len(own),
-            "orders": parts.mean.ravel(),
-            "load": (of_shift_ds / (of_day_d[:, None] * length_s)).ravel(),
+            "orders": of_shifts.mean.ravel(),
+            "load": load_ds.ravel(),
             "length": np.tile(length_s, len(own)),
             "is_set": bool(settings.shifts),
             "busiest_hour": busiest_d.repeat(len(shifts)),
@@ -129,7 +139,7 @@ def loads(shifts: pd.DataFrame) -> dict[tuple[str, pd.Timestamp], Load]:
     of_days = shifts[shifts["is_set"]].groupby(["city", "target_on"])
     return {
         cast(tuple[str, pd.Timestamp], key): Load(
-            max(own["load"].max(), 1.0),
+            own["load"].max(),
             tuple(own["orders"] / own["orders"].sum()),
             tuple(own["length"]),
         )
@@ -140,9 +150,17 @@ def loads(shifts: pd.DataFrame) -> dict[tuple[str, pd.Timestamp], Load]:
 def with_vans(
     shifts: pd.DataFrame, cities: pd.DataFrame, settings: Mapping[str, CitySettings]
 ) -> pd.DataFrame:
-    """`Plan.shifts`: `by_shift` with the vans and drivers of each; the fullest needs the day's.
+    """Adds the vans and drivers of each shift to `by_shift`; the fullest needs the day's vans.
 
-    `cities` has needed and vans of each city and day.
+    Args:
+      shifts: From `of_cities`.
+      cities: By city and day: needed, and vans (NaN where they are not known).
+      settings: Of each city.
+
+    Returns:
+      `shifts` with needed (vans of the day), vans (that the shift needs), short (what it lacks
+      of them; NaN where nobody has set the shifts) and drivers (of the vans that it has, those
+      it needs at most).
     """
     if shifts.empty:
         return shifts
@@ -158,5 +176,5 @@ def with_vans(
         vans=vans_r,
         # Nobody works in shifts that nobody has set.
         short=short_r.where(rows["is_set"].astype(bool)),
-        drivers=vans_for(vans_r * drivers_r, 1.0),
+        drivers=vans_for(np.fmin(vans_r, rows["vans"]) * drivers_r, 1.0),
     )

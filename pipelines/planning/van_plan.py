@@ -47,9 +47,10 @@ class Plan:
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
         carry all orders; NaN if they are not known), undelivered (expected orders that these
         leave behind, on the same paths: none where they surely carry all; without known vans,
-        of those needed), drivers (the sum over shifts, or over depots where orders have no times); of its `VanDecision` kind ('' for
-        none), extra, off_road, note, made_by and made_at, and is_decided (whether that settles the day: a hire does
-        if the day is short no longer); and of a day that is short without hired vans: lacking
+        of those needed), drivers (of the vans that go: the sum over shifts, or over depots where
+        orders have no times); of its `VanDecision` kind ('' for none), extra, off_road, note,
+        made_by and made_at, and is_decided (whether that settles the day: a hire does if the
+        day is short no longer); and of a day that is short without hired vans: lacking
         (vans), for_likely (extra vans that carry all with a chance of LIKELY),
         chance_without and undelivered_without (hired vans).
       shifts: `shifts.with_vans` of each city; no rows where orders have no times.
@@ -261,7 +262,10 @@ def _late(
     city: CitySettings,
     load: Load,
 ) -> np.ndarray:
-    """`vans.left_behind` or `vans.undelivered`, added up over the shifts of a day."""
+    """Late orders of a day, added up over its shifts.
+
+    Of each path with `vans.left_behind`, and of each row with `vans.undelivered`.
+    """
     parts = zip(load.orders_s, load.length_s, strict=True)
     late = [
         of_shift(part * orders, length * city.orders_per_van, n_vans)

@@ -121,7 +121,7 @@ def test_the_plan_of_a_city_has_shifts_that_its_planner_sets(fleet, visit, size)
     table.get_by_role("columnheader", name=first).wait_for()
     days = table.locator("tbody tr").all_inner_texts()
     drivers = [sum(map(int, re.findall(r"(\d+) driver", day))) for day in days]
-    row = page.get_by_role("rowheader", name="Drivers needed", exact=True)
+    row = page.get_by_role("rowheader", name="Drivers", exact=True)
     shown = row.locator("xpath=..").get_by_role("cell").all_inner_texts()
     assert list(map(int, shown)) == drivers, "those of the plan are those of its shifts"
     window.fits(320)

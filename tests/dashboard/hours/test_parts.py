@@ -14,12 +14,12 @@ def test_shifts_have_drivers_vans_orders_and_the_busiest_hour():
     }  # fmt: skip
     rows = pd.DataFrame(
         [
-            both | {"shift": "06–14", "vans": 20, "drivers": 20},
-            both | {"shift": "14–22", "vans": 28, "drivers": 30},
+            both | {"shift": "06–14", "vans": 20, "drivers": 20, "short": 0},
+            both | {"shift": "14–22", "vans": 28, "drivers": 25, "short": 3},
         ]
     )
     assert Cells(parts.shift_grid(rows)).text[1] == [
-        "Thu 26 Nov", "20 drivers 20 vans · 400 orders", "30 drivers 28 vans · 400 orders",
+        "Thu 26 Nov", "20 drivers 20 vans · 400 orders", "25 drivers 28 vans, 3 short · 400 orders",
         "17–18 90 orders",
     ]  # fmt: skip
 

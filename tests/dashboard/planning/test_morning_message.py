@@ -111,11 +111,11 @@ def test_a_decided_day_is_told_as_decided_and_days_beyond_the_rule_are_counted()
     week = week_of(200.0)
     plan = make_plan(week, {"London": settings}, NO_BANDS)
     tables = Tables(plan, week, EVENTS, SCORED, YESTERDAY, MADE_AT)
-    missing = plan.cities["short"].tolist()
+    short = plan.cities["short"].tolist()
     [line] = message_lines(tables, RULE, TODAY, "")
     assert (
-        f"04:31. Fri 21 Nov: {missing[0]} vans short, help asked for by Ann. "
-        f"Sat 22 Nov: {missing[1]} vans short (Black Friday), 1 van hired by Ben. Yesterday"
+        f"04:31. Fri 21 Nov: {short[0]} vans short, help asked for by Ann. "
+        f"Sat 22 Nov: {short[1]} vans short (Black Friday), 1 van hired by Ben. Yesterday"
     ) in line
     undecided = {"London": replace(settings, decisions={})}
     plan = make_plan(week, undecided, NO_BANDS)

@@ -84,24 +84,33 @@ def test_need_less_have_is_short_in_the_city_and_over_its_depots(
     assert (plan.depots["needed"] >= plan.depots["allocated"]).all()
 
 
-def with_shifts(week, vans, text, is_busy_at=(), bands=BANDS):
-    """The plan in shifts that a planner has set; some hours have nine times the others' orders."""
+def shares_of(is_busy_at=(), closed=(), city="London"):
+    """`days_ahead.city_shares`: some hours have nine times the others' orders."""
     share = pd.Series(1.0, range(24))
     share[list(is_busy_at)] = 9.0
     hours = pd.DataFrame({"hour": range(24), "share": share / share.sum()})
     shares = hours.merge(pd.DataFrame({"target_on": DAYS}), how="cross")
-    shares = shares.assign(city="London", concentration=1e6)
+    shares.loc[shares["target_on"].isin(closed), "share"] = np.nan
+    return shares.assign(city=city, concentration=1e6)
+
+
+def with_shifts(week, vans, text, is_busy_at=(), bands=BANDS, closed=()):
+    """The plan in shifts that a planner has set, or in those of a city that has set none."""
     settings = {"London": replace(london(vans, level=0.9)["London"], shifts=text)}
-    return make_plan(week, settings, bands, shares=shares)
+    return make_plan(week, settings, bands, shares=shares_of(is_busy_at, closed))
 
 
+@pytest.mark.parametrize("width", [1.0, 0.05], ids=["wide", "narrow"])
 @pytest.mark.parametrize("vans", [4, 9])
-def test_a_shift_of_all_hours_plans_as_the_day_does(week, vans):
-    shift, day = with_shifts(week, vans, "00-24"), plan_of(week, vans, BANDS, level=0.9)
-    pd.testing.assert_frame_equal(shift.depots, day.depots)
-    # A shift's drivers are those of the vans it needs, not of those it has.
-    own, other = (plan.cities.drop(columns="drivers") for plan in (shift, day))
-    pd.testing.assert_frame_equal(own, other)
+def test_a_shift_of_all_hours_plans_as_the_day_does(week, vans, width):
+    middle = BANDS[["p10", "p90"]].mean(axis=1)
+    bands = BANDS.assign(
+        **{name: middle + width * (BANDS[name] - middle) for name in ("p10", "p90")}
+    )
+    shift = with_shifts(week, vans, "00-24", bands=bands)
+    day = plan_of(week, vans, bands, level=0.9)
+    for own, other in ((shift.depots, day.depots), (shift.cities, day.cities)):
+        pd.testing.assert_frame_equal(own, other)
     assert shift.shifts["vans"].tolist() == day.cities["needed"].tolist()
 
 
@@ -117,6 +126,10 @@ def test_a_day_needs_the_vans_of_the_fullest_of_its_set_shifts(week, vans):
     chances = (plan.cities["delivery_probability"] for plan in (busy, as_if))
     np.testing.assert_allclose(*chances, atol=0.02)
     assert busy.shifts["vans"].tolist()[::2] == busy.cities["needed"].tolist()
+    # One driver for each van that a shift needs and the city has.
+    goes = busy.shifts["vans"].clip(upper=vans)
+    assert busy.shifts["drivers"].tolist() == goes.tolist()
+    assert busy.cities["drivers"].tolist() == [sum(goes[:2]), sum(goes[2:])]
     # The quiet half is carried where the busy one is not.
     late, as_if_late = busy.cities["undelivered"], as_if.cities["undelivered"]
     assert (late <= as_if_late).all()
@@ -305,18 +318,45 @@ def test_a_closed_day_that_is_set_gets_vans(week):
     assert row["point"] == 60
 
 
-def test_a_closed_day_that_is_set_has_shifts_whatever_its_band():
-    """The model takes it to be closed, so that the city's band of the day is empty."""
+@pytest.mark.parametrize("text", ["00-12, 12-24", ""], ids=["shifts set", "not set"])
+def test_a_planners_number_on_a_closed_day_plans_by_day(text):
+    """The model takes it to be closed: its band is empty, and its hours have no shares."""
     closed = fleet(
         ("A", "Poplar", DAYS[0], 100.0, "model"),
         ("A", "Poplar", DAYS[1], 0.0, "closed"),
     )
     week = van_plan.with_changes(closed, {("A", DAYS[1]): 120.0})
     bands = BANDS.assign(p10=[80.0, 0.0], p90=[120.0, 0.0])
-    plan = with_shifts(week, 3, "00-12, 12-24", range(12), bands)
-    # 108 of 120 orders in half of a day.
-    assert plan.cities["needed"].tolist()[1] == 5
-    assert plan.shifts["short"].tolist()[2:] == [2, 0]
+    plan = with_shifts(week, 2, text, range(12), bands, closed=DAYS[1:])
+    assert set(plan.shifts["target_on"]) == {DAYS[0]}
+    day = plan.cities.set_index("target_on").loc[DAYS[1]]
+    shown = day[["needed", "short", "drivers", "undelivered"]].tolist()
+    assert shown == pytest.approx([3, 1, 2, 20], abs=1e-4)
+
+
+@pytest.mark.parametrize("text", ["00-12, 12-24", ""], ids=["shifts set", "not set"])
+@pytest.mark.parametrize("orders", [0.05, 0.4, 2.0])
+def test_a_day_of_hardly_any_orders_needs_one_van_at_most(orders, text):
+    week = fleet(*(("A", "Poplar", day, orders, "model") for day in DAYS))
+    bands = BANDS.assign(p10=0.0, p90=2 * orders)
+    plan = with_shifts(week, 3, text, range(12), bands)
+    assert plan.cities["needed"].isin([0, 1]).all()
+    assert plan.shifts[["vans", "drivers"]].isin([0, 1]).all(axis=None)
+    assert plan.cities["undelivered"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("closed", [DAYS, []], ids=["all days closed", "no times"])
+def test_a_city_without_shares_leaves_the_shifts_of_another(week, closed):
+    rotterdam = fleet(("R", "Waalhaven", DAYS[0], 100.0, "model"), city="Rotterdam")
+    settings = london(10) | {"Rotterdam": CitySettings("Rotterdam", 10, 10, 0.5)}
+    own = shares_of(closed=closed, city="Rotterdam") if len(closed) else None
+    plan = make_plan(
+        pd.concat([week, rotterdam]), settings, BANDS,
+        shares=pd.concat([shares_of(), own]),
+    )  # fmt: skip
+    alone = make_plan(week, london(10), BANDS, shares=shares_of())
+    pd.testing.assert_frame_equal(plan.shifts, alone.shifts)
+    assert plan.of_city("Rotterdam").cities["needed"].tolist() == [10]
 
 
 @pytest.mark.parametrize("vans", [None, 5])

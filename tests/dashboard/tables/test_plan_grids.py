@@ -50,7 +50,7 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
         ["Decision", "–", "decide"],
     ]
     assert [row[0] for row in rows[5:8]] == [
-        "Chance of full delivery", "Late orders", "Drivers needed",
+        "Chance of full delivery", "Late orders", "Drivers",
     ]  # fmt: skip
     assert rows[8:] == [
         ["Planned orders", "150", "349"],
