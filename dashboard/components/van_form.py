@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any, NoReturn
 
 import streamlit as st
@@ -10,6 +10,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import saved_change, widgets
 from dashboard.components.planner_name import ENTER, planner_name
+from dashboard.hours import parts
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
 from dashboard.queries.freshness import Freshness
@@ -57,6 +58,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     st.markdown(
         formatting.escape_markdown(sentence or "There are enough vans on that day.")
     )
+    running = parts.on_the_way(name, datetime.now(queries.zone()), freshness)
+    if running.get(chosen):
+        st.markdown(f"**Today so far:** {running[chosen]}")
     if current.kind or current.off_road:
         words = decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())

@@ -1,6 +1,6 @@
 """What the pages show of shifts, and of the running day."""
 
-from datetime import datetime
+from datetime import date, datetime
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -61,10 +61,7 @@ def shift_grid(rows: pd.DataFrame) -> str:
 
 def today_so_far(now: datetime, freshness: Freshness) -> None:
     """The section "Today so far" of page Days ahead; nothing where nothing has come."""
-    clock = now.replace(
-        minute=now.minute // CLOCK_MINUTES * CLOCK_MINUTES, second=0, microsecond=0
-    )
-    html = _today_html(clock, freshness)
+    html = _today_html(_clock(now), freshness)
     if html:
         st.html(html)
 
@@ -72,6 +69,24 @@ def today_so_far(now: datetime, freshness: Freshness) -> None:
 @st.cache_data(max_entries=4, show_spinner=False)
 def _today_html(now: datetime, freshness: Freshness) -> str:
     return today_html(hour_queries.running_depots(now, freshness))
+
+
+def _clock(now: datetime) -> datetime:
+    minute = now.minute // CLOCK_MINUTES * CLOCK_MINUTES
+    return now.replace(minute=minute, second=0, microsecond=0)
+
+
+def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str]:
+    """Where the running day of a city is heading, by its day; empty where nothing has come."""
+    cities = today.running_cities(hour_queries.running_depots(_clock(now), freshness))
+    sentences = {}
+    for row in cities[cities["city"] == city].to_dict("records"):
+        number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
+        sentences[row["target_on"].date()] = (
+            f"On the way to {number['estimate']} orders ({number['p10']} to "
+            f"{number['p90']}), planned {number['forecast']}."
+        )
+    return sentences
 
 
 def today_html(depots: pd.DataFrame) -> str:

@@ -98,6 +98,11 @@ def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit, size):
     window.page.wait_for_url("**/plan?city=London")
     text = window.settled()
     assert "Drivers 14–22" in text, "one tap from tomorrow's afternoon"
+    window.to(f"/plan?city=Rotterdam&form=vans&day={datetime.now(UTC).date()}")
+    way = window.page.locator(".st-key-plan-form").get_by_text("On the way to")
+    assert re.search(
+        r"to [\d,]+ orders \([\d,]+ to [\d,]+\), planned", way.inner_text()
+    )
 
 
 @pytest.mark.parametrize("size", browser.SIZES)
