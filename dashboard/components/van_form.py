@@ -20,7 +20,12 @@ from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import decision_words
 
-ACTIONS = {HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "None"}
+ACTIONS = {
+    HIRE: "Hire",
+    ACCEPT: "Accept the risk",
+    ASK: "Ask for help",
+    "": "Undecided",
+}
 
 
 def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
@@ -54,7 +59,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     current = city.decision_on(chosen)
     # A colleague's decision is seen before it is replaced.
     seen = forms.vans_seen.setdefault(f"{form} {chosen}", current.decision_id)
-    sentence = plan_summaries.shortage_sentence(row, city.service_level)
+    sentence = plan_summaries.shortage_sentence(row)
     st.markdown(
         formatting.escape_markdown(sentence or "There are enough vans on that day.")
     )
@@ -65,10 +70,13 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         words = decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
-    entered = _fields(row, current, city.vans or 0, f"{form} {chosen}")
+    offers = plan_summaries.offers(row, city.service_level)
+    entered = _fields(row, current, city.vans or 0, offers, f"{form} {chosen}")
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
-    unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
+    unsure = ""
+    if entered.extra != current.extra:
+        unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
     st.caption(ENTER)
     with st.container(key="plan-save"):
@@ -87,22 +95,31 @@ def _label(day: Mapping[Hashable, Any]) -> str:
 
 
 def _fields(
-    day: Mapping[Hashable, Any], current: VanDecision, n_vans: int, key: str
+    day: Mapping[Hashable, Any],
+    current: VanDecision,
+    n_vans: int,
+    offers: Mapping[int, str],
+    key: str,
 ) -> VanDecision:
-    suggested = (current.kind or HIRE) if day["lacking"] or current.kind else ""
+    lacking = int(day["lacking"])
+    # What is suggested anew is filled in anew.
+    keys = f"decision {key}", f"extra {key} {lacking}"
+    suggested = (current.kind or HIRE) if lacking or current.kind else ""
+    st.session_state.setdefault(keys[0], suggested)
+    with st.container(horizontal=True):
+        for vans, label in offers.items():
+            st.button(label, on_click=_fill_in, args=(keys, vans))
     kind = st.segmented_control(
-        "Decision", list(ACTIONS), default=suggested, required=True, key=f"decision {key}",
+        "Decision", list(ACTIONS), required=True, key=keys[0],
         format_func=ACTIONS.__getitem__,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         extra = 0
         if kind == HIRE:
-            lacking = int(day["lacking"])
+            st.session_state.setdefault(keys[1], current.extra or lacking)
             extra = st.number_input(
-                "Extra vans", 0, van_decisions.MAX_VANS, current.extra or lacking,
-                # What is suggested anew is filled in anew.
-                width=160, key=f"extra {key} {lacking}",
-            )  # fmt: skip
+                "Extra vans", 0, van_decisions.MAX_VANS, width=160, key=keys[1]
+            )
         off_road = st.number_input(
             "Off the road", 0, max(n_vans, current.off_road), current.off_road, width=160,
             key=f"off road {key}", help="Vans of the city that cannot drive on that day.",
@@ -117,6 +134,11 @@ def _fields(
     return replace(current, kind=kind, extra=extra, off_road=off_road, note=told)
 
 
+def _fill_in(keys: tuple[str, str], vans: int) -> None:
+    """Enters that some vans are hired; a decision and their number have these `keys`."""
+    st.session_state.update(zip(keys, (HIRE, vans), strict=True))
+
+
 def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     """What the vans of a day would carry with what is entered."""
     own = city_settings.by_city(freshness)[entered.city]
@@ -126,15 +148,16 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     vans = formatting.count(int(day["vans"]), "van")
     late = round(day["undelivered"])
     left = f"about {formatting.count(late, 'order')}" if late else "none"
+    short = f"{day['short']:,} still short; " if day["short"] else ""
     chance = formatting.chance(day["delivery_probability"])
-    sentence = f"{vans} carry all orders with a chance of {chance}; {left} late."
+    sentence = f"{short}{vans} carry all orders with a chance of {chance}; {left} late."
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 
 def _ask_if_sure(entered: VanDecision, day: Mapping[Hashable, Any], key: str) -> str:
-    """Asks to confirm hired vans that are too few or far too many; the refusal if not ticked."""
+    """Asks to confirm hired vans that are far too many; the refusal if that is not ticked."""
     n_vans = int(day["vans"] - day["extra"]) + entered.extra
-    if not entered.extra or day["needed"] <= n_vans <= MAX_RATIO * day["needed"]:
+    if n_vans <= MAX_RATIO * day["needed"]:
         return ""
     vans = formatting.count(n_vans, "van")
     sentence = f"That day would have {vans} and needs {day['needed']:,}."

@@ -141,7 +141,7 @@ def depot_days(days: pd.DataFrame, depot: str) -> str:
         '<th scope="col">Orders</th>',
         '<th scope="col">80 % band</th>',
         '<th scope="col">Vans</th>',
-        '<th scope="col" class="wide">Last week</th>',
+        '<th scope="col">Last week</th>',
         *(['<th scope="col">Last year</th>'] if has_year else []),
         '<th scope="col" class="fill">Events</th>',
     ]
@@ -315,7 +315,7 @@ def _day_row(
             f'<td class="day {shade}">{orders}{badge(row)}</td><td>{_band(row)}</td>'
         ]
     cells.append(f"<td>{vans_share(row)}</td>")
-    cells.append(f'<td class="wide">{formatting.orders(row["week_before"])}</td>')
+    cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])
         on = formatting.day(row["year_before_on"]) if is_known else ""

@@ -29,6 +29,11 @@ NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 MODEL_PARTS = {NETWORK: "Last weeks' pattern", POINT_SHIFT: "Below the middle"}
 """Parts of a forecast whose names say how it is made, in plain words."""
+PART_NOTES = {
+    NETWORK: "Last weeks' pattern: what the network reads in them.",
+    POINT_SHIFT: "Below the middle: the number shown lies a little below the middle of the likely "
+    "ones, where errors in percent are smallest.",
+}
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.

@@ -153,31 +153,46 @@ def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
     return f"{day['short']:,} short" if day["short"] else "covered"
 
 
-def shortage_sentence(day: Mapping[Hashable, Any], level: float) -> str:
-    """What extra vans buy on a day of `Plan.cities`, a line for each number; '' where it lacks none.
+def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
+    """What a day of `Plan.cities` lacks, and how likely it carries all; '' where it lacks none.
 
-    'Fri 27 Nov: 23 vans short.', 'Hire 23: at least 90 % sure to carry all orders', 'Hire 17: 70 %', 'Without:
-    12 %, and about 682 orders late.' Once they are hired: 'Fri 27 Nov: covered, 23 vans hired; 90 %
-    sure to carry all orders. Without: …'
+    'Fri 27 Nov: 23 vans short; 12 % sure to carry all orders, about 682 orders late.' Once they are
+    hired: 'Fri 27 Nov: covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
     """
-    name, extra = formatting.day(day["target_on"]), int(day["extra"])
     if not day["lacking"]:
         return ""
-    hired = f"{formatting.count(extra, 'van')} hired"
+    hired = f"{formatting.count(int(day['extra']), 'van')} hired"
+    short = f"{formatting.count(int(day['short']), 'van')} short"
+    if day["extra"]:
+        short = f"{hired}, {day['short']:,} still short"
+    chance, without = (
+        formatting.chance(day[name])
+        for name in ("delivery_probability", "chance_without")
+    )
+    sure = f"{chance} sure to carry all orders"
+    late, late_without = (
+        f"about {formatting.count(round(day[name]), 'order')} late."
+        for name in ("undelivered", "undelivered_without")
+    )
+    told = f"{short}; {sure}, {late}"
+    if not day["short"]:
+        told = f"covered, {hired}; {sure}. Without: {without}, and {late_without}"
+    return f"{formatting.day(day['target_on'])}: {told}"
+
+
+def offers(day: Mapping[Hashable, Any], level: float) -> dict[int, str]:
+    """What numbers of extra vans buy on a day that is short: 23 → 'Hire 23: at least 90 %'."""
+    if not day["short"]:
+        return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
-    late = formatting.count(round(day["undelivered_without"]), "order")
-    chance = formatting.chance(day["chance_without"])
-    without = f"Without: {chance}, and about {late} late."
-    if extra and not day["short"]:
-        chance = formatting.chance(day["delivery_probability"])
-        return f"{name}: covered, {hired}; {chance} sure to carry all orders. {without}"
-    short, in_all = f"{formatting.count(lacking, 'van')} short", ""
-    if extra:
-        short, in_all = f"{hired}, {day['short']:,} still short", " in all"
-    hire, sure = f"Hire {lacking:,}{in_all}", f"at least {level:.0%}"
-    likely = f"\n- Hire {fewer:,}{in_all}: {LIKELY:.0%}" if 0 < fewer < lacking else ""
-    buys = f"- {hire}: {sure} sure to carry all orders{likely}".replace("%", " %")
-    return f"{name}: {short}.\n{buys}\n- {without}"
+    chances = {lacking: f"at least {level:.0%}"}
+    if 0 < fewer < lacking:
+        chances[fewer] = f"{LIKELY:.0%}"
+    in_all = " in all" if day["extra"] else ""
+    return {
+        vans: f"Hire {vans:,}{in_all}: {chance}".replace("%", " %")
+        for vans, chance in chances.items()
+    }
 
 
 def decision_in_history(decision: Mapping[Any, Any]) -> str:

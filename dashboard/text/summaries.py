@@ -86,20 +86,14 @@ def vans_lacking(ahead: pd.DataFrame) -> dict[pd.Timestamp, float]:
     return {day: vans for day, vans in rows if vans > 0}
 
 
-def next_day_figures(day: Mapping[Hashable, Any]) -> Figures:
-    """A depot's next open day, of `queries.depot_days`, beside a week and a year before."""
-    point, low, high = (formatting.orders(day[key]) for key in ("point", "p10", "p90"))
-    week_before_on = day["day_on"] - WEEK_DAYS * formatting.A_DAY
-    before = {
-        "Last week": ("week_before", week_before_on),
-        "Last year": ("year_before", day["year_before_on"]),
-    }
-    planned = f"Planned, {formatting.day(day['day_on'])}"
-    return {planned: (point, f"80 % band {low} – {high}")} | {
-        name: (formatting.orders(day[key]), formatting.day(on))
-        for name, (key, on) in before.items()
-        if not pd.isna(day[key])
-    }
+def parts_sentence(parts: pd.DataFrame) -> str:
+    """What the bars of a day of `what_if.contributions` are, whose names do not say it."""
+    shown = parts.loc[parts["orders"].round() != 0, "part"]
+    notes = [
+        formatting.PART_NOTES[part] for part in shown if part in formatting.PART_NOTES
+    ]
+    usual = "A usual day of the week ahead, and what each part adds or takes."
+    return " ".join([usual, *notes])
 
 
 def feed_warning(status: DepotStatus) -> str | None:

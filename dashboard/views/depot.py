@@ -46,9 +46,9 @@ if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
 answer = st.container()
-history, week = st.columns([2, 3], gap="large")
+week, history = st.columns([3, 2], gap="large")
 with history:
-    next_day, chart = st.container(), st.container()
+    chart = st.container()
     span = widgets.choose_pill("History", "history", list(SPANS))
 days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
@@ -76,9 +76,6 @@ with week:
     else:
         with answer:
             widgets.answer(summaries.depot_sentence(ahead))
-        if open_days:
-            with next_day:
-                widgets.key_figures(summaries.next_day_figures(open_days[0]))
         st.html(html_grids.depot_days(ahead, depot))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."
@@ -143,13 +140,12 @@ with why:
             [row] = past[past["target_on"] == day_to_explain].to_dict("records")
             shown = queries.as_of(row, freshness)
             outcome = summaries.outcome_sentence(row)
-        contributions = what_if.contributions(depot, shown)
+        parts = what_if.contributions(depot, shown)
+        parts = parts[parts["target_on"] == day_to_explain]
         widgets.chart(
             forecast_charts.contributions,
-            contributions[contributions["target_on"] == day_to_explain],
-            f"{outcome} A usual day of the week ahead, plus or minus its weekday, holidays, events and "
-            "signals, and what the pattern of its last weeks adds. Below the middle: the number shown "
-            "lies a little below the middle of the likely ones, where errors in percent are smallest.",
+            parts,
+            f"{outcome} {summaries.parts_sentence(parts)}".strip(),
         )
 
 with st.expander("What if", expanded="scenario" in st.query_params):

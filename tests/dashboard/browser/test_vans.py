@@ -56,7 +56,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
         "on the first screen"
     )
     lacking = int(page.get_by_label("Extra vans").input_value())
-    assert f"Hire {lacking}: " in sentence.inner_text()
+    assert f"{lacking} van" in sentence.inner_text()
     assert window.too_wide() <= 0
     page.get_by_label("Note").fill("From Hertz")
     form.get_by_label("Your name").fill("Ann")
@@ -166,6 +166,18 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
     form.get_by_test_id("stAlert").get_by_text("Saved: London, ").wait_for()
     form.get_by_role("button", name="Undo").click()
     form.get_by_test_id("stAlert").get_by_text("Undone: London, ").wait_for()
+
+
+def test_an_offer_is_filled_in_by_a_click(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/plan?city=Rotterdam&form=vans")
+    offers = window.page.get_by_role("button", name=re.compile(r"^Hire \d+: "))
+    for offer in (offers.last, offers.first):
+        offer.click()
+        window.settled()
+        [number] = re.findall(r"Hire (\d+)", offer.inner_text())
+        assert window.page.get_by_label("Extra vans").input_value() == number
+    assert window.too_wide() <= 0
 
 
 def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):

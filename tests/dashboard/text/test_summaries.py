@@ -63,17 +63,16 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     assert two_weeks.startswith("Short of vans: 1 on Sun 23 Nov and 2 on Tue 25 Nov. ")
 
 
-def test_a_depots_next_day_stands_beside_a_week_and_a_year_before():
-    day = {
-        "day_on": pd.Timestamp("2025-11-28"), "point": 295.4, "p10": 246.0, "p90": 354.0,
-        "week_before": 204.0, "year_before": 299.0, "year_before_on": pd.Timestamp("2024-11-29"),
-    }  # fmt: skip
-    planned = {"Planned, Fri 28 Nov": ("295", "80 % band 246 – 354")}
-    week = {"Last week": ("204", "Fri 21 Nov")}
-    year = {"Last year": ("299", "Fri 29 Nov")}
-    assert summaries.next_day_figures(day) == planned | week | year
-    no_year = day | {"year_before": np.nan, "year_before_on": pd.NaT}
-    assert summaries.next_day_figures(no_year) == planned | week
+def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
+    parts = pd.DataFrame(
+        {"part": ["level", "network", "point shift"], "orders": [100.0, 4.0, -0.2]}
+    )
+    usual = "A usual day of the week ahead, and what each part adds or takes."
+    network = "Last weeks' pattern: what the network reads in them."
+    assert summaries.parts_sentence(parts) == f"{usual} {network}"
+    assert summaries.parts_sentence(parts[:1]) == usual
+    below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
+    assert below.startswith(f"{usual} Below the middle: ")
 
 
 def daily_scores(*mapes, naive=0.2):

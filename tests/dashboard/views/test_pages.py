@@ -460,17 +460,16 @@ def test_both_links_to_a_depots_change_lead_to_its_first_short_day_else_the_firs
     assert text.count(f"plan?city=London&amp;day={day}&amp;depot=LON-01") == 2
 
 
-def test_a_depots_figures_are_of_its_next_open_day(seeded, write, open_page):
+def test_a_depots_next_open_day_is_explained(seeded, write, open_page):
     first, second = (seeded.through + timedelta(days=n) for n in (1, 2))
-    label = f"Planned, {formatting.day(first)}"
-    assert label in page_text(open_page("depot", depot="LON-01"))
+    explained = open_page("depot", depot="LON-01").selectbox(key="choice of why")
+    assert explained.value == f"{first}"
     own = {"depot_id": "LON-01", "origin_on": seeded.through, "target_on": first}
     forecasts = sa.update(schema.forecasts).filter_by(**own)
     write(forecasts.values(basis="closed"))
     st.cache_data.clear()
-    text = page_text(open_page("depot", depot="LON-01"))
-    assert label not in text
-    assert f"Planned, {formatting.day(second)}" in text
+    explained = open_page("depot", depot="LON-01").selectbox(key="choice of why")
+    assert explained.value == f"{second}"
 
 
 def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):

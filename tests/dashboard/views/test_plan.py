@@ -290,22 +290,26 @@ def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_repl
     assert queries.city_settings(queries.freshness())["vans"].tolist() == [20]
 
 
-def test_vans_that_leave_the_day_short_are_hired_only_with_a_tick(
+def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_unasked(
     seeded, tomorrow, open_page
 ):
     london = city_settings.by_city(queries.freshness())["London"]
     city_settings.save(replace(london, vans=1), "Mara")
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
-    setting(app, "Extra vans").set_value(1)
+    suggested = setting(app, "Extra vans").value
+    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
+    decision.set_value("accept")
     field(app, "your name").set_value("Ben")
-    app = press(rerun(app), "Save decision")
-    assert "Tick “Yes, 2 vans”" in told(app.error)
-    assert queries.van_decision_history("London", queries.freshness()).empty
-    [tick] = [each for each in app.checkbox if each.label == "Yes, 2 vans"]
-    tick.check()
-    app = press(rerun(app), "Save decision")
+    app = press(rerun(app), f"Hire {suggested}: at least 90 %")
+    assert setting(app, "Extra vans").value == suggested
+    setting(app, "Extra vans").set_value(1)
+    app = rerun(app)
+    assert f"Preview:** {suggested - 1} still short; 2 vans carry" in page_text(app)
+    app = press(app, "Save decision")
+    assert not app.error
     history = queries.van_decision_history("London", queries.freshness())
-    assert history["extra"].tolist() == [1]
+    assert history[["kind", "extra"]].to_numpy().tolist() == [["hire", 1]]
+    assert f"1 van hired, {suggested - 1} still short" in page_text(app)
 
 
 def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than_there_are(
