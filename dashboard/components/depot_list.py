@@ -14,8 +14,6 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
-DAYS = 2
-"""Days ahead with a column of their own."""
 URGENT, WEEK, ERROR = "To check first", "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Orders of the list; the first is the default."""
@@ -37,7 +35,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         numbers = _numbers(freshness, datetime.now(queries.zone()).date())
         plan = van_plan.fleet_plan(freshness)
         answer = st.container()
-        with st.container(horizontal=True, gap="large"):
+        with st.container(horizontal=True, gap="medium"):
             city = widgets.choose_city(days_ahead.cities(freshness))
             order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         if city:
@@ -59,26 +57,21 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         st.caption(
-            "Planned orders; below them, vans that lack. Off by: + is too high; outside: of the "
-            f"80 % band. {URGENT}: missing data, then vans that lack, day by day."
+            "Planned orders. Off by: + is too high; outside: of the 80 % band. "
+            f"{URGENT}: missing data, then vans that lack, day by day."
         )
 
 
 def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:
     """The depots by `order`, then by city and name; those without a number last."""
     *_, off_by = html_grids.heads_of(numbers)
-    lacking = numbers.filter(like=html_grids.LACKING)
-    is_late, is_off = (numbers[name].astype(int) for name in ("is_late", "is_off"))
-    keys = {
-        # Vans that lack on the first day, then on each next one.
-        URGENT: [is_late, *(lacking[day] for day in lacking), is_off],
-        WEEK: [numbers["vs last week"].abs()],
-        ERROR: [numbers[off_by].abs()],
+    place = {
+        URGENT: numbers["place"],
+        WEEK: -numbers["vs last week"].abs(),
+        ERROR: -numbers[off_by].abs(),
     }[order]
-    places = pd.DataFrame(dict(enumerate(keys)), depots["depot_id"])
-    places = places.reset_index(drop=True)
-    places = places.sort_values([*places], ascending=False, kind="stable")
-    return depots.iloc[places.index]
+    places = depots["depot_id"].map(place)
+    return depots.loc[places.sort_values(kind="stable").index]
 
 
 def _without_forecast(champion: str | None) -> str:
@@ -96,22 +89,37 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     plan = workbook.with_short(van_plan.fleet_plan(freshness).depots)
     week = days_ahead.rank(plan)
     orders, short = (
-        week.pivot(index="depot_id", columns="target_on", values=name).rename(
-            columns=formatting.day
-        )
+        week.pivot(index="depot_id", columns="target_on", values=name)
         for name in ("point", "short")
     )
-    short = short.fillna(0).astype(int).add_suffix(html_grids.LACKING)
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
-    totals = {formatting.count(orders.shape[1], "day"): orders.sum(axis=1)}
-    table = orders[[*orders][:DAYS]].assign(**totals).round().astype("Int64")
-    off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
-    others = {
-        "vs last week": 100 * depots["change"],
-        off_by: (last["point"] - last["actual"]).round().astype("Int64"),
-        "status": depots.apply(html_grids.status, axis=1),
-        "is_late": depots["is_silent"] | depots["is_late"],
-        "is_off": summaries.is_outside(last),
-    }
-    return table.assign(**others).join(short)
+    is_late, is_off = (
+        depots["is_silent"] | depots["is_late"],
+        summaries.is_outside(last),
+    )
+    # Vans that lack on the first day, then on each next one.
+    by_day = {f"{day}": short[day].fillna(0) for day in short}
+    keys = pd.DataFrame({"is_late": is_late, **by_day, "is_off": is_off})
+    urgent = keys.sort_values([*keys], ascending=False, kind="stable").index
+    first, off_by = (
+        week["target_on"].min(),
+        formatting.past_day(freshness.last_on, today),
+    )
+    return pd.DataFrame(
+        {
+            formatting.day(first): orders[first].round().astype("Int64"),
+            formatting.count(orders.shape[1], "day"): orders.sum(axis=1)
+            .round()
+            .astype(int),
+            html_grids.SHORT: short.apply(summaries.short_of, axis=1),
+            "vs last week": 100 * depots["change"],
+            f"{off_by} off by": (last["point"] - last["actual"])
+            .round()
+            .astype("Int64"),
+            "status": depots.apply(html_grids.status, axis=1),
+            "is_late": is_late,
+            "is_off": is_off,
+            "place": pd.Series(range(len(urgent)), urgent),
+        }
+    )

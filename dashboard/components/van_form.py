@@ -131,7 +131,7 @@ def _fields(
         )  # fmt: skip
     # A note is of a decision; where nothing is decided there is none.
     told = note.strip() if kind or off_road else ""
-    return replace(current, kind=kind, extra=extra, off_road=off_road, note=told)
+    return replace(current, kind=kind or "", extra=extra, off_road=off_road, note=told)
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:

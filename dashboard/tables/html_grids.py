@@ -24,8 +24,8 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
-MARKS, LACKING = ("status", "is_late", "is_off"), ": vans short"
-"""Columns of the list of depots that have no heading; what ends the names of those of vans."""
+MARKS, SHORT = ("status", "is_late", "is_off", "place"), "Vans short"
+"""Columns of the list of depots that have no heading; the heading of the days that lack vans."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -73,9 +73,9 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
     Args:
       depots: `queries.depots`, in the order of the list.
-      numbers: By depot_id, a column for each heading, of whole orders or of percentages; then
-        `status`, below a depot's name, whether it and the last column are marked, `is_late`
-        and `is_off`, and columns that end with `LACKING`. Empty without a forecast.
+      numbers: By depot_id, a column for each heading, of whole orders, of percentages or, in
+        `SHORT`, of words; then `status`, below a depot's name, and whether it and the last
+        column are marked, `is_late` and `is_off`. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
@@ -96,7 +96,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
     """The headings of `depots`, the last day's error last."""
-    return [str(n) for n in numbers if n not in MARKS and LACKING not in str(n)]
+    return [str(name) for name in numbers if name not in MARKS]
 
 
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
@@ -110,20 +110,12 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         texts[heads[-1]] = [
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
-    for head in heads[:-1]:
-        lacking = numbers.get(f"{head}{LACKING}", [0] * len(numbers))
-        texts[head] = list(map(_with_lacking, texts[head], lacking))
+        texts[SHORT] = [f'<b class="short">{text}</b>' for text in texts[SHORT]]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 
 def _late(text: str, is_late: bool) -> str:
     return f'<b class="late">{escape(text)}</b>' if is_late else escape(text)
-
-
-def _with_lacking(text: str, vans: int) -> str:
-    """A cell with the vans that lack: '153', and below it '−4 vans'."""
-    lacking = f"−{formatting.count(vans, 'van')}"
-    return f'{text}<small><b class="short">{lacking}</b></small>' if vans else text
 
 
 def depot_days(days: pd.DataFrame, depot: str) -> str:

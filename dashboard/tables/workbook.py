@@ -123,7 +123,7 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
-    told = numbers.assign(is_off=outside).drop(columns="is_late")
+    told = numbers.assign(is_off=outside).drop(columns=["is_late", "place"])
     table = display_tables.display(depots, "city", "name", "depot_id").join(
         told.rename(columns={"status": "Status", "is_off": "Outside its band"}),
         "Depot id",

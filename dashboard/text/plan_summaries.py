@@ -16,6 +16,8 @@ from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Short days with a name; a later one than of the first week has none that is its own."""
+MAX_MOST = 3
+"""Depots that are named as those that lack most vans."""
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -134,7 +136,7 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short of vans.', the first such day of a plan.
+    """'Fri 27 Nov: 3 of 24 depots short of vans, most Hoogvliet (4).', the first such day of a plan.
 
     Of `Plan.depots` in those of `Plan.cities` whose vans are known.
     """
@@ -143,9 +145,13 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     if short.empty:
         return "" if known.empty else "No depot is short of vans."
     first_on = short["target_on"].min()
-    n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
-    of = formatting.count(n_all, "depot")
-    return f"{formatting.day(first_on)}: {n_short:,} of {of} short of vans."
+    first, known_then = (rows[rows["target_on"] == first_on] for rows in (short, known))
+    of = f"{len(first):,} of {formatting.count(len(known_then), 'depot')}"
+    lacking = first["needed"] - first["allocated"]
+    names = first.loc[lacking == lacking.max(), "name"].tolist()
+    most = f", most {formatting.listed(names)} ({lacking.max():,}{' each' * (len(names) > 1)})"
+    most *= len(names) <= MAX_MOST
+    return f"{formatting.day(first_on)}: {of} short of vans{most}."
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:

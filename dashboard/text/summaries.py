@@ -64,20 +64,25 @@ def totals_note(depots: pd.DataFrame) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans: 2 on Fri and 1 on Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
+    """'Short of vans: Fri 2, Sat 1. 1,735 orders in the next 7 days, +38 % vs last week.'.
 
     `ahead` has the forecast days of `queries.depot_days`, with needed and allocated of a plan.
     """
-    letters = len("Fri") if len(ahead) <= WEEK_DAYS else None
-    short = [
-        f"{vans:,.0f} on {formatting.day(day)[:letters]}"
-        for day, vans in vans_lacking(ahead).items()
-    ]
-    lacking = f"Short of vans: {formatting.listed(short)}. "
+    short = short_of((ahead["needed"] - ahead["allocated"]).set_axis(ahead["day_on"]))
+    lacking = f"Short of vans: {short}. " * bool(short)
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
-    return lacking * bool(short) + told
+    return lacking + told
+
+
+def short_of(vans: pd.Series) -> str:
+    """'Fri 2, Sat 1' of the vans that a depot lacks by day; 'Fri 5 Dec: 2' beyond a week."""
+    letters, ends = (len("Fri"), "") if len(vans) <= WEEK_DAYS else (None, ":")
+    short = vans[vans > 0]
+    days = zip(pd.DatetimeIndex(short.index), short, strict=True)
+    told = [f"{formatting.day(day)[:letters]}{ends} {n:,.0f}" for day, n in days]
+    return ", ".join(told)
 
 
 def vans_lacking(ahead: pd.DataFrame) -> dict[pd.Timestamp, float]:
