@@ -69,6 +69,13 @@ def note(text: str, address: str, before: str = "") -> None:
     st.html(f'<p class="hf-note">{escape(before)}{link}</p>', width="content")
 
 
+def action(text: str, address: str, *, is_primary: bool) -> None:
+    """A link to a form, as large as a button."""
+    css_class = "hf-action primary" if is_primary else "hf-action"
+    link = f'<a class="{css_class}" href="{escape(address)}" target="_self">{escape(text)}</a>'
+    st.html(link, width="content")
+
+
 def choose_depot(labels: Mapping[str, str]) -> str:
     """The box of the depots; from another page whose URL names none, the session's last depot."""
     last = st.session_state.get(f"{SESSION_PREFIX}depot", "")

@@ -13,6 +13,7 @@ import pandas as pd
 
 from dashboard.planning import overrides
 from dashboard.text import formatting, plan_summaries
+from pipelines.planning.words import decision_words
 
 HEADINGS = {
     "accepted": "New rows",
@@ -244,6 +245,20 @@ def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     return display(
         rows, "When", "target_on", "Decision", "note", "made_by", made_by="Decided by"
     )
+
+
+def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the days of `Plan.cities` whose vans are decided on; times in `zone`."""
+    own = days[days["kind"].ne("") | days["off_road"].gt(0)].sort_values("target_on")
+    rows = own.to_dict("records")
+    words = [
+        f"{decision_words(row)}; {plan_summaries.shortage_in_words(row)}"
+        for row in rows
+    ]
+    table = _with_times(own, zone).assign(Decision=words)
+    return display(
+        table, "city", "target_on", "Decision", "note", "made_by", "When", made_by="Decided by"
+    )  # fmt: skip
 
 
 def settings_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -16,8 +16,6 @@ from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 """Short days with a name; a later one than of the first week has none that is its own."""
-MAX_MOST = 3
-"""Depots that are named as those that lack most vans."""
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
@@ -150,7 +148,6 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     lacking = first["needed"] - first["allocated"]
     names = first.loc[lacking == lacking.max(), "name"].tolist()
     most = f", most {formatting.listed(names)} ({lacking.max():,}{' each' * (len(names) > 1)})"
-    most *= len(names) <= MAX_MOST
     return f"{formatting.day(first_on)}: {of} short of vans{most}."
 
 

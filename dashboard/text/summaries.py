@@ -268,15 +268,22 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     return f"Outside their 80 % band: {depots}; 1 in 5 is usual."
 
 
-def worse_sentence(depots: pd.DataFrame) -> str:
-    """'No better at 1 of 24 depots: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`."""
+def where_sentence(depots: pd.DataFrame) -> str:
+    """'No better at 1 of 24 depots: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`.
+
+    Then the depots whose bands held less than half of the forecasts.
+    """
     worse = depots[depots["value_added"] <= 0].sort_values("value_added")
+    narrow = depots[depots["coverage"] < 0.5].sort_values("coverage")
     of = f"of {formatting.count(len(depots), 'depot')}"
-    if len(worse) == len(depots):
-        return "It is better at no depot." * (len(depots) > 1)
+    where = f"No better at {len(worse):,} {of}: {formatting.listed([*worse['name']])}."
     if worse.empty:
-        return f"Better at {len(depots):,} {of}." * (len(depots) > 1)
-    return f"No better at {len(worse):,} {of}: {formatting.listed([*worse['name']])}."
+        where = f"Better at {len(depots):,} {of}."
+    elif len(worse) == len(depots):
+        where = "It is better at no depot."
+    outside = f"Mostly outside the 80 % band: {formatting.listed([*narrow['name']])}."
+    told = [where] * (len(depots) > 1) + [outside] * (not narrow.empty)
+    return " ".join(told)
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -54,7 +54,7 @@ scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
 depots = queries.depot_accuracy(scope, freshness)
-where = "" if scope.depot else summaries.worse_sentence(depots)
+where = "" if scope.depot else summaries.where_sentence(depots)
 with answer:
     widgets.answer(f"{summaries.accuracy_sentence(scores)} {where}".strip())
     if day_sentence:
@@ -69,16 +69,6 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.header("Biggest misses")
-    first = misses.head(one_day.IN_SIGHT)
-    one_day.show_misses("Biggest misses", first, scope, freshness)
-with by_day:
-    st.header("By day")
-    widgets.chart(
-        forecast_charts.accuracy_by_day,
-        scores[scores["grain"] == "day"],
-        "Off by (MAPE). Lines: mean of seven days. Dots: single days of the forecast.",
-    )
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
@@ -87,6 +77,16 @@ with by_day:
             "Furthest off by depot",
             links={"Depot": display_tables.depot_links(worst)},
         )
+with by_day:
+    st.header("By day")
+    widgets.chart(
+        forecast_charts.accuracy_by_day,
+        scores[scores["grain"] == "day"],
+        "Off by (MAPE). Lines: mean of seven days. Dots: single days of the forecast.",
+    )
+    st.header("Biggest misses")
+    first = misses.head(one_day.IN_SIGHT)
+    one_day.show_misses("Biggest misses", first, scope, freshness)
 
 if len(misses) > one_day.IN_SIGHT:
     with st.expander("More misses"):

@@ -16,7 +16,7 @@ from dashboard.components import (
 )
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_plan
-from dashboard.tables import plan_grids, workbook
+from dashboard.tables import display_tables, plan_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
@@ -50,6 +50,10 @@ if not city:
     )
     with st.container(key="screen-only"):
         st.caption("Click a city or a day for its depots, settings and changes.")
+    decided = display_tables.decided_days(days, queries.zone())
+    if not decided.empty:
+        st.subheader("Decided")
+        widgets.small_table(decided, "Decided", hidden_on_phones=("When",))
     st.stop()
 
 page_head.rename(city)
@@ -61,7 +65,8 @@ widgets.answer(plan_summaries.overview(plan))
 marked = day or plan_summaries.first_to_look_at(plan.cities)
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
-        widgets.note(heading, formatting.plan_link(city, marked, form=form))
+        address = formatting.plan_link(city, marked, form=form)
+        widgets.action(heading, address, is_primary=form == "vans")
 widgets.key_figures(plan_summaries.day_figures(plan, marked))
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(

@@ -210,3 +210,22 @@ def test_bands_have_a_row_for_each_kind_of_day_and_a_column_for_each_level():
     assert (beside["Within the band"], beside["Fleet"]) == ("Days beside them", 40.0)
     assert (ordinary["Within the band"], ordinary["Depots"]) == ("Ordinary days", 79.5)
     assert pd.isna(ordinary["Fleet"])
+
+
+def test_decided_days_are_listed_by_day_with_what_they_leave_short():
+    days = pd.DataFrame(
+        {
+            "city": ["London", "London", "Rotterdam"], "target_on": [*DAYS, DAYS[0]],
+            "kind": ["", "hire", "ask"], "extra": [0, 2, 0], "off_road": [0, 1, 0],
+            "short": [4, 0, 9], "note": ["", "from Hertz", ""], "made_by": ["", "Ann", "Ben"],
+            "made_at": [None, *[datetime(2025, 11, 20, 7, 30, tzinfo=UTC)] * 2],
+        }
+    )  # fmt: skip
+    table = display_tables.decided_days(days, ZoneInfo("Europe/London"))
+    assert table.astype({"Day": str}).to_numpy().tolist() == [
+        ["Rotterdam", "2025-11-21", "help asked for; 9 short", "", "Ben", "Thu 20 Nov, 07:30"],
+        ["London", "2025-11-22", "2 vans hired, 1 van off the road; covered", "from Hertz", "Ann",
+         "Thu 20 Nov, 07:30"],
+    ]  # fmt: skip
+    assert list(table) == ["City", "Day", "Decision", "Note", "Decided by", "When"]
+    assert display_tables.decided_days(days[:1], ZoneInfo("Europe/London")).empty

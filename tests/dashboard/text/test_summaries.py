@@ -167,17 +167,24 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
 
 def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
     depots = pd.DataFrame(
-        {"name": ["Barking", "Poplar", "Wapping"], "value_added": [-0.01, -0.02, 0.03]}
-    )
-    assert summaries.worse_sentence(depots) == (
+        {
+            "name": ["Barking", "Poplar", "Wapping"], "value_added": [-0.01, -0.02, 0.03],
+            "coverage": [0.5, 0.8, 0.9],
+        }
+    )  # fmt: skip
+    assert summaries.where_sentence(depots) == (
         "No better at 2 of 3 depots: Poplar and Barking."
     )
-    assert summaries.worse_sentence(depots[2:]) == ""
+    assert summaries.where_sentence(depots[2:]) == ""
     worse = depots.assign(value_added=-0.1)
-    assert summaries.worse_sentence(worse) == "It is better at no depot."
-    assert summaries.worse_sentence(worse[:1]) == ""
+    assert summaries.where_sentence(worse) == "It is better at no depot."
+    assert summaries.where_sentence(worse[:1]) == ""
     better = depots.assign(value_added=0.1)
-    assert summaries.worse_sentence(better) == "Better at 3 of 3 depots."
+    assert summaries.where_sentence(better) == "Better at 3 of 3 depots."
+    narrow = better.assign(coverage=[0.38, 0.9, 0.3])
+    outside = "Mostly outside the 80 % band: Wapping and Barking."
+    assert summaries.where_sentence(narrow) == f"Better at 3 of 3 depots. {outside}"
+    assert summaries.where_sentence(narrow[:1]) == outside.replace("Wapping and ", "")
 
 
 def test_a_miss_is_that_of_the_whole_orders_beside_it():

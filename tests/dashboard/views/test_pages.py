@@ -666,8 +666,8 @@ def test_the_weeks_and_the_three_biggest_misses_of_accuracy_stand_open(
     tables = [body for body in bodies if "<thead>" in body and body not in closed]
     assert [re.findall('aria-label="([^"]+)"', body) for body in tables] == [
         ["By week"],
-        ["Biggest misses"],
         ["Furthest off by depot"],
+        ["Biggest misses"],
     ]
     [worst] = [body for body in tables if "Furthest off" in body]
     every = queries.depot_accuracy(ScoreFilter(live=True), queries.freshness())

@@ -310,6 +310,8 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     history = queries.van_decision_history("London", queries.freshness())
     assert history[["kind", "extra"]].to_numpy().tolist() == [["hire", 1]]
     assert f"1 van hired, {suggested - 1} still short" in page_text(app)
+    everywhere = page_text(open_page("plan"))
+    assert f"1 van hired; {suggested - 1} short" in everywhere
 
 
 def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than_there_are(
