@@ -48,14 +48,13 @@ def shift_grid(rows: pd.DataFrame) -> str:
             vans = formatting.count(last["vans"], "van")
             vans += f", {last['short']:.0f} short" if last["short"] > 0 else ""
             orders = formatting.count(round(last["orders"]), "order")
-            drivers = formatting.count(last["drivers"], "driver")
-            cells.append(f"<td>{drivers}<small>{vans} · {orders}</small></td>")
+            cells.append(f"<td>{orders}<small>{vans}</small></td>")
         hour = last["busiest_hour"]
         orders = formatting.count(round(last["busiest_orders"]), "order")
         cells.append(f"<td>{hour:02d}–{hour + 1:02d}<small>{orders}</small></td>")
         body.append(html_tables.row(escape(formatting.day(day)), cells))
     return html_tables.grid(
-        "hf-shifts narrow", "Drivers by day and shift", "Day", heads, body
+        "hf-shifts narrow", "Orders and vans by day and shift", "Day", heads, body
     )
 
 

@@ -130,10 +130,15 @@ def depots(plan: Plan, marked: date | None = None) -> str:
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, city)
     label = "Vans and orders by day and depot"
+    if not plan.shifts.empty:
+        drivers = plan.shifts.pivot(
+            index="target_on", columns="shift", values="drivers"
+        )
+        days = days.join(drivers.add_prefix("drivers"), on="target_on")
     totals = [
         *_totals(days, VANS, marked),
         *_decisions(days, marked),
-        *_totals(days, OUTCOME, marked),
+        *_totals(days, {**OUTCOME, **_drivers(plan.shifts)}, marked),
     ]
     return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
 
@@ -186,10 +191,16 @@ VANS: Lines = {
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
-    "Drivers": ("drivers", formatting.orders),
-    "Planned orders": ("point", formatting.orders),
 }
 """Rows of a city above and below what is decided: column of `Plan.cities`, and how it is written."""
+
+
+def _drivers(shifts: pd.DataFrame) -> Lines:
+    """The rows of drivers, by shift where there are any, and of orders."""
+    names = dict.fromkeys(shifts.get("shift", [])) or {"": ""}
+    rows = {f"Drivers {name}".strip(): f"drivers{name}" for name in names}
+    rows["Planned orders"] = "point"
+    return {name: (column, formatting.orders) for name, column in rows.items()}
 
 
 def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:

@@ -1,6 +1,5 @@
 """Key figures and sentences of a plan; no I/O."""
 
-import math
 from collections.abc import Hashable, Mapping
 from datetime import date
 from typing import Any
@@ -9,7 +8,6 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.text import formatting
-from dashboard.text.summaries import Figures
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import LIKELY, Plan
 from pipelines.planning.words import decision_words
@@ -78,22 +76,6 @@ def first_to_look_at(days: pd.DataFrame) -> date:
     order = ["is_enough", "is_decided", "target_on"]
     in_order = days.assign(is_enough=days["short"] == 0).sort_values(order)
     return pd.Timestamp(in_order["target_on"].iloc[0]).date()
-
-
-def day_figures(plan: Plan, day: date) -> Figures:
-    """The vans and drivers of a day of a city's plan."""
-    on = pd.Timestamp(day)
-    [row] = plan.cities[plan.cities["target_on"] == on].to_dict("records")
-    shifts = plan.shifts[plan.shifts["target_on"] == on].to_dict("records")
-    have = "" if math.isnan(row["vans"]) else f"have {row['vans']:,.0f}"
-    have += f", {row['short']:,} short" if row["short"] else ""
-    note = ", ".join(filter(None, ["vans", have]))
-    figures = {f"Need, {formatting.day(on)}": (f"{row['needed']:,}", note)}
-    for each in shifts:
-        orders = formatting.count(round(each["orders"]), "order")
-        unset = ", shifts not set" * (not each["is_set"])
-        figures[f"Drivers {each['shift']}"] = f"{each['drivers']:,}", orders + unset
-    return figures if shifts else figures | {"Drivers": (f"{row['drivers']:,}", "")}
 
 
 def short_days(days: pd.DataFrame) -> str:

@@ -8,19 +8,18 @@ from tests.dashboard.cells import Cells
 DAY = pd.Timestamp("2026-11-26")
 
 
-def test_shifts_have_drivers_vans_orders_and_the_busiest_hour():
+def test_shifts_have_orders_vans_and_the_busiest_hour():
     both = {
         "target_on": DAY, "orders": 400.0, "busiest_hour": 17, "busiest_orders": 90.0,
     }  # fmt: skip
     rows = pd.DataFrame(
         [
-            both | {"shift": "06–14", "vans": 20, "drivers": 20, "short": 0},
-            both | {"shift": "14–22", "vans": 28, "drivers": 25, "short": 3},
+            both | {"shift": "06–14", "vans": 20, "short": 0},
+            both | {"shift": "14–22", "vans": 28, "short": 3},
         ]
     )
     assert Cells(parts.shift_grid(rows)).text[1] == [
-        "Thu 26 Nov", "20 drivers 20 vans · 400 orders", "25 drivers 28 vans, 3 short · 400 orders",
-        "17–18 90 orders",
+        "Thu 26 Nov", "400 orders 20 vans", "400 orders 28 vans, 3 short", "17–18 90 orders",
     ]  # fmt: skip
 
 

@@ -59,6 +59,18 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]
 
 
+def test_drivers_are_told_by_shift_where_orders_have_times(plan):
+    shifts = pd.DataFrame(
+        {"target_on": DAYS[0], "shift": ["06–14", "14–22"], "drivers": [3, 2]}
+    )
+    rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
+    assert rows[7:10] == [
+        ["Drivers 06–14", "3", "–"],
+        ["Drivers 14–22", "2", "–"],
+        ["Planned orders", "150", "349"],
+    ]
+
+
 def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     decisions = {
         DAYS[0].date(): VanDecision(

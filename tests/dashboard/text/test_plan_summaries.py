@@ -112,32 +112,6 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
     )
 
 
-def test_a_days_figures_are_its_vans_and_the_drivers_of_each_shift():
-    days = totals(
-        ("London", DAYS[0], 20, 32.0, 0, 0.9), ("London", DAYS[1], 35, 32.0, 3, 0.1)
-    )
-    days = days.assign(drivers=70)
-    shifts = pd.DataFrame(
-        {
-            "target_on": DAYS[1], "shift": ["06–14", "14–22"], "vans": [33, 35],
-            "drivers": [33, 39], "orders": [812.4, 1.0], "is_set": True,
-        }
-    )  # fmt: skip
-    plan = Plan(days, days, days, shifts)
-    assert plan_summaries.day_figures(plan, DAYS[1].date()) == {
-        "Need, Fri 28 Nov": ("35", "vans, have 32, 3 short"),
-        "Drivers 06–14": ("33", "812 orders"),
-        "Drivers 14–22": ("39", "1 order"),
-    }
-    assert plan_summaries.day_figures(plan, DAYS[0].date()) == {
-        "Need, Thu 27 Nov": ("20", "vans, have 32"),
-        "Drivers": ("70", ""),
-    }
-    unset = replace(plan, shifts=shifts.assign(is_set=False))
-    figures = plan_summaries.day_figures(unset, DAYS[1].date())
-    assert figures["Drivers 14–22"] == ("39", "1 order, shifts not set")
-
-
 def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
     """Else on the first short one, else on the first."""
     first = plan_summaries.first_to_look_at
