@@ -94,15 +94,13 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     )
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
-    is_late, is_off = (
-        depots["is_silent"] | depots["is_late"],
-        summaries.is_outside(last),
-    )
+    is_late = depots["is_silent"] | depots["is_late"]
+    is_off = summaries.is_outside(last)
     # Vans that lack on the first day, then on each next one.
     by_day = {f"{day}": short[day].fillna(0) for day in short}
     keys = pd.DataFrame({"is_late": is_late, **by_day, "is_off": is_off})
     urgent = keys.sort_values([*keys], ascending=False, kind="stable").index
-    first, off_by = (
+    first, last_day = (
         week["target_on"].min(),
         formatting.past_day(freshness.last_on, today),
     )
@@ -114,7 +112,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
             .astype(int),
             html_grids.SHORT: short.apply(summaries.short_of, axis=1),
             "vs last week": 100 * depots["change"],
-            f"{off_by} off by": (last["point"] - last["actual"])
+            f"{last_day} off by": (last["point"] - last["actual"])
             .round()
             .astype("Int64"),
             "status": depots.apply(html_grids.status, axis=1),

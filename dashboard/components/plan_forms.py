@@ -70,7 +70,7 @@ def change_form(
     """
     week = van_plan.city_plan(city, freshness).depots
     names = dict(zip(week["depot_id"], week["name"], strict=True))
-    form = f"{saved_change.of_session().n_saved} {depot or city} {day}"
+    form = f"{saved_change.of_session().orders.n_saved} {depot or city} {day}"
     is_new_form = f"action {form}" not in st.session_state
     entry, below_number = _fields(week, names, depot, day, form)
     cells = entered_changes.cells(entry.chosen)
@@ -91,7 +91,7 @@ def change_form(
         # count, also those that stay as they are.
         history = queries.override_history(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
-        saved_change.refuse(saved_change.NOT_SAVED, reason)
+        saved_change.of_session().orders.refused(reason)
     wrong = _problems(entry, changes, unsure) if is_saving else []
     with place.container():
         if wrong:

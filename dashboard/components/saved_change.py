@@ -1,8 +1,7 @@
-"""What the forms of the page Plan keep: the last change, the days when opened. Undo."""
+"""What the forms of the page Plan keep: what they first showed and last saved. Undo."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, NoReturn
 
 import pandas as pd
@@ -14,99 +13,99 @@ from dashboard.planning import overrides
 from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
-from pipelines.planning.city_settings import CitySettings
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
-FORMS, UNDO_KEY = "forms of the page Plan", "undo"
+FORMS, UNDO_KEY, UNDO = "forms of the page Plan", "undo", "Undo"
 
 
 @dataclass
-class Confirmation:
-    """What a form has saved, until the planner turns to something else.
+class FormState:
+    """What a form has saved or was refused, until the planner turns to something else.
 
     Attributes:
+      seen: What it showed first, which a colleague may have changed since; None for nothing yet.
+      n_saved: How often it has saved; part of the keys of its fields, so that they are empty then.
       sentence: What was saved; '' for nothing, or no longer.
       planner: Who saved it.
       before: What Undo brings back; None where there is no Undo.
-      is_new: Whether it has not been shown yet.
+      is_new: Whether the sentence has not been shown yet.
       place: Where it was shown first: the city, and what was chosen in the form.
+      refusal: That it was not saved, and why, until it is told.
     """
 
+    seen: Any = None
+    n_saved: int = 0
     sentence: str = ""
     planner: str = ""
     before: Any = None
     is_new: bool = False
     place: object = None
+    refusal: tuple[str, str] | None = None
 
-    def note(self, sentence: str, planner: str, before: Any = None) -> None:
-        """Notes what was saved, by whom, and what Undo brings back."""
+    def note(self, sentence: str, planner: str, before: Any = None) -> NoReturn:
+        """Loads the page again, which confirms what was done, by whom, with its Undo."""
         self.sentence, self.planner, self.before = sentence, planner, before
-        self.is_new = True
+        self.is_new, self.seen = True, None
+        st.rerun()
 
-    def is_shown_at(self, place: object) -> bool:
-        """Whether it speaks of this place; elsewhere it is forgotten."""
+    def saved(self, sentence: str, planner: str, before: Any = None) -> NoReturn:
+        """As `note`, with an empty form."""
+        self.n_saved += 1
+        self.note(sentence, planner, before)
+
+    def refused(
+        self, reason: str, consequence: str = NOT_SAVED, seen: Any = None
+    ) -> NoReturn:
+        """Loads the page again with the newest numbers and all that was entered, and tells why."""
+        queries.freshness.clear()
+        self.sentence, self.refusal, self.seen = "", (consequence, reason), seen
+        st.rerun()
+
+    def tell(self, place: object) -> bool:
+        """Shows the refusal of the run before, or what was saved if it speaks of this place.
+
+        Returns:
+          Whether what was saved is shown.
+        """
+        if self.refusal is not None:
+            consequence, reason = self.refusal
+            widgets.refusal(consequence, [reason])
+            self.refusal = None
+            return False
         if self.is_new:
             self.place = place
         if self.place != place:
             self.sentence = ""
+        if self.sentence:
+            widgets.confirmation(self.sentence)
+            self.is_new = False
         return bool(self.sentence)
 
-    def show(self) -> None:
-        """Shows it."""
-        widgets.confirmation(self.sentence)
-        self.is_new = False
-
-    def show_with_undo(self, place: object, key: str) -> bool:
-        """Shows it if it speaks of this place; returns whether its Undo is clicked."""
-        if not self.is_shown_at(place):
-            return False
-        self.show()
-        icon = ":material/undo:"
-        return self.before is not None and st.button("Undo", icon=icon, key=key)
+    def is_undone(self, place: object, key: str) -> bool:
+        """As `tell`, with an Undo; returns whether that is clicked."""
+        can_be_undone = self.tell(place) and self.before is not None
+        return can_be_undone and st.button(UNDO, icon=":material/undo:", key=key)
 
 
 @dataclass
 class Forms:
-    """What the forms of a session keep from run to run.
+    """The forms of the page Plan in a session, from run to run.
 
     One object, altered in place: a second click on Save ends the run wherever it next reads the
     session's state. After a commit the confirmation is noted without reading it, so that the
     run of the second click shows it.
 
     Attributes:
-      n_saved: Changes saved; part of the keys of the fields, so that they are empty after it.
-      change: The last change saved.
-      offered: What Undo takes back, as it was shown.
-      refusal: That the last change was not saved, and why, until it is told.
-      cells_when_opened: The chosen days as the form first showed them, by depot and day.
-      n_settings_saved: Settings saved; part of the keys of their fields.
-      settings: The last settings saved.
-      settings_refusal: Why settings were not saved, until it is told.
-      settings_when_opened: The settings that the open form showed first.
-      n_vans_saved: Decisions on vans saved; part of the keys of their fields.
-      vans: The last decision on vans saved.
-      vans_refusal: The city in which one was not saved, and why, until one is.
-      vans_seen: The newest decision on each day as its form first showed it.
+      orders: Of planned orders; seen are the chosen days, by depot and day.
+      settings: Of a city's settings; seen are those it showed first.
+      vans: Of decisions on vans; seen are the newest decision on each day that it showed.
+      offered: What Undo takes back of planned orders, as it was shown.
     """
 
-    n_saved: int = 0
-    change: Confirmation = field(default_factory=Confirmation)
+    orders: FormState = field(default_factory=FormState)
+    settings: FormState = field(default_factory=FormState)
+    vans: FormState = field(default_factory=FormState)
     offered: pd.DataFrame = field(default_factory=pd.DataFrame)
-    refusal: tuple[str, str] | None = None
-    cells_when_opened: dict[tuple[str, date], Cell] = field(default_factory=dict)
-    n_settings_saved: int = 0
-    settings: Confirmation = field(default_factory=Confirmation)
-    settings_refusal: str = ""
-    settings_when_opened: CitySettings | None = None
-    n_vans_saved: int = 0
-    vans: Confirmation = field(default_factory=Confirmation)
-    vans_refusal: tuple[str, str] = "", ""
-    vans_seen: dict[str, int | None] = field(default_factory=dict)
-
-    def confirm(self, sentence: str, planner: str) -> None:
-        """Notes what was changed, and by whom."""
-        self.change.note(sentence, planner)
-        self.offered, self.cells_when_opened = pd.DataFrame(), {}
 
 
 def of_session() -> Forms:
@@ -122,10 +121,10 @@ def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     click on the page before. So the days stay as first shown until a change is saved or
     refused.
     """
-    forms = of_session()
-    before = {} if is_new_form else forms.cells_when_opened
+    form = of_session().orders
+    before = {} if is_new_form else form.seen or {}
     when_opened = [before.get(cell.key, cell) for cell in now]
-    forms.cells_when_opened = {cell.key: cell for cell in when_opened}
+    form.seen = {cell.key: cell for cell in when_opened}
     return when_opened
 
 
@@ -137,19 +136,9 @@ def save(
     try:
         overrides.add(changes, reason, planner)
     except BadInputError as error:
-        refuse(NOT_SAVED, str(error))
-    forms.n_saved += 1
-    forms.confirm(sentence, planner)
-    st.rerun()
-
-
-def refuse(consequence: str, reason: str) -> NoReturn:
-    """Loads the page again with the newest numbers and all that was entered, and tells why."""
-    queries.freshness.clear()
-    forms = of_session()
-    forms.refusal = (consequence, reason)
-    forms.cells_when_opened = {}
-    st.rerun()
+        forms.orders.refused(str(error))
+    forms.offered = pd.DataFrame()
+    forms.orders.saved(sentence, planner)
 
 
 def message(is_begun: bool, city: str, chosen: object) -> None:
@@ -157,18 +146,11 @@ def message(is_begun: bool, city: str, chosen: object) -> None:
 
     Once another change is begun, or something else is `chosen`, it is confirmed no longer.
     """
-    forms = of_session()
-    if forms.refusal is not None:
-        consequence, reason = forms.refusal
-        widgets.refusal(consequence, [reason])
-        forms.refusal = None
-        return
+    form = of_session().orders
     if is_begun:
-        forms.change.sentence = ""
-    if forms.change.is_shown_at((city, chosen)):
-        forms.change.show()
-        planner = forms.change.planner
-        _undo_button(_offered(planner, city), planner)
+        form.sentence = ""
+    if form.tell((city, chosen)):
+        _undo_button(_offered(form.planner, city), form.planner)
 
 
 def newest_change(planner: str, city: str) -> None:
@@ -194,7 +176,7 @@ def _offered(planner: str, city: str) -> pd.DataFrame:
 def _undo_button(newest: pd.DataFrame, planner: str) -> None:
     if newest.empty:
         return
-    label, icon = "Undo", "undo"
+    label, icon = UNDO, "undo"
     if overrides.is_undo(newest):
         label, icon = "Set this again", "redo"
     if not st.button(label, icon=f":material/{icon}:", key=UNDO_KEY):
@@ -203,7 +185,6 @@ def _undo_button(newest: pd.DataFrame, planner: str) -> None:
     try:
         overrides.undo(newest, planner)
     except BadInputError as error:
-        forms.change.sentence = ""
-        refuse(NOT_UNDONE, str(error))
-    forms.confirm(change_summaries.undone_sentence(newest), planner)
-    st.rerun()
+        forms.orders.refused(str(error), NOT_UNDONE)
+    forms.offered = pd.DataFrame()
+    forms.orders.note(change_summaries.undone_sentence(newest), planner)

@@ -20,28 +20,19 @@ def settings_form(settings: CitySettings) -> None:
     What was first shown, and entered since, stays in the fields when a colleague saves
     meanwhile; Save is refused then, once.
     """
-    forms = saved_change.of_session()
-    _tell_of_settings(forms, settings.city)
-    form = f"{settings.city} {forms.n_settings_saved}"
-    when_opened = forms.settings_when_opened
+    state = saved_change.of_session().settings
+    if state.is_undone(settings.city, "undo settings"):
+        _save(state.before, state.planner, "Undone: the settings of {}, for everybody.")
+    form = f"{settings.city} {state.n_saved}"
+    when_opened = state.seen
     if when_opened is None or f"vans {form}" not in st.session_state:
-        when_opened = forms.settings_when_opened = settings
+        when_opened = state.seen = settings
     with st.form(f"settings of {form}", border=False):
         entered = _settings_fields(when_opened, form)
         save = f"save settings {form}"
         planner = planner_name(st.session_state.get(save, False))
         if st.form_submit_button("Save settings", type="primary", key=save):
             _save_settings(entered, planner, when_opened)
-
-
-def _tell_of_settings(forms: saved_change.Forms, city: str) -> None:
-    """The refusal of the run before, or what was saved last in the city with its Undo."""
-    if forms.settings_refusal:
-        widgets.refusal(saved_change.NOT_SAVED, [forms.settings_refusal])
-        forms.settings_refusal = ""
-    saved = forms.settings
-    if saved.show_with_undo(city, "undo settings"):
-        _save(saved.before, saved.planner, "Undone: the settings of {}, for everybody.")
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
@@ -108,17 +99,14 @@ def _save(
     before: CitySettings | None = None,
 ) -> NoReturn:
     """Saves settings, and loads the page again, which says so or why not."""
-    forms = saved_change.of_session()
+    state = saved_change.of_session().settings
     try:
         number = city_settings.save(settings, planner, is_undo=before is None)
     except BadInputError as error:
         # The page tells the newest settings above the form from now on.
         queries.freshness.clear()
         newest = city_settings.by_city(queries.freshness())[settings.city]
-        forms.settings_when_opened = replace(settings, settings_id=newest.settings_id)
-        forms.settings_refusal, forms.settings.sentence = str(error), ""
-    else:
-        forms.n_settings_saved += 1
-        undo = replace(before, settings_id=number) if before else None
-        forms.settings.note(sentence.format(settings.city), planner, undo)
-    st.rerun()
+        seen = replace(settings, settings_id=newest.settings_id)
+        state.refused(str(error), seen=seen)
+    undo = replace(before, settings_id=number) if before else None
+    state.saved(sentence.format(settings.city), planner, undo)

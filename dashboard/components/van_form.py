@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import streamlit as st
 
@@ -20,12 +20,7 @@ from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import decision_words
 
-ACTIONS = {
-    HIRE: "Hire",
-    ACCEPT: "Accept the risk",
-    ASK: "Ask for help",
-    "": "Undecided",
-}
+ACTIONS = {HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "None"}
 
 
 def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
@@ -37,9 +32,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
       day: The day chosen at first; None for the one that lacks most vans.
     """
     days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
-    forms = saved_change.of_session()
+    state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
-    form = f"{name} {day} {forms.n_vans_saved}"
+    form = f"{name} {day} {state.n_saved}"
     undecided = [
         each for each in days if days[each]["short"] and not days[each]["is_decided"]
     ]
@@ -58,7 +53,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     city = city_settings.by_city(freshness)[name]
     current = city.decision_on(chosen)
     # A colleague's decision is seen before it is replaced.
-    seen = forms.vans_seen.setdefault(f"{form} {chosen}", current.decision_id)
+    state.seen = state.seen or {}
+    seen = state.seen.setdefault(f"{form} {chosen}", current.decision_id)
     sentence = plan_summaries.shortage_sentence(row)
     st.markdown(
         formatting.escape_markdown(sentence or "There are enough vans on that day.")
@@ -83,7 +79,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         if st.button("Save decision", type="primary", key=f"save vans {form}"):
             _save(replace(entered, decision_id=seen), planner, current, unsure)
         else:
-            _tell(forms, name, chosen)
+            _tell(state, (name, chosen))
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -169,51 +165,29 @@ def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) 
     if wrong:
         widgets.refusal(saved_change.NOT_SAVED, wrong)
         return
-    forms = saved_change.of_session()
-    forms.vans_refusal, forms.vans.sentence = ("", ""), ""
+    state = saved_change.of_session().vans
     try:
         number = van_decisions.save(entered, planner)
     except BadInputError as error:
-        queries.freshness.clear()
-        forms.vans_seen = {}
-        forms.vans_refusal = entered.city, str(error)
-        st.rerun()
-    words = decision_words(vars(entered))
-    sentence = f"Saved: {_place(entered)}: {words}."
-    _note(forms, sentence, planner, replace(before, decision_id=number))
+        state.refused(str(error))
+    sentence = f"Saved: {_place(entered)}: {decision_words(vars(entered))}."
+    state.saved(sentence, planner, replace(before, decision_id=number))
 
 
 def _place(decision: VanDecision) -> str:
     return f"{decision.city}, {formatting.day(decision.target_on)}"
 
 
-def _note(
-    forms: saved_change.Forms,
-    sentence: str,
-    planner: str,
-    before: VanDecision | None = None,
-) -> NoReturn:
-    """Loads the page again with an empty form that says what was saved."""
-    forms.n_vans_saved += 1
-    forms.vans.note(sentence, planner, before)
-    st.rerun()
-
-
-def _tell(forms: saved_change.Forms, city: str, day: date) -> None:
+def _tell(state: saved_change.FormState, place: tuple[str, date]) -> None:
     """The refusal of the run before, or the last decision in the city with its Undo."""
-    refused_in, reason = forms.vans_refusal
-    if refused_in == city:
-        widgets.refusal(saved_change.NOT_SAVED, [reason])
-    saved = forms.vans
-    if not saved.show_with_undo((city, day), "undo vans"):
+    if not state.is_undone(place, "undo vans"):
         return
-    before: VanDecision = saved.before
+    before: VanDecision = state.before
     try:
-        van_decisions.save(before, saved.planner, is_undo=True)
+        van_decisions.save(before, state.planner, is_undo=True)
     except BadInputError as error:
-        forms.vans_refusal, saved.sentence = (city, str(error)), ""
-        st.rerun()
+        state.refused(str(error))
     words = decision_words(vars(before))
     note = f", {formatting.quoted(before.note)}" if before.note else ""
     sentence = f"Undone: {_place(before)}. Back to: {words}{note}."
-    _note(forms, sentence, saved.planner)
+    state.saved(sentence, state.planner)

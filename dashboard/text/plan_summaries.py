@@ -146,23 +146,18 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     """
     if not day["lacking"]:
         return ""
+    name = formatting.day(day["target_on"])
     hired = f"{formatting.count(int(day['extra']), 'van')} hired"
+    sure = f"{formatting.chance(day['delivery_probability'])} sure to carry all orders"
+    if not day["short"]:
+        late = formatting.count(round(day["undelivered_without"]), "order")
+        without = f"{formatting.chance(day['chance_without'])}, and about {late} late."
+        return f"{name}: covered, {hired}; {sure}. Without: {without}"
     short = f"{formatting.count(int(day['short']), 'van')} short"
     if day["extra"]:
         short = f"{hired}, {day['short']:,} still short"
-    chance, without = (
-        formatting.chance(day[name])
-        for name in ("delivery_probability", "chance_without")
-    )
-    sure = f"{chance} sure to carry all orders"
-    late, late_without = (
-        f"about {formatting.count(round(day[name]), 'order')} late."
-        for name in ("undelivered", "undelivered_without")
-    )
-    told = f"{short}; {sure}, {late}"
-    if not day["short"]:
-        told = f"covered, {hired}; {sure}. Without: {without}, and {late_without}"
-    return f"{formatting.day(day['target_on'])}: {told}"
+    late = formatting.count(round(day["undelivered"]), "order")
+    return f"{name}: {short}; {sure}, about {late} late."
 
 
 def offers(day: Mapping[Hashable, Any], level: float) -> dict[int, str]:

@@ -103,7 +103,7 @@ if form:
 
 with st.container(key="plan-history"):
     # Where the form confirms it, it is there.
-    if form != "orders" or not saved_change.of_session().change.sentence:
+    if form != "orders" or not saved_change.of_session().orders.sentence:
         saved_change.newest_change(planner_name.known_name(), city)
     with st.expander("Decisions, changes and settings until now"):
         plan_parts.history(city, freshness)
