@@ -104,7 +104,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         week["target_on"].min(),
         formatting.past_day(freshness.last_on, today),
     )
-    return pd.DataFrame(
+    numbers = pd.DataFrame(
         {
             formatting.day(first): orders[first].round().astype("Int64"),
             formatting.count(orders.shape[1], "day"): orders.sum(axis=1)
@@ -121,3 +121,5 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
             "place": pd.Series(range(len(urgent)), urgent),
         }
     )
+    is_short = bool(numbers[html_grids.SHORT].any())
+    return numbers if is_short else numbers.drop(columns=html_grids.SHORT)

@@ -110,6 +110,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         texts[heads[-1]] = [
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
+    if SHORT in texts:
         texts[SHORT] = [f'<b class="short">{text}</b>' for text in texts[SHORT]]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 

@@ -66,7 +66,8 @@ marked = day or plan_summaries.first_to_look_at(plan.cities)
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=form)
-        widgets.action(heading, address, is_primary=form == "vans")
+        is_primary = form == "vans" and bool(plan.cities["short"].any())
+        widgets.action(heading, address, is_primary=is_primary)
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders, “set” "

@@ -263,6 +263,15 @@ def test_the_list_of_depots_begins_with_those_that_need_somebody_first(
     )
 
 
+def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
+    seeded, write, open_page
+):
+    write(sa.update(schema.depots).values(vans=1000))
+    text = page_text(open_page("depot"))
+    assert "No depot is short of vans" in text
+    assert "Vans short" not in text
+
+
 @pytest.mark.parametrize("order", ["Off by", "Vs last week"])
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, open_page, monkeypatch, order
