@@ -37,7 +37,8 @@ def brief(
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
     body += _items(covered, "Covered by hired vans", most=0)
-    day = _link(address, last_day) if address else escape(last_day)
+    name, colon, told = last_day.partition(":")
+    day = (_link(address, name) if address else escape(name)) + escape(colon + told)
     heading = _heading(left, len(decided), short_days, is_current)
     return (
         f'<section class="hf-brief" aria-label="Today"><h2>{heading}</h2>{body}'
