@@ -14,9 +14,10 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 1000
 """Depots in the list; the box above it finds them all."""
-URGENT, WEEK, ERROR = "To check first", "Vs last week", "Off by"
-SORT_ORDERS = (URGENT, WEEK, ERROR)
+URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
+SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)
 """Orders of the list; the first is the default."""
+IN_ALL = f"{html_grids.SHORT}: in all"
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
@@ -57,8 +58,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         st.caption(
-            "Planned orders. Off by: + is too high; outside: of the 80 % band. "
-            f"{URGENT}: missing data, then vans that lack, day by day."
+            "Off by: + is too high; outside: of the 80 % band. To check first are depots with "
+            "missing data, then those that lack most vans on the first day."
         )
 
 
@@ -67,6 +68,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
+        VANS: -numbers.filter(like=IN_ALL).sum(axis=1),
         WEEK: -numbers["vs last week"].abs(),
         ERROR: -numbers[off_by].abs(),
     }[order]
@@ -96,30 +98,24 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
+    short = short.fillna(0).astype(int).rename(columns=formatting.day)
     # Vans that lack on the first day, then on each next one.
-    by_day = {f"{day}": short[day].fillna(0) for day in short}
-    keys = pd.DataFrame({"is_late": is_late, **by_day, "is_off": is_off})
+    keys = short.assign(**{"": is_off})
+    keys.insert(0, "is_late", is_late)
     urgent = keys.sort_values([*keys], ascending=False, kind="stable").index
-    first, last_day = (
-        week["target_on"].min(),
-        formatting.past_day(freshness.last_on, today),
+    vans = short.add_prefix(f"{html_grids.SHORT}: ").assign(
+        **{IN_ALL: short.sum(axis=1)}
     )
-    numbers = pd.DataFrame(
-        {
-            formatting.day(first): orders[first].round().astype("Int64"),
-            formatting.count(orders.shape[1], "day"): orders.sum(axis=1)
-            .round()
-            .astype(int),
-            html_grids.SHORT: short.apply(summaries.short_of, axis=1),
-            "vs last week": 100 * depots["change"],
-            f"{last_day} off by": (last["point"] - last["actual"])
-            .round()
-            .astype("Int64"),
-            "status": depots.apply(html_grids.status, axis=1),
-            "is_late": is_late,
-            "is_off": is_off,
-            "place": pd.Series(range(len(urgent)), urgent),
-        }
-    )
-    is_short = bool(numbers[html_grids.SHORT].any())
-    return numbers if is_short else numbers.drop(columns=html_grids.SHORT)
+    period = formatting.count(orders.shape[1], "day")
+    off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
+    totals = {short.columns[0]: orders.iloc[:, 0], period: orders.sum(axis=1)}
+    table = pd.DataFrame(totals).round().astype("Int64")
+    others = {
+        "vs last week": 100 * depots["change"],
+        off_by: (last["point"] - last["actual"]).round().astype("Int64"),
+        "status": depots.apply(html_grids.status, axis=1),
+        "is_late": is_late,
+        "is_off": is_off,
+        "place": pd.Series(range(len(urgent)), urgent),
+    }
+    return table.join(vans.loc[:, vans.any()]).assign(**others)

@@ -25,7 +25,9 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
 MARKS, SHORT = ("status", "is_late", "is_off", "place"), "Vans short"
-"""Columns of the list of depots that have no heading; the heading of the days that lack vans."""
+"""Columns of the list of depots that have no heading; the heading above those of vans that lack."""
+MAX_SHORT_DAYS = 3
+"""Of these, days for which a phone has room."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -73,25 +75,39 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
     Args:
       depots: `queries.depots`, in the order of the list.
-      numbers: By depot_id, a column for each heading, of whole orders, of percentages or, in
-        `SHORT`, of words; then `status`, below a depot's name, and whether it and the last
-        column are marked, `is_late` and `is_off`. Empty without a forecast.
+      numbers: By depot_id, a column for each heading, of whole orders, of percentages or, where
+        it begins with `SHORT`, of vans, the last of all days; then `status`, below a depot's
+        name, and whether it and the last column are marked, `is_late` and `is_off`. Empty
+        without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
+    # The last one is of all days.
+    by_day = [head for head in heads if head.startswith(SHORT)][MAX_SHORT_DAYS:-1]
+    css_class = {head: "desk" * (head in by_day) for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
         city = escape(depot["city"]) * has_cities
         about = " · ".join(filter(None, [city, cells.get("status")]))
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
-        shown = [f"<td>{cells.get(head, formatting.UNKNOWN)}</td>" for head in heads]
+        shown = [
+            f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'
+            for head in heads
+        ]
         rows.append(html_tables.row(name, shown))
-    lines = [
-        escape(head).replace(" ", "&nbsp;").replace("&nbsp;", " ", 1) for head in heads
+    columns = [
+        f'<th scope="col" class="{css_class[head]}">{html_tables.head(_lines(head), before)}</th>'
+        for before, head in zip(["", *heads], heads, strict=False)
     ]
-    columns = [f'<th scope="col">{line}</th>' for line in lines]
     return html_tables.grid("hf-depots", "Depots", "Depot", columns, rows)
+
+
+def _lines(head: str) -> str:
+    """The heading, which may break after its first word alone: 'Fri' and '27 Nov'."""
+    group, colon, own = head.rpartition(": ")
+    first, space, rest = own.partition(" ")
+    return group + colon + first + space + rest.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
@@ -110,13 +126,14 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         texts[heads[-1]] = [
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
-    if SHORT in texts:
-        texts[SHORT] = [f'<b class="short">{text}</b>' for text in texts[SHORT]]
+    for head in filter(lambda head: head.startswith(SHORT), heads):
+        texts[head] = [text * (text != "0") for text in texts[head]]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 
 def _late(text: str, is_late: bool) -> str:
-    return f'<b class="late">{escape(text)}</b>' if is_late else escape(text)
+    told = escape(text).replace(" %", "&nbsp;%")
+    return f'<b class="late">{told}</b>' if is_late else told
 
 
 def depot_days(days: pd.DataFrame, depot: str) -> str:

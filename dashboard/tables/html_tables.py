@@ -103,7 +103,7 @@ def table(
         if name in classes:
             classes[name] += " desk"
     heads = [
-        f'<th scope="col" class="{classes[name]}">{_head(name, before)}</th>'
+        f'<th scope="col" class="{classes[name]}">{head(name, before)}</th>'
         for before, name in zip([first, *rest], rest, strict=False)
     ]
     cells_of = {name: _cells(texts[name], (links or {}).get(name)) for name in texts}
@@ -136,7 +136,8 @@ def column(values: pd.Series, name: str) -> list[str]:
     return [percent(share) for share in shares]
 
 
-def _head(name: str, before: str) -> str:
+def head(name: str, before: str) -> str:
+    """A column's heading as HTML; the first of a group has the group's above it."""
     group, _, own = name.replace("Off by", "Off\N{NO-BREAK SPACE}by").rpartition(": ")
     begins = bool(group) and not before.startswith(f"{group}: ")
     return f'<b class="group">{escape(group)}</b>' * begins + escape(own)

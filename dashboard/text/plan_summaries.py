@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.text import formatting
+from dashboard.text.summaries import short_of
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import LIKELY, Plan
 from pipelines.planning.words import decision_words
@@ -116,21 +117,25 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short of vans, most Hoogvliet (4).', the first such day of a plan.
+    """'Fri 27 Nov: 3 of 24 depots short of vans. Most in 7 days: Hoogvliet (Fri 4, Sat 2).'.
 
-    Of `Plan.depots` in those of `Plan.cities` whose vans are known.
+    The first such day of a plan. Of `Plan.depots` in those of `Plan.cities` whose vans are known.
     """
     known = depots[depots["city"].isin(cities.dropna(subset=["vans"])["city"])]
-    short = known[known["needed"] > known["allocated"]]
+    known = known.assign(short=known["needed"] - known["allocated"])
+    short = known[known["short"] > 0]
     if short.empty:
         return "" if known.empty else "No depot is short of vans."
-    first_on = short["target_on"].min()
-    first, known_then = (rows[rows["target_on"] == first_on] for rows in (short, known))
-    of = f"{len(first):,} of {formatting.count(len(known_then), 'depot')}"
-    lacking = first["needed"] - first["allocated"]
-    names = first.loc[lacking == lacking.max(), "name"].tolist()
-    most = f", most {formatting.listed(names)} ({lacking.max():,}{' each' * (len(names) > 1)})"
-    return f"{formatting.day(first_on)}: {of} short of vans{most}."
+    first_on, n_days = short["target_on"].min(), known["target_on"].nunique()
+    n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
+    of = formatting.count(n_all, "depot")
+    worst = short.groupby("depot_id", sort=False)["short"].sum().idxmax()
+    own = known[known["depot_id"] == worst].set_index("target_on")
+    most = f"{own['name'].iloc[0]} ({short_of(own['short'])})"
+    return (
+        f"{formatting.day(first_on)}: {n_short:,} of {of} short of vans. Most in "
+        f"{formatting.count(n_days, 'day')}: {most}."
+    )
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:

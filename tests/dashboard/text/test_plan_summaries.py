@@ -87,14 +87,16 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
         {
             "target_on": [DAYS[0], DAYS[1], DAYS[1], DAYS[1]],
             "needed": [4, 7, 3, 9], "allocated": [4, 5, 3, 9],
-            "city": ["London", "London", "London", "Ghent"], "name": ["A", "A", "B", "C"],
+            "city": ["London", "London", "London", "Ghent"], "name": ["A", "A", "B", "C"], "depot_id": ["a", "a", "b", "c"],
         }
     )  # fmt: skip
     cities = pd.DataFrame({"city": ["London", "Ghent"], "vans": [8, float("nan")]})
     short = partial(plan_summaries.short_depots, cities=cities)
-    assert short(depots) == "Fri 28 Nov: 1 of 2 depots short of vans, most A (2)."
-    both = short(depots.assign(needed=[4, 7, 5, 9]))
-    assert both.endswith("2 of 2 depots short of vans, most A and B (2 each).")
+    first = "Fri 28 Nov: 1 of 2 depots short of vans."
+    assert short(depots) == f"{first} Most in 2 days: A (Fri 2)."
+    assert short(depots.assign(needed=[4, 7, 9, 9])).endswith(
+        "Most in 2 days: B (Fri 6)."
+    )
     assert short(depots[:1]) == "No depot is short of vans."
     assert short(depots[3:]) == "", "nobody knows how many vans Ghent has"
 
