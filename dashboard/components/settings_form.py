@@ -54,7 +54,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         level = st.number_input(
             "Service level, %", min_value=50, max_value=99, step=1, width=160,
             value=round(100 * settings.service_level), key=f"service level {form}",
-            help="Share of days on which a depot's vans are to carry all of its orders.",
+            help="Share of days on which the city's vans are to carry all of its orders.",
         )  # fmt: skip
         drivers = st.number_input(
             "Drivers per van", min_value=1.0, max_value=city_settings.MAX_DRIVERS,

@@ -66,7 +66,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         words = decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
-    offers = plan_summaries.offers(row, city.service_level)
+    offers = plan_summaries.offers(row)
     entered = _fields(row, current, city.vans or 0, offers, f"{form} {chosen}")
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)

@@ -28,10 +28,12 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
     st.subheader("Shifts")
     st.html(shift_grid(rows))
     settings = city_settings.by_city(freshness)[city]
-    unset = "" if settings.shifts else "Its shifts are not set; these are usual ones. "
+    unset = (
+        "" if settings.shifts else "Nobody has set the shifts; these are usual ones. "
+    )
     st.caption(
-        f"{unset}The fullest shift needs the vans of the day. Orders of hours in which no shift works "
-        "go to the next one."
+        f"{unset}A day needs as many vans as its fullest shift, and drivers for those that it has. "
+        "Orders of hours in which no shift works go to the next one."
     )
 
 
@@ -45,7 +47,7 @@ def shift_grid(rows: pd.DataFrame) -> str:
     for day, own in groupby(rows.to_dict("records"), itemgetter("target_on")):
         cells, last = [], {}
         for last in own:
-            vans = formatting.count(last["vans"], "van")
+            vans = f"needs {formatting.count(last['vans'], 'van')}"
             vans += f", {last['short']:.0f} short" if last["short"] > 0 else ""
             orders = formatting.count(round(last["orders"]), "order")
             cells.append(f"<td>{orders}<small>{vans}</small></td>")
@@ -83,7 +85,7 @@ def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
         sentences[row["target_on"].date()] = (
             f"On the way to {number['estimate']} orders ({number['p10']} to "
-            f"{number['p90']}), planned {number['forecast']}."
+            f"{number['p90']}). The vans here are for the {number['forecast']} of the forecast."
         )
     return sentences
 

@@ -80,7 +80,7 @@ def _caution(estimated: Sequence[str]) -> str:
         return ""
     links = [_link(plan_link(city, form="settings"), city) for city in estimated]
     return (
-        f'<p class="set"><small>Vans are estimated in '
+        "<p><small>Vans are estimated in "
         f"{formatting.listed(links, MAX_CITIES, 'cities')}: click a city to set its vans and "
         "orders per van.</small></p>"
     )

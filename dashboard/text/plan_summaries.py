@@ -10,7 +10,7 @@ import pandas as pd
 from dashboard.text import formatting
 from dashboard.text.summaries import short_of
 from pipelines.planning.city_settings import CitySettings
-from pipelines.planning.van_plan import LIKELY, Plan
+from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
@@ -165,17 +165,17 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     return f"{name}: {short}; {sure}, about {late} late."
 
 
-def offers(day: Mapping[Hashable, Any], level: float) -> dict[int, str]:
-    """What numbers of extra vans buy on a day that is short: 23 → 'Hire 23: at least 90 %'."""
+def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
+    """What numbers of extra vans buy on a day that is short: 23 → 'Hire 23: 92 %'."""
     if not day["short"]:
         return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
-    chances = {lacking: f"at least {level:.0%}"}
+    chances = {lacking: day["full_chance"]}
     if 0 < fewer < lacking:
-        chances[fewer] = f"{LIKELY:.0%}"
+        chances[fewer] = day["likely_chance"]
     in_all = " in all" if day["extra"] else ""
     return {
-        vans: f"Hire {vans:,}{in_all}: {chance}".replace("%", " %")
+        vans: f"Hire {vans:,}{in_all}: {formatting.chance(chance)}"
         for vans, chance in chances.items()
     }
 

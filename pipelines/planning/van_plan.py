@@ -51,8 +51,8 @@ class Plan:
         orders have no times); of its `VanDecision` kind ('' for none), extra, off_road, note,
         made_by and made_at, and is_decided (whether that settles the day: a hire does if the
         day is short no longer); and of a day that is short without hired vans: lacking
-        (vans), for_likely (extra vans that carry all with a chance of LIKELY),
-        chance_without and undelivered_without (hired vans).
+        (vans), for_likely (extra vans that carry all with a chance of LIKELY at least), full_chance
+        and likely_chance (with so many), chance_without and undelivered_without (hired vans).
       shifts: `shifts.with_vans` of each city; no rows where orders have no times.
       every_day: city and delivery_probability, that the city's vans carry all orders on every
         day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
@@ -210,6 +210,7 @@ def _plan_city(
         left_s = _late(vans.left_behind, orders_sr[:, rows], n_vans, city, load)
         left = float(left_s.mean())
         chance = chance_without = for_likely = late = np.nan
+        likely_chance = full_chance = np.nan
         if has is not None:
             chance = float((vans_s <= has).mean())
             carried_s *= vans_s <= has
@@ -218,6 +219,9 @@ def _plan_city(
                 chance_without = float((vans_s <= without).mean())
                 likely = vans.vans_that_suffice(vans_s, LIKELY)
                 for_likely = float(max(likely - without, 0))
+                likely_chance, full_chance = (
+                    float((vans_s <= n).mean()) for n in (likely, needed)
+                )
                 left_s = _late(
                     vans.left_behind, orders_sr[:, rows], without, city, load
                 )
@@ -239,6 +243,8 @@ def _plan_city(
                 "made_by": decision.made_by or "",
                 "made_at": decision.made_at,
                 "for_likely": for_likely,
+                "likely_chance": likely_chance,
+                "full_chance": full_chance,
                 "chance_without": chance_without,
                 "undelivered_without": late,
             }

@@ -101,7 +101,7 @@ def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit, size):
     window.to(f"/plan?city=Rotterdam&form=vans&day={datetime.now(UTC).date()}")
     way = window.page.locator(".st-key-plan-form").get_by_text("On the way to")
     assert re.search(
-        r"to [\d,]+ orders \([\d,]+ to [\d,]+\), planned", way.inner_text()
+        r"to [\d,]+ orders \([\d,]+ to [\d,]+\)\. The vans", way.inner_text()
     )
 
 

@@ -19,7 +19,7 @@ def test_shifts_have_orders_vans_and_the_busiest_hour():
         ]
     )
     assert Cells(parts.shift_grid(rows)).text[1] == [
-        "Thu 26 Nov", "400 orders 20 vans", "400 orders 28 vans, 3 short", "17–18 90 orders",
+        "Thu 26 Nov", "400 orders needs 20 vans", "400 orders needs 28 vans, 3 short", "17–18 90 orders",
     ]  # fmt: skip
 
 

@@ -211,9 +211,10 @@ def test_vans_of_a_day_are_those_of_the_city_and_hired_ones_without_those_off_th
 
 def test_what_extra_vans_buy_is_what_the_plan_has_once_they_are_hired(week):
     before = make_plan(week, london(5, 0.9), NO_BANDS).cities.iloc[1]
-    for extra, level in (
-        (before["lacking"], 0.9), (before["for_likely"], LIKELY),
-    ):  # fmt: skip
+    for extra, level, told in (
+        (before["lacking"], 0.9, before["full_chance"]),
+        (before["for_likely"], LIKELY, before["likely_chance"]),
+    ):
         for fewer in (0, 1):
             day = DAYS[1].date()
             hired = VanDecision("London", day, "hire", int(extra) - fewer)
@@ -221,6 +222,7 @@ def test_what_extra_vans_buy_is_what_the_plan_has_once_they_are_hired(week):
             after = make_plan(week, {"London": settings}, NO_BANDS).cities
             chance = after["delivery_probability"].iloc[1]
             assert (chance >= level) == (not fewer), (extra, fewer)
+            assert fewer or chance == told
     assert before["chance_without"] == before["delivery_probability"]
     assert before["undelivered_without"] == pytest.approx(before["undelivered"])
     assert after.iloc[1]["undelivered_without"] == before["undelivered_without"]

@@ -149,11 +149,11 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     [
         (
             0, 33, "33 vans short; 9 % sure to carry all orders, about 120 orders late.",
-            {33: "Hire 33: at least 90 %", 21: "Hire 21: 70 %"},
+            {33: "Hire 33: 92 %", 21: "Hire 21: 74 %"},
         ),
         (
             20, 13, "20 vans hired, 13 still short; 9 % sure to carry all orders, about 120 orders late.",
-            {33: "Hire 33 in all: at least 90 %", 21: "Hire 21 in all: 70 %"},
+            {33: "Hire 33 in all: 92 %", 21: "Hire 21 in all: 74 %"},
         ),
         (
             33, 0, "covered, 33 vans hired; 9 % sure to carry all orders. Without: < 1 %, and about 682 orders late.",
@@ -164,11 +164,11 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
 def test_a_day_with_hired_vans_begins_with_them(extra, short, expected, offered):
     day = {
         "target_on": DAYS[1], "lacking": 33, "for_likely": 21.0, "short": short, "chance_without": 0.002,
-        "undelivered_without": 682.0, "extra": extra, "delivery_probability": 0.09, "undelivered": 120.2,
+        "undelivered_without": 682.0, "extra": extra, "full_chance": 0.92, "likely_chance": 0.74, "delivery_probability": 0.09, "undelivered": 120.2,
     }  # fmt: skip
     assert plan_summaries.shortage_sentence(day) == f"Fri 28 Nov: {expected}"
-    assert plan_summaries.offers(day, 0.9) == offered
-    as_many = plan_summaries.offers(day | {"for_likely": 33.0}, 0.9)
+    assert plan_summaries.offers(day) == offered
+    as_many = plan_summaries.offers(day | {"for_likely": 33.0})
     assert list(as_many) == [33] * bool(short)
 
 
