@@ -46,7 +46,7 @@ HEADINGS = {
 }
 """Headings of columns whose name is not one itself."""
 FRACTIONS = {
-    "bias", "coverage", "delivery_probability", "error_share", "forecast_mape", "mape", "naive_mape",
+    "bias", "coverage", "error_share", "forecast_mape", "mape", "naive_mape",
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
@@ -72,6 +72,9 @@ def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame
 
 
 def _displayed(values: pd.Series) -> pd.Series:
+    if values.name == "delivery_probability":
+        # As pages have it: 90 % are reached.
+        return (100 * values + 1e-9).floordiv(1)
     if values.name in FRACTIONS:
         return 100 * values
     if values.name == "basis":
@@ -204,7 +207,8 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
-        notes = [f"{row['made_by']}: {reason}", *notes]
+        orders = formatting.orders(row["override_orders"])
+        notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
     if notes:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
@@ -249,7 +253,7 @@ def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the days of `Plan.cities` whose vans are decided on; times in `zone`."""
-    own = days[days["kind"].ne("") | days["off_road"].gt(0)].sort_values("target_on")
+    own = days[days["made_by"].ne("")].sort_values("target_on")
     rows = own.to_dict("records")
     words = [
         f"{decision_words(row)}; {plan_summaries.shortage_in_words(row)}"

@@ -82,9 +82,10 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # The last one is of all days.
-    by_day = [head for head in heads if head.startswith(SHORT)][MAX_SHORT_DAYS:-1]
-    css_class = {head: "desk" * (head in by_day) for head in heads}
+    # A phone has no room for all of them; the last one of vans is of all days.
+    vans = [head for head in heads if head.startswith(SHORT)]
+    for_desks = [*heads[1:2], *vans[MAX_SHORT_DAYS:-1]]
+    css_class = {head: "desk" * (head in for_desks) for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
@@ -153,7 +154,7 @@ def depot_days(days: pd.DataFrame, depot: str) -> str:
         '<th scope="col">Vans</th>',
         '<th scope="col">Last week</th>',
         *(['<th scope="col">Last year</th>'] if has_year else []),
-        '<th scope="col" class="fill">Events</th>',
+        '<th scope="col" class="fill desk">Events</th>',
     ]
     body = [_day_row(day, noted, busiest, has_year, depot) for day, noted in rows]
     return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
@@ -335,12 +336,12 @@ def _day_row(
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):
         notes = [_closed_note(row), *notes]
-    cells.append(
-        f'<td class="fill">{escape(", ".join(notes))}{_override_line(row)}</td>'
-    )
+    told = escape(", ".join(notes)) + _override_line(row)
+    cells.append(f'<td class="fill desk">{told}</td>')
     link = escape(formatting.why_link(depot, row["day_on"]))
     name = f'<a href="{link}" target="_self">{formatting.day(row["day_on"])}</a>'
-    return html_tables.row(name, cells)
+    # A phone has no room beside the numbers.
+    return html_tables.row(f'{name}<small class="phone">{told}</small>', cells)
 
 
 def _override_line(row: Row) -> str:

@@ -84,6 +84,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         kind="Decision",
         extra="Extra vans",
         off_road="Off the road",
+        drivers="Drivers" if plan.shifts.empty else "Drivers, all shifts",
     )
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {

@@ -16,7 +16,7 @@ from forecaster.inference import paths
 from forecaster.inference.paths import PathTable
 from forecaster.inference.totals import QuantileForecasts, Total
 from pipelines.planning import shifts, vans
-from pipelines.planning.city_settings import HIRE, CitySettings
+from pipelines.planning.city_settings import HIRE, CitySettings, VanDecision
 from pipelines.planning.shifts import Load
 
 QUANTILES = ["p10", "p50", "p90"]
@@ -198,6 +198,9 @@ def _plan_city(
         needed = vans.vans_that_suffice(vans_s, city.service_level)
         order = vans.allocation_order(case_rs[rows], capacity)
         decision = city.decision_on(pd.Timestamp(str(day)).date())
+        if not (decision.kind or decision.off_road):
+            # One that was taken back.
+            decision = VanDecision(city.city, decision.target_on)
         has = city.vans_on(decision.target_on)
         needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
         allocated = order[: needed if has is None else min(needed, has)]

@@ -76,10 +76,10 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (large_error(override=BRIDGE), "Mara: “Bridge closed”"),
+        (large_error(override=BRIDGE), "Mara set 40: “Bridge closed”"),
         (
             large_error(["promotion"], override=BRIDGE),
-            "Mara: “Bridge closed”, Promotion",
+            "Mara set 40: “Bridge closed”, Promotion",
         ),
         (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(basis="cold_start"), "No history"),

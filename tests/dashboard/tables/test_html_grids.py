@@ -153,7 +153,7 @@ def test_missing_data_is_stated_under_the_name(two_cities):
 
 def test_the_revision_is_under_the_name_unless_data_is_missing(two_cities):
     ranked = two_cities.assign(revision="+9 % <since>")
-    assert "+9 % &lt;since&gt;" in html_grids.fleet_grid(ranked)
+    assert "+9&nbsp;% &lt;since&gt;" in html_grids.fleet_grid(ranked)
     assert "+9 %" not in html_grids.fleet_grid(ranked.assign(is_late=True))
 
 
@@ -242,7 +242,8 @@ SET_BY_ANNA = {
 def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
     orders, band, notes = expected
     text = Cells(html_grids.depot_days(days, "LON-01")).text[1]
-    assert text == ["Fri 21 Nov", orders, band, "3", "90", notes]
+    # On a phone the notes stand below the day.
+    assert text == [f"Fri 21 Nov {notes}".strip(), orders, band, "3", "90", notes]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from dashboard.tables import workbook
+from dashboard.text import formatting
 from tests.dashboard.planning.test_van_plan import DAYS, fleet, plan_of
 
 ZONE = ZoneInfo("Europe/Amsterdam")
@@ -49,9 +50,9 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     assert all(first.values())
     chances = book.get_sheet_by_name("Every day").to_python()[1:]
     assert [name for name, _ in chances] == ["London", "All cities"]
-    written = [f"{chance:.9f}" for _, chance in chances]
-    shown = 100 * plan.every_day["delivery_probability"]  # The sheet is in percent.
-    assert written == [f"{chance:.9f}" for chance in shown]
+    written = [f"{chance:.0f} %" for _, chance in chances]
+    shown = plan.every_day["delivery_probability"].map(formatting.chance)
+    assert written == shown.tolist(), "in percent, as the page has it"
     head, first, _ = book.get_sheet_by_name("Cities").to_python()
     named = dict(zip(head, first, strict=True))
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)

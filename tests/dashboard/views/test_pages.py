@@ -453,12 +453,12 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     forecasts = sa.update(schema.forecasts).filter_by(depot_id="LON-01", **of_young)
     write(forecasts.values(basis="cold_start"))
     text = page_text(open_page("depot", depot="LON-01"))
-    assert "Ann: “A strike”" in text
+    assert "Ann set 900: “A strike”" in text
     ahead, past = (sheets[name][1] for name in ("Days ahead", "Past days"))
     assert past["Day"].tolist() == seen["target_on"].tolist()[::-1]
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
-    assert (first["Override"], first["Likely cause"]) == (900, "Ann: “A strike”")
+    assert (first["Override"], first["Likely cause"]) == (900, "Ann set 900: “A strike”")
     assert past["Likely cause"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
@@ -596,7 +596,7 @@ def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
     assert "today</h2>" in brief
     assert "Poplar (London): yesterday&#x27;s orders are missing" in brief
     assert "Promotion in London" in brief
-    assert "Yesterday: " in brief
+    assert ">Yesterday</a>: " in brief
 
 
 def test_marked_days_are_named_below_the_grid(seeded, open_page):
