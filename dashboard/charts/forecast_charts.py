@@ -118,10 +118,7 @@ def fan(days: pd.DataFrame) -> Chart:
         table[["actual", "point"]] = means[["actual", "point"]].where(lines.notna())
     ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
-    colours = colour("series", PAST_AND_AHEAD)
-    dots = alt.Chart(table[is_set].assign(series=FORECAST))
-    dots = dots.mark_circle(size=120, opacity=1, tooltip=None)
-    dots = dots.encode(x=x, y=orders_axis("planned"), color=colours)
+    dots = _dots(table[is_set], x, "planned", FORECAST, size=120)
     return alt.layer(
         *([] if is_long else [_band(ahead, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
@@ -137,17 +134,20 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
     """`queries.past_forecasts` as a line with its 80 % band, and the actuals as dots."""
     table = with_texts(past, "target_on")
     x = time_axis(table, "target_on")
-    dots = (
-        alt.Chart(table.assign(series=ACTUAL))
-        .mark_circle(size=42, opacity=1, tooltip=None)
-        .encode(x=x, y=orders_axis("actual"), color=colour("series", PAST_AND_AHEAD))
-    )
     return alt.layer(
         _band(table, x),
         _line(table, x, "point", FORECAST, width=2.5, dots=False),
-        dots,
+        _dots(table, x, "actual", ACTUAL, size=42),
         ruler(table, x, "day", "actual_text", "point_text", "p10_text", "p90_text"),
     ).properties(height=HEIGHT)
+
+
+def _dots(table: pd.DataFrame, x: alt.X, column: str, series: str, size: int) -> Chart:
+    dots = alt.Chart(table.assign(series=series)).mark_circle(
+        size=size, opacity=1, tooltip=None
+    )
+    colours = colour("series", PAST_AND_AHEAD)
+    return dots.encode(x=x, y=orders_axis(column), color=colours)
 
 
 def contributions(day: pd.DataFrame) -> Chart:

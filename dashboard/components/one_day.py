@@ -69,13 +69,11 @@ def show_misses(
     if scope.days_back == 1:
         table = table.drop(columns="Day")
     elif len(table) <= IN_SIGHT:
-        table = table.drop(columns=["Override", "Off by %"], errors="ignore")
+        table = table.drop(columns="Off by %")
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     # Why is that of the last live forecast.
     last_on = freshness.last_on if scope.live else None
     since = last_on - timedelta(days=PAST_DAYS - 1) if last_on else date.max
     links = {"Depot": display_tables.why_links(first, since)}
-    widgets.small_table(
-        shown, name, hidden_on_phones=("Override", "Off by %"), links=links
-    )
+    widgets.small_table(shown, name, hidden_on_phones=("Off by %",), links=links)
     return table

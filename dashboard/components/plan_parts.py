@@ -14,14 +14,14 @@ from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
-MAX_DEPOTS = 50
-"""Depots of a city in the grid at first; a browser is slow with hundreds."""
+MAX_DEPOTS = 120
+"""Depots of a city in the grid; a browser is slow with more."""
 FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
 """Forms of a city by the address's `form`, with their headings."""
 
 
 def depots_in_grid(plan: Plan, depot: str) -> Plan:
-    """The plan of a city with the depots in the grid; the planner finds others in a large one.
+    """The plan of a city with the depots in the grid: of a large one, those shortest of vans.
 
     Args:
       plan: Of one city.
@@ -31,22 +31,13 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     n_depots = depots["depot_id"].nunique()
     if n_depots <= MAX_DEPOTS:
         return plan
-    with st.container(key="plan-find"):
-        text = st.text_input(
-            "Find depots", placeholder="Part of a name", width=320, key="find depots"
-        ).strip()
-    if text:
-        names = depots["name"].map(formatting.searchable)
-        is_shown = names.str.contains(formatting.searchable(text), regex=False)
-        n_shown = depots.loc[is_shown, "depot_id"].nunique()
-        which = f"{n_shown:,} of {n_depots:,} depots have “{text}” in their name."
-    else:
-        short = workbook.with_short(depots).groupby("depot_id")["short"].sum()
-        is_shown = depots["depot_id"].isin(short.nlargest(MAX_DEPOTS).index)
-        which = f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans first."
-    st.caption(f"{formatting.escape_markdown(which)} Totals are of all depots.")
-    in_grid = depots[is_shown | (depots["depot_id"] == depot)]
-    return replace(plan, depots=in_grid)
+    st.caption(
+        f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans; the others lead here from "
+        "page Depots. Totals are of all depots."
+    )
+    short = workbook.with_short(depots).groupby("depot_id")["short"].sum()
+    shown = [*short.nlargest(MAX_DEPOTS).index, depot]
+    return replace(plan, depots=depots[depots["depot_id"].isin(shown)])
 
 
 def settings_note(settings: CitySettings) -> None:

@@ -55,13 +55,10 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     # A colleague's decision is seen before it is replaced.
     state.seen = state.seen or {}
     seen = state.seen.setdefault(f"{form} {chosen}", current.decision_id)
-    sentence = plan_summaries.shortage_sentence(row)
-    st.markdown(
-        formatting.escape_markdown(sentence or "There are enough vans on that day.")
-    )
+    st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
     running = parts.on_the_way(name, datetime.now(queries.zone()), freshness)
-    if running.get(chosen):
-        st.markdown(f"**Today so far:** {running[chosen]}")
+    if told := running.get(chosen):
+        st.markdown(f"**Today so far:** {told}")
     if current.kind or current.off_road:
         words = decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())

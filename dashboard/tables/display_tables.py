@@ -183,17 +183,15 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     notes = formatting.day_notes(result.assign(is_closed=False))
     rows = zip(result.to_dict("records"), notes, strict=True)
     error = result["point"].round() - result["actual"]
-    table = display(
+    return display(
         result.assign(
             error=error,
             error_share=error / result["actual"].where(result["actual"] > 0),
             cause=[_likely_cause(row, day) for row, day in rows],
         ),
-        "target_on", *result.columns.intersection(["name"]), "point", "override_orders", "actual", "error", "error_share", "cause",
-        point="Forecast", override_orders="Override", cause="Likely cause",
+        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "cause",
+        point="Forecast", cause="Likely cause",
     )  # fmt: skip
-    # A column of dashes says nothing.
-    return table.drop(columns=["Override"] if table["Override"].isna().all() else [])
 
 
 def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:

@@ -144,13 +144,13 @@ def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
 
 
 def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
-    """What a day of `Plan.cities` lacks, and how likely it carries all; '' where it lacks none.
+    """What a day of `Plan.cities` lacks, and how likely it carries all.
 
     'Fri 27 Nov: 23 vans short; 12 % sure to carry all orders, about 682 orders late.' Once they are
     hired: 'Fri 27 Nov: covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
     """
     if not day["lacking"]:
-        return ""
+        return "There are enough vans on that day."
     name = formatting.day(day["target_on"])
     hired = f"{formatting.count(int(day['extra']), 'van')} hired"
     sure = f"{formatting.chance(day['delivery_probability'])} sure to carry all orders"

@@ -61,7 +61,7 @@ def night_sentence(runs: pd.DataFrame) -> str:
     """What became of the newest nightly run; '' before the first.
 
     'The forecast of the night of Thu 20 Nov was made without the orders of 2 depots, which have come
-    since. An earlier run of that night failed at Train; this one repaired it.'
+    since.'
     """
     night = _newest_night(runs)
     if night is None:
@@ -77,10 +77,9 @@ def night_sentence(runs: pd.DataFrame) -> str:
         with_what = f"without the orders of {formatting.count(late, 'depot')}"
     if not pd.isna(night["late_came_at"]):
         with_what += ", which have come since"
-    made = f"The forecast of {name} was made {with_what}."
-    if not _failed_steps(runs, night):
-        made = f"No step failed in {name}; its forecast was made {with_what}."
-    return made + _repaired(runs, night)
+    if _failed_steps(runs, night):
+        return f"The forecast of {name} was made {with_what}."
+    return f"No step failed in {name}; its forecast was made {with_what}."
 
 
 def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
@@ -95,19 +94,6 @@ def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["state"] == "failed")]
     why = {_step(row): _error(row) for row in own.to_dict("records")}
     return why or ({"the run": ""} if night["state"] == "failed" else {})
-
-
-def _repaired(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> str:
-    """' An earlier run of that night failed at Train; this one repaired it.', or ''."""
-    earlier = runs[
-        (runs["step"] == "nightly")
-        & (runs["state"] == "failed")
-        & (runs["origin_on"] == night["origin_on"])
-    ].to_dict("records")
-    if not earlier or night["state"] != "done":
-        return ""
-    failed = ", ".join(_failed_steps(runs, earlier[0]))
-    return f" An earlier run of that night failed at {failed}; this one repaired it."
 
 
 def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataFrame:

@@ -85,12 +85,6 @@ def short_of(vans: pd.Series) -> str:
     return ", ".join(told)
 
 
-def vans_lacking(ahead: pd.DataFrame) -> dict[pd.Timestamp, float]:
-    """By day of `depot_sentence`, in order, the vans that the depot needs and does not get."""
-    rows = zip(ahead["day_on"], ahead["needed"] - ahead["allocated"], strict=True)
-    return {day: vans for day, vans in rows if vans > 0}
-
-
 def parts_sentence(parts: pd.DataFrame) -> str:
     """What the bars of a day of `what_if.contributions` are, whose names do not say it."""
     shown = parts.loc[parts["orders"].round() != 0, "part"]

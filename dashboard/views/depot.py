@@ -60,7 +60,8 @@ with head:
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]
         first_days = [row["day_on"] for row in (*open_days, *rows)]
-        day = [*summaries.vans_lacking(ahead), *first_days][0]
+        short = ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"]
+        day = [*short, *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change orders", address)
         vans = formatting.plan_link(own["city"], day, form="vans")
@@ -113,7 +114,7 @@ with scored:
         widgets.chart(forecast_charts.past_forecasts, past, sentence)
         with st.expander("Past days, and why"):
             st.caption(display_tables.MISSES_NOTE)
-            widgets.small_table(past_days, "Past days", hidden_on_phones=("Override",))
+            widgets.small_table(past_days, "Past days")
 
 if freshness.origin_on is None or ahead.empty:
     st.stop()

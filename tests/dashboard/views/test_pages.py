@@ -458,7 +458,7 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     assert past["Day"].tolist() == seen["target_on"].tolist()[::-1]
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
-    assert (first["Override"], first["Likely cause"]) == (900, "Ann set 900: “A strike”")
+    assert first["Likely cause"] == "Ann set 900: “A strike”"
     assert past["Likely cause"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
