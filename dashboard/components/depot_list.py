@@ -40,8 +40,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             city = widgets.choose_city(days_ahead.cities(freshness))
             order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         if city:
-            depots = depots[depots["city"] == city]
-            plan = plan.of_city(city)
+            depots, plan = depots[depots["city"] == city], plan.of_city(city)
         is_late = depots["depot_id"].map(numbers["is_late"]).eq(True)
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         missing = f"Missing data: {late}." * bool(late)

@@ -62,8 +62,7 @@ def shift_grid(rows: pd.DataFrame) -> str:
 
 def today_so_far(now: datetime, freshness: Freshness) -> None:
     """The section "Today so far" of page Days ahead; nothing where nothing has come."""
-    html = _today_html(_clock(now), freshness)
-    if html:
+    if html := _today_html(_clock(now), freshness):
         st.html(html)
 
 
