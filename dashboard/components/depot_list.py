@@ -101,7 +101,12 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     # Vans that lack on the first day, then on each next one.
     keys = short.assign(**{"": is_off})
     keys.insert(0, "is_late", is_late)
-    urgent = keys.sort_values([*keys], ascending=False, kind="stable").index
+    # `depots` are by city and name.
+    urgent = (
+        keys.loc[depots.index]
+        .sort_values([*keys], ascending=False, kind="stable")
+        .index
+    )
     vans = short.add_prefix(f"{html_grids.SHORT}: ").assign(
         **{IN_ALL: short.sum(axis=1)}
     )

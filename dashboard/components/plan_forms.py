@@ -70,7 +70,8 @@ def change_form(
     """
     week = van_plan.city_plan(city, freshness).depots
     names = dict(zip(week["depot_id"], week["name"], strict=True))
-    form = f"{saved_change.of_session().orders.n_saved} {depot or city} {day}"
+    state = saved_change.of_session().orders
+    form = f"{state.n_saved} {depot or city} {day}"
     is_new_form = f"action {form}" not in st.session_state
     entry, below_number = _fields(week, names, depot, day, form)
     cells = entered_changes.cells(entry.chosen)
@@ -86,12 +87,14 @@ def change_form(
     with st.container(key="plan-save"):
         place = st.empty()
         is_saving = st.button("Save", type="primary", key=f"save {form}")
+        # A refusal is shown before anything else is saved.
+        is_saving &= state.refusal is None
     if is_saving and when_opened != cells:
         # The planner may not have looked at the preview of what it became. All chosen days
         # count, also those that stay as they are.
         history = queries.override_history(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
-        saved_change.of_session().orders.refused(reason)
+        state.refuse(reason)
     wrong = _problems(entry, changes, unsure) if is_saving else []
     with place.container():
         if wrong:

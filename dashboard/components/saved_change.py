@@ -30,7 +30,7 @@ class FormState:
       before: What Undo brings back; None where there is no Undo.
       is_new: Whether the sentence has not been shown yet.
       place: Where it was shown first: the city, and what was chosen in the form.
-      refusal: That it was not saved, and why, until it is told.
+      refusal: That it was not saved, and why, until it is shown.
     """
 
     seen: Any = None
@@ -42,18 +42,20 @@ class FormState:
     place: object = None
     refusal: tuple[str, str] | None = None
 
-    def note(self, sentence: str, planner: str, before: Any = None) -> NoReturn:
+    def confirm(self, sentence: str, planner: str, before: Any = None) -> NoReturn:
         """Loads the page again, which confirms what was done, by whom, with its Undo."""
         self.sentence, self.planner, self.before = sentence, planner, before
-        self.is_new, self.seen = True, None
+        self.is_new, self.seen, self.refusal = True, None, None
         st.rerun()
 
-    def saved(self, sentence: str, planner: str, before: Any = None) -> NoReturn:
-        """As `note`, with an empty form."""
+    def confirm_saved(
+        self, sentence: str, planner: str, before: Any = None
+    ) -> NoReturn:
+        """As `confirm`, with an empty form."""
         self.n_saved += 1
-        self.note(sentence, planner, before)
+        self.confirm(sentence, planner, before)
 
-    def refused(
+    def refuse(
         self, reason: str, consequence: str = NOT_SAVED, seen: Any = None
     ) -> NoReturn:
         """Loads the page again with the newest numbers and all that was entered, and tells why."""
@@ -81,7 +83,7 @@ class FormState:
             self.is_new = False
         return bool(self.sentence)
 
-    def is_undone(self, place: object, key: str) -> bool:
+    def tell_with_undo(self, place: object, key: str) -> bool:
         """As `tell`, with an Undo; returns whether that is clicked."""
         can_be_undone = self.tell(place) and self.before is not None
         return can_be_undone and st.button(UNDO, icon=":material/undo:", key=key)
@@ -136,9 +138,9 @@ def save(
     try:
         overrides.add(changes, reason, planner)
     except BadInputError as error:
-        forms.orders.refused(str(error))
+        forms.orders.refuse(str(error))
     forms.offered = pd.DataFrame()
-    forms.orders.saved(sentence, planner)
+    forms.orders.confirm_saved(sentence, planner)
 
 
 def message(is_begun: bool, city: str, chosen: object) -> None:
@@ -185,6 +187,6 @@ def _undo_button(newest: pd.DataFrame, planner: str) -> None:
     try:
         overrides.undo(newest, planner)
     except BadInputError as error:
-        forms.orders.refused(str(error), NOT_UNDONE)
+        forms.orders.refuse(str(error), NOT_UNDONE)
     forms.offered = pd.DataFrame()
-    forms.orders.note(change_summaries.undone_sentence(newest), planner)
+    forms.orders.confirm(change_summaries.undone_sentence(newest), planner)

@@ -21,7 +21,8 @@ def settings_form(settings: CitySettings) -> None:
     meanwhile; Save is refused then, once.
     """
     state = saved_change.of_session().settings
-    if state.is_undone(settings.city, "undo settings"):
+    is_refused = state.refusal is not None
+    if state.tell_with_undo(settings.city, "undo settings"):
         _save(state.before, state.planner, "Undone: the settings of {}, for everybody.")
     form = f"{settings.city} {state.n_saved}"
     when_opened = state.seen
@@ -31,7 +32,9 @@ def settings_form(settings: CitySettings) -> None:
         entered = _settings_fields(when_opened, form)
         save = f"save settings {form}"
         planner = planner_name(st.session_state.get(save, False))
-        if st.form_submit_button("Save settings", type="primary", key=save):
+        is_saving = st.form_submit_button("Save settings", type="primary", key=save)
+        # A refusal is seen before anything else is saved.
+        if is_saving and not is_refused:
             _save_settings(entered, planner, when_opened)
 
 
@@ -107,6 +110,8 @@ def _save(
         queries.freshness.clear()
         newest = city_settings.by_city(queries.freshness())[settings.city]
         seen = replace(settings, settings_id=newest.settings_id)
-        state.refused(str(error), seen=seen)
+        is_undo = before is None
+        said = saved_change.NOT_UNDONE if is_undo else saved_change.NOT_SAVED
+        state.refuse(str(error), said, seen)
     undo = replace(before, settings_id=number) if before else None
-    state.saved(sentence.format(settings.city), planner, undo)
+    state.confirm_saved(sentence.format(settings.city), planner, undo)

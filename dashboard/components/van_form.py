@@ -58,7 +58,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
     running = parts.on_the_way(name, datetime.now(queries.zone()), freshness)
     if told := running.get(chosen):
-        st.markdown(f"**Today so far:** {told}")
+        st.markdown(f"**Today:** {told}")
     if current.kind or current.off_road:
         words = decision_words(vars(current))
         by = plan_summaries.decided_by(vars(current), queries.zone())
@@ -67,13 +67,13 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     entered = _fields(row, current, city.vans or 0, offers, f"{form} {chosen}")
     if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
-    unsure = ""
-    if entered.extra != current.extra:
-        unsure = _ask_if_sure(entered, row, f"{form} {chosen}")
+    unsure = _ask_if_sure(entered, row, current, f"{form} {chosen}")
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
     st.caption(ENTER)
     with st.container(key="plan-save"):
-        if st.button("Save decision", type="primary", key=f"save vans {form}"):
+        is_saving = st.button("Save decision", type="primary", key=f"save vans {form}")
+        # A refusal is shown before anything else is saved.
+        if is_saving and state.refusal is None:
             _save(replace(entered, decision_id=seen), planner, current, unsure)
         else:
             _tell(state, (name, chosen))
@@ -139,18 +139,19 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
     vans = formatting.count(int(day["vans"]), "van")
-    late = round(day["undelivered"])
-    left = f"about {formatting.count(late, 'order')}" if late else "none"
+    late = plan_summaries.late_in_words(day["undelivered"])
     short = f"{day['short']:,} still short; " if day["short"] else ""
     chance = formatting.chance(day["delivery_probability"])
-    sentence = f"{short}{vans} carry all orders with a chance of {chance}; {left} late."
+    sentence = f"{short}with {vans} all is carried with a chance of {chance}, {late}."
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 
-def _ask_if_sure(entered: VanDecision, day: Mapping[Hashable, Any], key: str) -> str:
+def _ask_if_sure(
+    entered: VanDecision, day: Mapping[Hashable, Any], current: VanDecision, key: str
+) -> str:
     """Asks to confirm hired vans that are far too many; the refusal if that is not ticked."""
     n_vans = int(day["vans"] - day["extra"]) + entered.extra
-    if n_vans <= MAX_RATIO * day["needed"]:
+    if entered.extra <= current.extra or n_vans <= MAX_RATIO * day["needed"]:
         return ""
     vans = formatting.count(n_vans, "van")
     sentence = f"That day would have {vans} and needs {day['needed']:,}."
@@ -166,9 +167,9 @@ def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) 
     try:
         number = van_decisions.save(entered, planner)
     except BadInputError as error:
-        state.refused(str(error))
+        state.refuse(str(error))
     sentence = f"Saved: {_place(entered)}: {decision_words(vars(entered))}."
-    state.saved(sentence, planner, replace(before, decision_id=number))
+    state.confirm_saved(sentence, planner, replace(before, decision_id=number))
 
 
 def _place(decision: VanDecision) -> str:
@@ -177,14 +178,14 @@ def _place(decision: VanDecision) -> str:
 
 def _tell(state: saved_change.FormState, place: tuple[str, date]) -> None:
     """The refusal of the run before, or the last decision in the city with its Undo."""
-    if not state.is_undone(place, "undo vans"):
+    if not state.tell_with_undo(place, "undo vans"):
         return
     before: VanDecision = state.before
     try:
         van_decisions.save(before, state.planner, is_undo=True)
     except BadInputError as error:
-        state.refused(str(error))
+        state.refuse(str(error), saved_change.NOT_UNDONE)
     words = decision_words(vars(before))
     note = f", {formatting.quoted(before.note)}" if before.note else ""
     sentence = f"Undone: {_place(before)}. Back to: {words}{note}."
-    state.saved(sentence, state.planner)
+    state.confirm_saved(sentence, state.planner)

@@ -250,11 +250,12 @@ def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the days of `Plan.cities` whose vans are decided on; times in `zone`."""
+    """Display table of the decisions of `Plan.cities`, with what is left short; times in `zone`."""
     own = days[days["made_by"].ne("")].sort_values("target_on")
     rows = own.to_dict("records")
     words = [
-        f"{decision_words(row)}; {plan_summaries.shortage_in_words(row)}"
+        decision_words(row)
+        + f"; {plan_summaries.shortage_in_words(row)}" * bool(row["lacking"])
         for row in rows
     ]
     table = _with_times(own, zone).assign(Decision=words)

@@ -77,8 +77,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
       depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column for each heading, of whole orders, of percentages or, where
         it begins with `SHORT`, of vans, the last of all days; then `status`, below a depot's
-        name, and whether it and the last column are marked, `is_late` and `is_off`. Empty
-        without a forecast.
+        name, whether it and the last column are marked, `is_late` and `is_off`, and `place`,
+        which is not shown. Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1

@@ -196,10 +196,10 @@ OUTCOME: Lines = {
 
 
 def _drivers(shifts: pd.DataFrame) -> Lines:
-    """The rows of drivers, by shift where there are any, and of orders."""
-    names = dict.fromkeys(shifts.get("shift", [])) or {"": ""}
-    rows = {f"Drivers {name}".strip(): f"drivers{name}" for name in names}
-    rows["Planned orders"] = "point"
+    """The rows of drivers, in all and by shift, and of orders."""
+    names = dict.fromkeys(shifts.get("shift", []))
+    rows = {f"Drivers {name}": f"drivers{name}" for name in names}
+    rows = {"Drivers": "drivers", **rows, "Planned orders": "point"}
     return {name: (column, formatting.orders) for name, column in rows.items()}
 
 

@@ -155,14 +155,19 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     hired = f"{formatting.count(int(day['extra']), 'van')} hired"
     sure = f"{formatting.chance(day['delivery_probability'])} sure to carry all orders"
     if not day["short"]:
-        late = formatting.count(round(day["undelivered_without"]), "order")
-        without = f"{formatting.chance(day['chance_without'])}, and about {late} late."
+        late = late_in_words(day["undelivered_without"])
+        without = f"{formatting.chance(day['chance_without'])}, and {late}."
         return f"{name}: covered, {hired}; {sure}. Without: {without}"
     short = f"{formatting.count(int(day['short']), 'van')} short"
     if day["extra"]:
         short = f"{hired}, {day['short']:,} still short"
-    late = formatting.count(round(day["undelivered"]), "order")
-    return f"{name}: {short}; {sure}, about {late} late."
+    return f"{name}: {short}; {sure}, {late_in_words(day['undelivered'])}."
+
+
+def late_in_words(orders: float) -> str:
+    """'about 12 orders late', or 'none late'."""
+    late = formatting.count(round(orders), "order")
+    return f"about {late} late" if round(orders) else "none late"
 
 
 def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
@@ -171,7 +176,7 @@ def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
         return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
     chances = {lacking: day["full_chance"]}
-    if 0 < fewer < lacking:
+    if day["extra"] < fewer < lacking:
         chances[fewer] = day["likely_chance"]
     in_all = " in all" if day["extra"] else ""
     return {

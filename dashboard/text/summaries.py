@@ -18,6 +18,8 @@ AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Foreca
 WEEK_DAYS = 7
 BAND_TOLERANCE = 0.1
 """The page tells of an 80 % band whose share of days lies further than this from 0.8."""
+MIN_FORECASTS = 28
+"""Of a depot whose band is told to be too narrow; there are as many after a week."""
 Figures = dict[str, tuple[str, str]]
 """Key figures: label → (value, reference)."""
 
@@ -77,12 +79,11 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
 
 
 def short_of(vans: pd.Series) -> str:
-    """'Fri 2, Sat 1' of the vans that a depot lacks by day; 'Fri 5 Dec: 2' beyond a week."""
-    letters, ends = (len("Fri"), "") if len(vans) <= WEEK_DAYS else (None, ":")
+    """'Fri 2, Sat 1' of the vans that a depot lacks by day; 'Fri 5 Dec (2)' beyond a week."""
     short = vans[vans > 0]
-    days = zip(pd.DatetimeIndex(short.index), short, strict=True)
-    told = [f"{formatting.day(day)[:letters]}{ends} {n:,.0f}" for day, n in days]
-    return ", ".join(told)
+    days = [formatting.day(day) for day in pd.DatetimeIndex(short.index)]
+    words = "{:.3} {:,.0f}" if len(vans) <= WEEK_DAYS else "{} ({:,.0f})"
+    return ", ".join(map(words.format, days, short))
 
 
 def parts_sentence(parts: pd.DataFrame) -> str:
@@ -268,7 +269,8 @@ def where_sentence(depots: pd.DataFrame) -> str:
     Then the depots whose bands held less than half of the forecasts.
     """
     worse = depots[depots["value_added"] <= 0].sort_values("value_added")
-    narrow = depots[depots["coverage"] < 0.5].sort_values("coverage")
+    is_narrow = (depots["coverage"] < 0.5) & (depots["counted"] >= MIN_FORECASTS)
+    narrow = depots[is_narrow].sort_values("coverage")
     of = f"of {formatting.count(len(depots), 'depot')}"
     where = f"No better at {len(worse):,} {of}: {formatting.listed([*worse['name']])}."
     if worse.empty:

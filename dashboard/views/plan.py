@@ -52,8 +52,8 @@ if not city:
         st.caption("Click a city or a day for its depots, settings and changes.")
     decided = display_tables.decided_days(days, queries.zone())
     if not decided.empty:
-        st.subheader("Decided")
-        widgets.small_table(decided, "Decided", hidden_on_phones=("When",))
+        st.subheader("Decisions")
+        widgets.small_table(decided, "Decisions", hidden_on_phones=("When",))
     st.stop()
 
 page_head.rename(city)
@@ -72,7 +72,7 @@ st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders, “set” "
     "where a planner changed them. Need: vans for the service level, if they may move between "
-    f"depots. {summaries.totals_note(plan.depots)}"
+    f"depots. Drivers: of the vans that go. {summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 left = right = st.container()

@@ -9,8 +9,8 @@ DEFAULT_SHIFTS = "06-14, 14-22"
 SHIFT = re.compile(r"(\d{1,2})\s*[-–]\s*(\d{1,2})")
 MAX_SHIFTS = 4
 RULE = (
-    f"Shifts are hours such as “{DEFAULT_SHIFTS}”, at most {MAX_SHIFTS}, each with a first hour "
-    "from 0 to 23 and an end from 1 to 24."
+    f"Shifts are hours such as “{DEFAULT_SHIFTS}”, at most {MAX_SHIFTS} and none twice, each with a "
+    "first hour from 0 to 23 and an end from 1 to 24."
 )
 
 
@@ -42,6 +42,7 @@ def parse(text: str) -> list[Shift]:
     matches = [SHIFT.fullmatch(part) for part in parts]
     numbers = [(int(m[1]), int(m[2])) for m in matches if m is not None]
     is_right = all(first < HOURS and 1 <= end <= HOURS for first, end in numbers)
+    is_right &= len(set(numbers)) == len(numbers)
     if len(numbers) != len(parts) or len(parts) > MAX_SHIFTS or not is_right:
         return []
     return [Shift(*each) for each in sorted(numbers)]

@@ -38,8 +38,8 @@ class Load:
     """How the shifts of a day share its orders.
 
     Attributes:
-      fullest: Orders of the fullest shift over what vans for the day carry in it, both at the
-        city's service level; at least 1.
+      fullest: The largest `load` of `by_shift`; at least 1, as parts of orders and of hours both
+        add up to 1.
       orders_s: Part of the day's orders that falls on each shift.
       length_s: Part of a van's day that each shift is.
     """
@@ -86,7 +86,7 @@ def by_shift(
       vans for the day's carry in it; at least the shift's part of the orders over its part of
       the hours), length (part of a van's day), is_set (whether a planner has set the shifts),
       busiest_hour and its orders, as busiest_orders: a row for each day and shift; none for
-      days without shares, as a day is that the model takes to be closed.
+      days without shares, such as days that the model takes to be closed.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
     wide = shares.pivot_table("share", "target_on", "hour", aggfunc="sum", dropna=False)
@@ -159,8 +159,8 @@ def with_vans(
 
     Returns:
       `shifts` with needed (vans of the day), vans (that the shift needs), short (what it lacks
-      of them; NaN where nobody has set the shifts) and drivers (of the vans that it has, those
-      it needs at most).
+      of them; NaN where nobody has set the shifts) and drivers (of as many vans as it needs,
+      but no more than the city has).
     """
     if shifts.empty:
         return shifts

@@ -56,7 +56,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
         "on the first screen"
     )
     lacking = int(page.get_by_label("Extra vans").input_value())
-    assert f"{lacking} van" in sentence.inner_text()
+    assert f": {lacking} van" in sentence.inner_text()
     assert window.too_wide() <= 0
     page.get_by_label("Note").fill("From Hertz")
     form.get_by_label("Your name").fill("Ann")
@@ -165,10 +165,21 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
     form.get_by_test_id("stAlert").get_by_text("Undone: London, ").wait_for()
 
 
+def test_the_list_of_depots_that_lack_vans_fits_a_phone(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/depot")
+    table = window.page.get_by_role("table", name="Depots")
+    assert table.get_by_role("columnheader", name="in all").count() == 1
+    assert window.too_wide() <= 0
+    window.fits(320)
+    assert window.too_wide() <= 0
+
+
 def test_an_offer_is_filled_in_by_a_click(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=Rotterdam&form=vans")
     offers = window.page.get_by_role("button", name=re.compile(r"^Hire \d+: "))
+    assert offers.count() == 2
     for offer in (offers.last, offers.first):
         offer.click()
         window.settled()
@@ -185,7 +196,7 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     form.get_by_text("Hire", exact=True).click()
     page.get_by_label("Extra vans").fill("99999")
     page.get_by_label("Extra vans").press("Enter")
-    form.get_by_text("carry all orders with a chance of > 99 %; none late.").wait_for()
+    form.get_by_text("all is carried with a chance of > 99 %, none late.").wait_for()
     form.get_by_label("Your name").fill("Ann")
     save = form.get_by_role("button", name="Save decision")
     save.click()

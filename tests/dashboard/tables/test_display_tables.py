@@ -216,7 +216,7 @@ def test_decided_days_are_listed_by_day_with_what_they_leave_short():
         {
             "city": ["London", "London", "Rotterdam"], "target_on": [*DAYS, DAYS[0]],
             "kind": ["", "hire", "ask"], "extra": [0, 2, 0], "off_road": [0, 1, 0],
-            "short": [4, 0, 9], "note": ["", "from Hertz", ""], "made_by": ["", "Ann", "Ben"],
+            "short": [4, 0, 9], "lacking": [4, 2, 9], "note": ["", "from Hertz", ""], "made_by": ["", "Ann", "Ben"],
             "made_at": [None, *[datetime(2025, 11, 20, 7, 30, tzinfo=UTC)] * 2],
         }
     )  # fmt: skip
@@ -227,4 +227,9 @@ def test_decided_days_are_listed_by_day_with_what_they_leave_short():
          "Thu 20 Nov, 07:30"],
     ]  # fmt: skip
     assert list(table) == ["City", "Day", "Decision", "Note", "Decided by", "When"]
+    quiet = display_tables.decided_days(days.assign(lacking=0), ZoneInfo("UTC"))
+    assert quiet["Decision"].tolist() == [
+        "help asked for",
+        "2 vans hired, 1 van off the road",
+    ]
     assert display_tables.decided_days(days[:1], ZoneInfo("Europe/London")).empty

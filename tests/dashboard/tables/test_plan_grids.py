@@ -64,7 +64,8 @@ def test_drivers_are_told_by_shift_where_orders_have_times(plan):
         {"target_on": DAYS[0], "shift": ["06–14", "14–22"], "drivers": [3, 2]}
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
-    assert rows[7:10] == [
+    assert rows[7:11] == [
+        ["Drivers", "3", "5"],
         ["Drivers 06–14", "3", "–"],
         ["Drivers 14–22", "2", "–"],
         ["Planned orders", "150", "349"],

@@ -57,7 +57,7 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
     assert summaries.depot_sentence(days.assign(allocated=3)) == orders
     later = days.assign(day_on=days["day_on"] + pd.Timedelta(days=7), allocated=3)
     two_weeks = summaries.depot_sentence(pd.concat([days, later]))
-    assert two_weeks.startswith("Short of vans: Sun 23 Nov: 1, Tue 25 Nov: 2. ")
+    assert two_weeks.startswith("Short of vans: Sun 23 Nov (1), Tue 25 Nov (2). ")
 
 
 def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
@@ -169,7 +169,7 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
     depots = pd.DataFrame(
         {
             "name": ["Barking", "Poplar", "Wapping"], "value_added": [-0.01, -0.02, 0.03],
-            "coverage": [0.5, 0.8, 0.9],
+            "coverage": [0.5, 0.8, 0.9], "counted": 28,
         }
     )  # fmt: skip
     assert summaries.where_sentence(depots) == (
@@ -184,6 +184,8 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
     narrow = better.assign(coverage=[0.38, 0.9, 0.3])
     outside = "Mostly outside the 80 % band: Wapping and Barking."
     assert summaries.where_sentence(narrow) == f"Better at 3 of 3 depots. {outside}"
+    few = summaries.where_sentence(narrow.assign(counted=27))
+    assert few == "Better at 3 of 3 depots."
     assert summaries.where_sentence(narrow[:1]) == outside.replace("Wapping and ", "")
 
 

@@ -285,6 +285,7 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     city_settings.save(replace(london, vans=1), "Mara")
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
     suggested = setting(app, "Extra vans").value
+    setting(app, "Extra vans").set_value(2)
     [decision] = [each for each in app.segmented_control if each.label == "Decision"]
     decision.set_value("accept")
     field(app, "your name").set_value("Ben")
@@ -295,7 +296,8 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     assert setting(app, "Extra vans").value == suggested
     setting(app, "Extra vans").set_value(1)
     app = rerun(app)
-    assert f"Preview:** {suggested - 1} still short; 2 vans carry" in page_text(app)
+    preview = f"Preview:** {suggested - 1} still short; with 2 vans all is carried with"
+    assert preview in page_text(app)
     app = press(app, "Save decision")
     assert not app.error
     history = queries.van_decision_history("London", queries.freshness())
@@ -309,12 +311,13 @@ def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than
     seeded, tomorrow, open_page
 ):
     london = city_settings.by_city(queries.freshness())["London"]
-    city_settings.save(replace(london, vans=30), "Mara")
+    # Far more than are needed: nobody is asked, as none is hired.
+    city_settings.save(replace(london, vans=500), "Mara")
     accepted = VanDecision("London", tomorrow, kind=ACCEPT, note="Hertz has none")
     van_decisions.save(accepted, "Ann")
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
     assert field(app, "note").value == "Hertz has none"
-    assert field(app, "off road").max == 30
+    assert field(app, "off road").max == 500
     [kind] = [each for each in app.segmented_control if each.label == "Decision"]
     kind.set_value("")
     field(app, "your name").set_value("Ben")
@@ -526,6 +529,20 @@ def test_a_second_click_on_save_finds_the_change_saved(
     assert not app.error
     assert "Undone. As before: Greenwich, " in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
+
+
+def test_a_second_click_on_save_shows_that_a_colleague_was_first(
+    seeded, tomorrow, open_page, monkeypatch
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    field(app, "your name").set_value("Ben")
+    van_decisions.save(VanDecision("London", tomorrow, kind="ask"), "Ann")
+    app = click_again_while(monkeypatch, app, "Save decision", van_decisions, "save")
+    assert "decided on by Ann after you had opened them" in told(app.error)
+    history = queries.van_decision_history("London", queries.freshness())
+    assert history["kind"].tolist() == ["ask"]
 
 
 def test_a_second_click_leaves_the_name_that_was_typed_last(
