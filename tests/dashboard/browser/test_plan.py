@@ -261,7 +261,7 @@ def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
     page.get_by_text("Saved: Waalhaven").first.wait_for()
     depot = visit(fleet)
     depot.to("/depot?depot=RTM-01")
-    depot.page.locator("table").get_by_text("Set by Ben: “A fair”").wait_for()
+    depot.page.get_by_role("cell", name="Set by Ben: “A fair”").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone. As before: ").first.wait_for()
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
+from playwright.sync_api import expect
 from python_calamine import CalamineWorkbook
 
 from pipelines import schema
@@ -181,10 +182,9 @@ def test_an_offer_is_filled_in_by_a_click(fleet, visit):
     offers = window.page.get_by_role("button", name=re.compile(r"^Hire \d+: "))
     assert offers.count() == 2
     for offer in (offers.last, offers.first):
-        offer.click()
-        window.settled()
         [number] = re.findall(r"Hire (\d+)", offer.inner_text())
-        assert window.page.get_by_label("Extra vans").input_value() == number
+        offer.click()
+        expect(window.page.get_by_label("Extra vans")).to_have_value(number)
     assert window.too_wide() <= 0
 
 
