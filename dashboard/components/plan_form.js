@@ -5,11 +5,8 @@ form.onkeydown = ({key, target}) => {
   if (key !== 'Enter' || !['text', 'number'].includes(target.type)) return;
   if (target.role === 'combobox') return;
   const entered = `${target.ariaLabel} ${target.value}`;
-  const isName = target.ariaLabel === 'Your name';
-  const save = () => form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
-  // What was typed is sent first.
-  if ((isName || form.dataset.entered === entered) && app.dataset.testScriptState === 'notRunning')
-    setTimeout(save, isName ? 200 : 0);
+  if (form.dataset.entered === entered && app.dataset.testScriptState === 'notRunning')
+    form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
   form.dataset.entered = entered;
 };
 const depot = new URLSearchParams(location.search).get('depot');

@@ -161,6 +161,9 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
     assert page.evaluate(IS_IN_SIGHT), "nothing lies over the field"
     page.keyboard.type("Cleo")
     page.keyboard.press("Enter")
+    form.locator(".hf-missing").wait_for(state="detached")
+    window.settled()
+    page.keyboard.press("Enter")
     form.get_by_test_id("stAlert").get_by_text("Saved: London, ").wait_for()
     form.get_by_role("button", name="Undo").click()
     form.get_by_test_id("stAlert").get_by_text("Undone: London, ").wait_for()
