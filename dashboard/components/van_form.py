@@ -56,8 +56,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     state.seen = state.seen or {}
     seen = state.seen.setdefault(f"{form} {chosen}", current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    running = parts.on_the_way(name, datetime.now(queries.zone()), freshness)
-    if told := running.get(chosen):
+    now = parts.clock(datetime.now(queries.zone()))
+    if told := parts.on_the_way(name, now, freshness).get(chosen):
         st.markdown(f"**Today:** {told}")
     if current.kind or current.off_road:
         words = decision_words(vars(current))

@@ -62,7 +62,7 @@ def shift_grid(rows: pd.DataFrame) -> str:
 
 def today_so_far(now: datetime, freshness: Freshness) -> None:
     """The section "Today so far" of page Days ahead; nothing where nothing has come."""
-    if html := _today_html(_clock(now), freshness):
+    if html := _today_html(clock(now), freshness):
         st.html(html)
 
 
@@ -71,14 +71,20 @@ def _today_html(now: datetime, freshness: Freshness) -> str:
     return today_html(hour_queries.running_depots(now, freshness))
 
 
-def _clock(now: datetime) -> datetime:
+def clock(now: datetime) -> datetime:
+    """The time by which the pages know the running day: every ten minutes another one."""
     minute = now.minute // CLOCK_MINUTES * CLOCK_MINUTES
     return now.replace(minute=minute, second=0, microsecond=0)
 
 
+# A form asks at every change of a field.
+@st.cache_data(max_entries=16, show_spinner=False)
 def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str]:
-    """Where the running day of a city is heading, by its day; empty where nothing has come."""
-    cities = today.running_cities(hour_queries.running_depots(_clock(now), freshness))
+    """Where the running day of a city is heading, by its day; empty where nothing has come.
+
+    `now` is a `clock`.
+    """
+    cities = today.running_cities(hour_queries.running_depots(now, freshness))
     sentences = {}
     for row in cities[cities["city"] == city].to_dict("records"):
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
