@@ -87,8 +87,7 @@ def _without_forecast(champion: str | None) -> str:
 def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     """What `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
-    plan = workbook.with_short(van_plan.fleet_plan(freshness).depots)
-    week = days_ahead.rank(plan)
+    week = days_ahead.rank(van_plan.fleet_plan(freshness).depots)
     orders, short = (
         week.pivot(index="depot_id", columns="target_on", values=name)
         for name in ("point", "short")

@@ -86,13 +86,12 @@ def change_form(
     # Refusal and confirmation replace each other; in a panel they are always in sight.
     with st.container(key="plan-save"):
         place = st.empty()
-        is_saving = st.button("Save", type="primary", key=f"save {form}")
-        # A refusal is shown before anything else is saved.
-        is_saving &= state.refusal is None
+        is_clicked = st.button("Save", type="primary", key=f"save {form}")
+        is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:
         # The planner may not have looked at the preview of what it became. All chosen days
         # count, also those that stay as they are.
-        history = queries.override_history(city, queries.freshness())
+        history = queries.changes(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)
     wrong = _problems(entry, changes, unsure) if is_saving else []
@@ -106,7 +105,9 @@ def change_form(
             wrong = entry.number_problems(changes) if is_begun else []
             if wrong:
                 below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
-            saved_change.message(is_begun, city, [cell.key for cell in cells])
+            if is_begun:
+                state.sentence = ""
+            state.tell(city, [cell.key for cell in cells])
 
 
 def _fields(

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import widgets
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import display_tables, workbook
+from dashboard.tables import display_tables
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
@@ -35,7 +35,7 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
         f"{MAX_DEPOTS} of {n_depots:,} depots, those shortest of vans; the others lead here from "
         "page Depots. Totals are of all depots."
     )
-    short = workbook.with_short(depots).groupby("depot_id")["short"].sum()
+    short = depots.groupby("depot_id")["short"].sum()
     shown = [*short.nlargest(MAX_DEPOTS).index, depot]
     return replace(plan, depots=depots[depots["depot_id"].isin(shown)])
 
@@ -83,17 +83,8 @@ def form_of_address(depot: str, settings: CitySettings) -> str:
 
 def history(city: str, freshness: Freshness) -> None:
     """What planners of a city have decided and saved, newest first."""
-    decided = queries.van_decision_history(city, freshness)
-    changed = queries.override_history(city, freshness)
-    settings = queries.settings_history(city, freshness)
-    zone = queries.zone()
-    for name, table in (
-        ("Decisions on vans", display_tables.van_decisions(decided, zone)),
-        ("Override history", display_tables.override_history(changed, zone)),
-        ("Settings over time", display_tables.settings_history(settings, zone)),
-    ):
-        st.subheader(name)
-        if table.empty:
-            st.caption("None yet.")
-            continue
-        widgets.small_table(table, name, hidden_on_phones=("Forecast at override",))
+    table = display_tables.changes(queries.changes(city, freshness), queries.zone())
+    if table.empty:
+        st.caption("None yet.")
+    else:
+        widgets.small_table(table, "Changes")

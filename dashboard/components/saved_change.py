@@ -9,13 +9,15 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.planning import overrides
+from dashboard.components.planner_name import known_name
+from dashboard.planning import city_settings, overrides, van_decisions
 from dashboard.planning.overrides import Cell, Change
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
+from pipelines.planning.city_settings import DEFAULT_CAPACITY, CitySettings, VanDecision
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
-FORMS, UNDO_KEY, UNDO = "forms of the page Plan", "undo", "Undo"
+FORMS, UNDO_KEY = "forms of the page Plan", "undo"
 
 
 @dataclass
@@ -26,8 +28,6 @@ class FormState:
       seen: What it showed first, which a colleague may have changed since; None for nothing yet.
       n_saved: How often it has saved; part of the keys of its fields, so that they are empty then.
       sentence: What was saved; '' for nothing, or no longer.
-      planner: Who saved it.
-      before: What Undo brings back; None where there is no Undo.
       is_new: Whether the sentence has not been shown yet.
       place: Where it was shown first: the city, and what was chosen in the form.
       refusal: That it was not saved, and why, until it is shown.
@@ -36,24 +36,15 @@ class FormState:
     seen: Any = None
     n_saved: int = 0
     sentence: str = ""
-    planner: str = ""
-    before: Any = None
     is_new: bool = False
     place: object = None
     refusal: tuple[str, str] | None = None
 
-    def confirm(self, sentence: str, planner: str, before: Any = None) -> NoReturn:
-        """Loads the page again, which confirms what was done, by whom, with its Undo."""
-        self.sentence, self.planner, self.before = sentence, planner, before
-        self.is_new, self.seen, self.refusal = True, None, None
-        st.rerun()
-
-    def confirm_saved(
-        self, sentence: str, planner: str, before: Any = None
-    ) -> NoReturn:
-        """As `confirm`, with an empty form."""
+    def confirm(self, sentence: str) -> NoReturn:
+        """Loads the page again with an empty form, and confirms what was done."""
         self.n_saved += 1
-        self.confirm(sentence, planner, before)
+        self.sentence, self.is_new, self.seen, self.refusal = sentence, True, None, None
+        st.rerun()
 
     def refuse(
         self, reason: str, consequence: str = NOT_SAVED, seen: Any = None
@@ -63,8 +54,12 @@ class FormState:
         self.sentence, self.refusal, self.seen = "", (consequence, reason), seen
         st.rerun()
 
-    def tell(self, place: object) -> bool:
-        """Shows the refusal of the run before, or what was saved if it speaks of this place.
+    def may_save(self, is_clicked: bool) -> bool:
+        """Whether a click on Save counts: a refusal is shown before anything else is saved."""
+        return is_clicked and self.refusal is None
+
+    def tell(self, city: str, place: object) -> bool:
+        """Shows the refusal of the run before; or what was saved, if it speaks of this place, with Undo.
 
         Returns:
           Whether what was saved is shown.
@@ -78,15 +73,12 @@ class FormState:
             self.place = place
         if self.place != place:
             self.sentence = ""
-        if self.sentence:
-            widgets.confirmation(self.sentence)
-            self.is_new = False
-        return bool(self.sentence)
-
-    def tell_with_undo(self, place: object, key: str) -> bool:
-        """As `tell`, with an Undo; returns whether that is clicked."""
-        can_be_undone = self.tell(place) and self.before is not None
-        return can_be_undone and st.button(UNDO, icon=":material/undo:", key=key)
+        if not self.sentence:
+            return False
+        widgets.confirmation(self.sentence)
+        self.is_new = False
+        _undo_button(city, self)
+        return True
 
 
 @dataclass
@@ -101,12 +93,14 @@ class Forms:
       orders: Of planned orders; seen are the chosen days, by depot and day.
       settings: Of a city's settings; seen are those it showed first.
       vans: Of decisions on vans; seen are the newest decision on each day that it showed.
-      offered: What Undo takes back of planned orders, as it was shown.
+      newest: Of Undo without a form.
+      offered: What Undo takes back, as it was shown.
     """
 
     orders: FormState = field(default_factory=FormState)
     settings: FormState = field(default_factory=FormState)
     vans: FormState = field(default_factory=FormState)
+    newest: FormState = field(default_factory=FormState)
     offered: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
@@ -134,59 +128,64 @@ def save(
     changes: Sequence[Change], reason: str, planner: str, sentence: str
 ) -> NoReturn:
     """Saves changes, and loads the page again, with an empty form and a confirmation."""
-    forms = of_session()
+    state = of_session().orders
     try:
         overrides.add(changes, reason, planner)
     except BadInputError as error:
-        forms.orders.refuse(str(error))
-    forms.offered = pd.DataFrame()
-    forms.orders.confirm_saved(sentence, planner)
+        state.refuse(str(error))
+    state.confirm(sentence)
 
 
-def message(is_begun: bool, city: str, chosen: object) -> None:
-    """The refusal of the run before, or the last saved change with its Undo.
-
-    Once another change is begun, or something else is `chosen`, it is confirmed no longer.
-    """
-    form = of_session().orders
-    if is_begun:
-        form.sentence = ""
-    if form.tell((city, chosen)):
-        _undo_button(_offered(form.planner, city), form.planner)
-
-
-def newest_change(planner: str, city: str) -> None:
-    """What a planner changed last in a city, with its Undo."""
-    newest = _offered(planner, city)
-    if newest.empty:
+def newest_change(city: str) -> None:
+    """What the planner changed last in a city, with its Undo."""
+    state, newest = of_session().newest, _offered(city)
+    is_told = state.tell(city, newest["change_id"].tolist())
+    if is_told or newest.empty:
         return
     made_at = formatting.timestamp(newest["made_at"].iloc[0], queries.zone())
     sentence = change_summaries.newest_change_sentence(newest, made_at)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(formatting.escape_markdown(sentence), width="content")
-        _undo_button(newest, planner)
+        _undo_button(city, state)
 
 
-def _offered(planner: str, city: str) -> pd.DataFrame:
+def _offered(city: str) -> pd.DataFrame:
     """What Undo takes back. A click is on what was shown, whatever was saved meanwhile."""
     forms = of_session()
     if not st.session_state.get(UNDO_KEY):
-        forms.offered = queries.newest_change(planner, city, queries.freshness())
+        name = known_name()
+        forms.offered = queries.newest_change(name, city, queries.freshness())
     return forms.offered
 
 
-def _undo_button(newest: pd.DataFrame, planner: str) -> None:
+def _undo_button(city: str, state: FormState) -> None:
+    newest, planner, forms = _offered(city), known_name(), of_session()
     if newest.empty:
         return
-    label, icon = UNDO, "undo"
+    label, icon = "Undo", "undo"
     if overrides.is_undo(newest):
         label, icon = "Set this again", "redo"
     if not st.button(label, icon=f":material/{icon}:", key=UNDO_KEY):
         return
-    forms = of_session()
     try:
-        overrides.undo(newest, planner)
+        _take_back(newest, city, planner)
     except BadInputError as error:
-        forms.orders.refuse(str(error), NOT_UNDONE)
-    forms.offered = pd.DataFrame()
-    forms.orders.confirm(change_summaries.undone_sentence(newest), planner)
+        state.refuse(str(error), NOT_UNDONE)
+    forms.offered = newest[:0]
+    state.confirm(change_summaries.undone_sentence(newest))
+
+
+def _take_back(newest: pd.DataFrame, city: str, planner: str) -> None:
+    """Writes what counted before `queries.newest_change`; what counts where nothing did."""
+    first = newest.iloc[0]
+    seen = int(first["change_id"])
+    if first["what"] == "orders":
+        overrides.undo(newest, planner)
+    elif first["what"] == "vans":
+        nothing = VanDecision(city, first["target_on"].date(), decision_id=seen)
+        van_decisions.save(nothing, planner, is_undo=True)
+    else:
+        estimated = CitySettings(
+            city, None, DEFAULT_CAPACITY, settings_id=seen, has_estimated_vans=True
+        )
+        city_settings.save(estimated, planner, is_undo=True)

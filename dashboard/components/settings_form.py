@@ -1,7 +1,6 @@
 """The form for the settings of a city, on the page Plan."""
 
 from dataclasses import replace
-from typing import NoReturn
 
 import streamlit as st
 
@@ -21,9 +20,6 @@ def settings_form(settings: CitySettings) -> None:
     meanwhile; Save is refused then, once.
     """
     state = saved_change.of_session().settings
-    is_refused = state.refusal is not None
-    if state.tell_with_undo(settings.city, "undo settings"):
-        _save(state.before, state.planner, "Undone: the settings of {}, for everybody.")
     form = f"{settings.city} {state.n_saved}"
     when_opened = state.seen
     if when_opened is None or f"vans {form}" not in st.session_state:
@@ -32,10 +28,11 @@ def settings_form(settings: CitySettings) -> None:
         entered = _settings_fields(when_opened, form)
         save = f"save settings {form}"
         planner = planner_name(st.session_state.get(save, False))
-        is_saving = st.form_submit_button("Save settings", type="primary", key=save)
-        # A refusal is seen before anything else is saved.
-        if is_saving and not is_refused:
-            _save_settings(entered, planner, when_opened)
+        is_clicked = st.form_submit_button("Save settings", type="primary", key=save)
+    if state.may_save(is_clicked):
+        _save(entered, planner)
+    else:
+        state.tell(settings.city, settings.city)
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
@@ -83,35 +80,19 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
     )
 
 
-def _save_settings(
-    settings: CitySettings, planner: str, when_opened: CitySettings
-) -> None:
+def _save(settings: CitySettings, planner: str) -> None:
     wrong = city_settings.problems(settings, planner)
     if wrong:
         widgets.refusal(saved_change.NOT_SAVED, wrong)
         return
-    before = replace(when_opened, has_estimated_vans=when_opened.is_estimated)
-    kept = " Its vans stay estimated." if settings.has_estimated_vans else ""
-    _save(settings, planner, "Saved: the settings of {}, for everybody." + kept, before)
-
-
-def _save(
-    settings: CitySettings,
-    planner: str,
-    sentence: str,
-    before: CitySettings | None = None,
-) -> NoReturn:
-    """Saves settings, and loads the page again, which says so or why not."""
     state = saved_change.of_session().settings
     try:
-        number = city_settings.save(settings, planner, is_undo=before is None)
+        city_settings.save(settings, planner)
     except BadInputError as error:
         # The page tells the newest settings above the form from now on.
         queries.freshness.clear()
         newest = city_settings.by_city(queries.freshness())[settings.city]
         seen = replace(settings, settings_id=newest.settings_id)
-        is_undo = before is None
-        said = saved_change.NOT_UNDONE if is_undo else saved_change.NOT_SAVED
-        state.refuse(str(error), said, seen)
-    undo = replace(before, settings_id=number) if before else None
-    state.confirm_saved(sentence.format(settings.city), planner, undo)
+        state.refuse(str(error), seen=seen)
+    kept = " Its vans stay estimated." if settings.has_estimated_vans else ""
+    state.confirm(f"Saved: the settings of {settings.city}, for everybody.{kept}")

@@ -59,9 +59,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     now = parts.clock(datetime.now(queries.zone()))
     if told := parts.on_the_way(name, now, freshness).get(chosen):
         st.markdown(f"**Today:** {told}")
-    if current.kind or current.off_road:
-        words = decision_words(vars(current))
-        by = plan_summaries.decided_by(vars(current), queries.zone())
+    if row["made_by"]:
+        words = decision_words(row)
+        by = plan_summaries.decided_by(row, queries.zone())
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
     offers = plan_summaries.offers(row)
     entered = _fields(row, current, city.vans or 0, offers, f"{form} {chosen}")
@@ -71,12 +71,11 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
     st.caption(ENTER)
     with st.container(key="plan-save"):
-        is_saving = st.button("Save decision", type="primary", key=f"save vans {form}")
-        # A refusal is shown before anything else is saved.
-        if is_saving and state.refusal is None:
-            _save(replace(entered, decision_id=seen), planner, current, unsure)
+        save = f"save vans {form}"
+        if state.may_save(st.button("Save decision", type="primary", key=save)):
+            _save(replace(entered, decision_id=seen), planner, unsure)
         else:
-            _tell(state, (name, chosen))
+            state.tell(name, chosen)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -117,9 +116,8 @@ def _fields(
             "Off the road", 0, max(n_vans, current.off_road), current.off_road, width=160,
             key=f"off road {key}", help="Vans of the city that cannot drive on that day.",
         )  # fmt: skip
-        is_told = bool(current.kind or current.off_road)
         note = st.text_input(
-            "Note", current.note * is_told, max_chars=500, width=320, key=f"note {key}",
+            "Note", day["note"], max_chars=500, width=320, key=f"note {key}",
             placeholder="From whom, at what cost",
         )  # fmt: skip
     # A note is of a decision; where nothing is decided there is none.
@@ -158,34 +156,15 @@ def _ask_if_sure(
     return widgets.refusal_unless_ticked(sentence, f"Yes, {vans}", key)
 
 
-def _save(entered: VanDecision, planner: str, before: VanDecision, unsure: str) -> None:
+def _save(entered: VanDecision, planner: str, unsure: str) -> None:
     wrong = [unsure] * bool(unsure) + van_decisions.problems(entered, planner)
     if wrong:
         widgets.refusal(saved_change.NOT_SAVED, wrong)
         return
     state = saved_change.of_session().vans
     try:
-        number = van_decisions.save(entered, planner)
+        van_decisions.save(entered, planner)
     except BadInputError as error:
         state.refuse(str(error))
-    sentence = f"Saved: {_place(entered)}: {decision_words(vars(entered))}."
-    state.confirm_saved(sentence, planner, replace(before, decision_id=number))
-
-
-def _place(decision: VanDecision) -> str:
-    return f"{decision.city}, {formatting.day(decision.target_on)}"
-
-
-def _tell(state: saved_change.FormState, place: tuple[str, date]) -> None:
-    """The refusal of the run before, or the last decision in the city with its Undo."""
-    if not state.tell_with_undo(place, "undo vans"):
-        return
-    before: VanDecision = state.before
-    try:
-        van_decisions.save(before, state.planner, is_undo=True)
-    except BadInputError as error:
-        state.refuse(str(error), saved_change.NOT_UNDONE)
-    words = decision_words(vars(before))
-    note = f", {formatting.quoted(before.note)}" if before.note else ""
-    sentence = f"Undone: {_place(before)}. Back to: {words}{note}."
-    state.confirm_saved(sentence, state.planner)
+    place = f"{entered.city}, {formatting.day(entered.target_on)}"
+    state.confirm(f"Saved: {place}: {decision_words(vars(entered))}.")

@@ -78,10 +78,7 @@ def action(text: str, address: str, *, is_primary: bool) -> None:
 
 def choose_depot(labels: Mapping[str, str]) -> str:
     """The box of the depots; from another page whose URL names none, the session's last depot."""
-    last = st.session_state.get(f"{SESSION_PREFIX}depot", "")
-    is_named = "depot" in st.query_params
-    if st.session_state[IS_NEW_PAGE] and last in labels and not is_named:
-        st.query_params["depot"] = last
+    _carry_over("depot", labels)
     # The box finds letters as they are written.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
     depot = choose_from_url("Depot", "depot", found_by, drops="city")
@@ -118,21 +115,14 @@ def choose_from_url(
     chosen = requested if requested in options else default
     st.session_state[widget] = chosen or None
 
-    def write_url() -> None:
-        if st.session_state[widget] is None:
-            st.query_params.pop(name, None)
-            st.session_state.pop(f"{SESSION_PREFIX}{name}", None)
-        else:
-            st.query_params[name] = st.session_state[widget]
-            st.query_params.pop(drops, None)
-
     st.selectbox(
         label,
         list(options),
         key=widget,
         index=None,
         format_func=options.__getitem__,
-        on_change=write_url,
+        on_change=_write_url,
+        args=(widget, name, default, drops),
         placeholder=f"Find a {noun}",
         width=width,
     )
@@ -149,13 +139,18 @@ def choose_city(cities: Sequence[str]) -> str:
 
     Where the URL of another page names none, the session's last city is taken.
     """
-    last = st.session_state.get(f"{SESSION_PREFIX}city", "")
-    is_new_page = st.session_state[IS_NEW_PAGE]
-    if is_new_page and last in cities and "city" not in st.query_params:
-        st.query_params["city"] = last
+    _carry_over("city", cities)
     city = choose_pill("City", "city", [ALL_CITIES, *cities], drops="depot")
     st.session_state[f"{SESSION_PREFIX}city"] = city
     return "" if city == ALL_CITIES else city
+
+
+def _carry_over(name: str, options: Collection[str]) -> None:
+    """Writes the session's last choice into the URL of another page, if that names none."""
+    last = st.session_state.get(f"{SESSION_PREFIX}{name}", "")
+    is_new = st.session_state[IS_NEW_PAGE] and name not in st.query_params
+    if is_new and last in options:
+        st.query_params[name] = last
 
 
 def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") -> str:
@@ -171,13 +166,6 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
     chosen = known.get(requested.casefold(), default)
     st.session_state[name] = chosen
 
-    def write_url() -> None:
-        if st.session_state[name] == default:
-            st.query_params.pop(name, None)
-        else:
-            st.query_params[name] = st.session_state[name]
-        st.query_params.pop(drops, None)
-
     st.pills(
         label,
         options,
@@ -185,13 +173,25 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
         format_func=formatting.escape_markdown,
         key=name,
         wrap=True,
-        on_change=write_url,
+        on_change=_write_url,
+        args=(name, name, default, drops),
     )
     if requested.casefold() not in known:
         unknown = formatting.escape_markdown(requested)
         shown = formatting.escape_markdown(chosen)
         empty_state(f"There is no {name} “{unknown}”. Shown instead: {shown}.")
     return chosen
+
+
+def _write_url(widget: str, name: str, default: str, drops: str) -> None:
+    """Writes what is chosen into the URL, which has no default, and keeps it for other pages."""
+    choice = st.session_state[widget] or ""
+    # At once: whoever turns to another page ends this run.
+    st.session_state[f"{SESSION_PREFIX}{name}"] = choice
+    st.query_params.pop(name, None)
+    if choice != default:
+        st.query_params[name] = choice
+    st.query_params.pop(drops, None)
 
 
 def answer(sentences: str) -> None:

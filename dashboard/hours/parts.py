@@ -1,9 +1,11 @@
 """What the pages show of shifts, and of the running day."""
 
+from collections.abc import Hashable, Mapping
 from datetime import date, datetime
 from html import escape
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -60,14 +62,9 @@ def shift_grid(rows: pd.DataFrame) -> str:
     )
 
 
-def today_so_far(now: datetime, freshness: Freshness) -> None:
-    """The section "Today so far" of page Days ahead; nothing where nothing has come."""
-    if html := _today_html(clock(now), freshness):
-        st.html(html)
-
-
 @st.cache_data(max_entries=4, show_spinner=False)
-def _today_html(now: datetime, freshness: Freshness) -> str:
+def today_so_far(now: datetime, freshness: Freshness) -> str:
+    """The section "Today so far" of page Days ahead by a `clock`; '' where nothing has come."""
     return today_html(hour_queries.running_depots(now, freshness))
 
 
@@ -95,6 +92,21 @@ def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str
     return sentences
 
 
+def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
+    """'Today so far: 301 orders, usually 205 by now.' of a depot; '' where nothing has come of it."""
+    running = hour_queries.running_depots(clock(now), freshness)
+    if running.empty:
+        return ""
+    depots = today.depots_so_far(running)
+    own = depots[depots["depot_id"] == depot].to_dict("records")
+    return "".join(f"Today so far: {_so_far(row)}." for row in own)
+
+
+def _so_far(depot: Mapping[Hashable, Any]) -> str:
+    orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
+    return f"{orders} orders, usually {usual} by now"
+
+
 def today_html(depots: pd.DataFrame) -> str:
     """The running day by city, and the depots furthest off; '' where nothing has come of it."""
     cities = today.running_cities(depots)
@@ -103,8 +115,7 @@ def today_html(depots: pd.DataFrame) -> str:
     off = today.depots_off(today.depots_so_far(depots)).head(MAX_DEPOTS)
     places = [
         f'<a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
-        f"{escape(row['name'])}</a> {formatting.orders(row['orders_so_far'])}, usually "
-        f"{formatting.orders(row['expected'])} by now"
+        f"{escape(row['name'])}</a> {_so_far(row)}"
         for row in off.to_dict("records")
     ]
     furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
@@ -118,7 +129,7 @@ def today_html(depots: pd.DataFrame) -> str:
 
 def _cities(cities: pd.DataFrame) -> str:
     """The running day by city as a table; each leads to its plan."""
-    heads = ("So far", "Usually by then", "On the way to", "Forecast")
+    heads = ("So far", "Usually", "On the way to", "Forecast")
     rows = []
     for city in cities.to_dict("records"):
         minutes = int(60 * city["until_hour"])

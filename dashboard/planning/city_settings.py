@@ -29,11 +29,11 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     )
 
 
-def save(settings: CitySettings, planner: str, is_undo: bool = False) -> int:
-    """Saves the settings of a city, clears the cached freshness, and returns their number.
+def save(settings: CitySettings, planner: str, is_undo: bool = False) -> None:
+    """Saves the settings of a city, and clears the cached freshness; estimated vans are not saved.
 
-    `settings_id` is of those that the planner has seen; an undo takes these back. Estimated
-    vans are not saved.
+    `settings_id` is of those that the planner has seen. An undo takes these back: those before
+    count again, or else the settings given.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has saved meanwhile.
@@ -45,11 +45,8 @@ def save(settings: CitySettings, planner: str, is_undo: bool = False) -> int:
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:
         unset = {"vans": None, "orders_per_van": None}
-    number: int = database.call(
-        SAVE, planner=planner, is_undo=is_undo, **(vars(settings) | unset)
-    )
+    database.call(SAVE, planner=planner, is_undo=is_undo, **(vars(settings) | unset))
     queries.freshness.clear()
-    return number
 
 
 def problems(settings: CitySettings, planner: str) -> list[str]:

@@ -1,10 +1,9 @@
 """Planners' overrides: changes of planned numbers, saved whole or not at all."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 import pandas as pd
 
@@ -114,14 +113,14 @@ def undo(newest: pd.DataFrame, planner: str) -> None:
     that it had taken back are set again.
 
     Args:
-      newest: Rows of `queries.newest_change`.
+      newest: Rows of `queries.newest_change`, of orders.
       planner: The name under which the numbers count from now on.
 
     Raises:
       BadInputError, DatabaseError: as `add`.
     """
     changes = [
-        _as_json(row["depot_id"], row["target_on"].date(), row["override_id"])
+        _as_json(row["depot_id"], row["target_on"].date(), row["change_id"])
         | {"is_undo": True}
         for row in newest.to_dict("records")
     ]
@@ -140,10 +139,3 @@ def _call(changes: Sequence[dict[str, object]], reason: str, planner: str) -> No
 def is_undo(newest: pd.DataFrame) -> bool:
     """Whether the rows of `queries.newest_change` are an undo."""
     return bool(newest["undoes"].notna().any())
-
-
-def description(row: Mapping[Any, Any]) -> str:
-    """What an override of the history did: 'set', 'back to the model' or 'undone'."""
-    if not pd.isna(row["undoes"]):
-        return "undone"
-    return "back to the model" if pd.isna(row["orders"]) else "set"

@@ -13,11 +13,11 @@ DECIDE = (
 MAX_VANS = 100_000
 
 
-def save(decision: VanDecision, planner: str, is_undo: bool = False) -> int:
-    """Saves a decision, clears the cached freshness, and returns the decision's number.
+def save(decision: VanDecision, planner: str, is_undo: bool = False) -> None:
+    """Saves a decision, and clears the cached freshness.
 
-    `decision_id` is of the newest decision of the day that the planner has seen; an undo takes
-    that one back, to the decision given.
+    `decision_id` is of the newest decision of the day that the planner has seen. An undo takes
+    that one back: what was decided before counts again, or else the decision given.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has decided meanwhile, or the
@@ -27,11 +27,8 @@ def save(decision: VanDecision, planner: str, is_undo: bool = False) -> int:
     wrong = problems(decision, planner)
     if wrong:
         raise BadInputError(" ".join(wrong))
-    number: int = database.call(
-        DECIDE, planner=planner, is_undo=is_undo, **vars(decision)
-    )
+    database.call(DECIDE, planner=planner, is_undo=is_undo, **vars(decision))
     queries.freshness.clear()
-    return number
 
 
 def problems(decision: VanDecision, planner: str) -> list[str]:

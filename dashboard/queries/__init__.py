@@ -31,11 +31,9 @@ from dashboard.queries.freshness import freshness, zone
 from dashboard.queries.model_file import load_model
 from dashboard.queries.overrides import (
     busy_day_orders,
+    changes,
     city_settings,
     newest_change,
-    override_history,
-    settings_history,
-    van_decision_history,
     van_decisions,
 )
 from dashboard.queries.pipeline import (

@@ -211,8 +211,8 @@ def read_row(statement: str, **parameters: Any) -> dict[str, Any]:
         return dict(result.mappings().one())
 
 
-def call(statement: str, **parameters: Any) -> Any:
-    """Calls one writing function in a transaction of its own, and returns its result.
+def call(statement: str, **parameters: Any) -> None:
+    """Calls one writing function in a transaction of its own.
 
     On the main database. Every read after it sees what it changed, or was refused for.
 
@@ -223,9 +223,8 @@ def call(statement: str, **parameters: Any) -> Any:
     try:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
-            result = connection.scalar(sa.text(statement), parameters)
+            connection.execute(sa.text(statement), parameters)
         _show_changes()
-        return result
     except DBAPIError as error:
         if _sqlstate(error) == REFUSED:
             _show_changes()

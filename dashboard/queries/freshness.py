@@ -26,9 +26,7 @@ class Freshness:
       sha256: SHA-256 of that file.
       made_at: When the forecast was written, in UTC.
       run_changes: How many pipeline steps have started, and finished, since ever.
-      last_override: Highest override_id.
-      last_settings: Highest settings_id.
-      last_decision: Highest decision_id of `van_decisions`.
+      planner_changes: The highest numbers of overrides, settings and decisions, added up.
       is_replica: Whether the replica gave this, so that a result of the main database is
         never kept as one of a replica that is behind, or the reverse.
       late_cities: Cities with depots that had not reported when the forecast was made,
@@ -50,9 +48,7 @@ class Freshness:
     sha256: str | None
     made_at: datetime | None
     run_changes: int
-    last_override: int | None = None
-    last_settings: int | None = None
-    last_decision: int | None = None
+    planner_changes: int = 0
     is_replica: bool = False
     late_cities: tuple[tuple[str, int], ...] = ()
     alarms: tuple[str, ...] = ()
@@ -118,9 +114,9 @@ select (select count(*) from depots) as depots,
               limit 1) depot using (depot_id, origin_on, model_version)) as until_on,
        model.filename, model.sha256,
        (select count(*) + count(finished_at) from runs) as run_changes,
-       (select max(override_id) from overrides) as last_override,
-       (select max(settings_id) from city_settings) as last_settings,
-       (select max(decision_id) from van_decisions) as last_decision,
+       coalesce((select max(override_id) from overrides), 0)
+       + coalesce((select max(settings_id) from city_settings), 0)
+       + coalesce((select max(decision_id) from van_decisions), 0) as planner_changes,
        pg_is_in_recovery() as is_replica,
        made_by.metrics -> 'late_cities' as late_cities,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'

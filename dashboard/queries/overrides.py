@@ -8,7 +8,7 @@ from dashboard.queries.freshness import Freshness
 from pipelines.planning import days_ahead
 from pipelines.schema.fragments import DEPOT_NAMES
 
-MAX_OVERRIDES = 50
+MAX_CHANGES = 50
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -20,40 +20,7 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
 @st.cache_data(max_entries=4, show_spinner=False)
 def van_decisions(freshness: Freshness) -> pd.DataFrame:
     """The decision that counts of each city and day ahead: `days_ahead.van_decisions`."""
-    if freshness.last_decision is None:
-        return pd.DataFrame()
     return read_table(days_ahead.van_decisions, freshness.shown)
-
-
-VAN_DECISION_HISTORY = """
-select v.target_on, coalesce(v.kind, '') as kind, v.extra, v.off_road, v.note, v.made_by,
-       v.made_at, v.undoes is not null as is_undo, later.undoes is not null as is_undone
-from van_decisions v left join van_decisions later on later.undoes = v.decision_id
-where v.city = :city order by v.decision_id desc limit :limit
-"""
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def van_decision_history(city: str, freshness: Freshness) -> pd.DataFrame:
-    """The last decisions on the vans of a city, newest first."""
-    return read(
-        VAN_DECISION_HISTORY, days=["target_on"], city=city, limit=MAX_OVERRIDES
-    )
-
-
-SETTINGS_HISTORY = """
-select s.made_at, s.vans, s.orders_per_van, s.service_level, s.drivers_per_van, s.shifts,
-       s.made_by, s.undoes is not null as is_undo, later.undoes is not null as is_undone
-from city_settings s left join city_settings later on later.undoes = s.settings_id
-where s.city = :city order by s.settings_id desc limit :limit
-"""
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def settings_history(city: str, freshness: Freshness) -> pd.DataFrame:
-    """The last settings of a city, newest first; vans and orders_per_van NaN: estimated."""
-    numbers = ["vans", "orders_per_van"]
-    return read(SETTINGS_HISTORY, numbers=numbers, city=city, limit=MAX_OVERRIDES)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -62,65 +29,84 @@ def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.busy_day_orders, freshness.shown)
 
 
-OVERRIDE_HISTORY = f"""
-with names as ({DEPOT_NAMES})
-select o.override_id, o.depot_id, n.name, o.target_on, o.orders, o.undoes, o.point,
-       o.reason, o.made_by, o.made_at
-from overrides o join names n using (depot_id)
-where :city = '' or n.city = :city
-order by o.override_id desc
-limit :row_limit
+# What planners have saved of orders, of the vans of a day, and of settings.
+CHANGES = f"""
+names as ({DEPOT_NAMES}), changes as not materialized (
+    select 'orders' as what, o.override_id as change_id, o.depot_id, n.name, n.city, o.target_on,
+           o.reason as note, o.undoes, o.made_by, o.made_at, to_jsonb(o) as saved
+    from overrides o join names n using (depot_id)
+    union all
+    select 'vans', v.decision_id, null, v.city, v.city, v.target_on, v.note, v.undoes, v.made_by,
+           v.made_at, to_jsonb(v)
+    from van_decisions v
+    union all
+    select 'settings', s.settings_id, null, s.city, s.city, null, '', s.undoes, s.made_by,
+           s.made_at, to_jsonb(s)
+    from city_settings s
+)
+"""
+
+HISTORY = f"""
+with {CHANGES}, newest as (
+    select * from changes where :city in ('', city)
+    order by made_at desc, change_id desc limit :row_limit
+)
+select c.*, u.change_id is not null as is_undone
+from newest c left join changes u on (u.what, u.undoes) = (c.what, c.change_id)
+order by c.made_at desc, c.change_id desc
 """
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
-    """The newest 50 overrides of a city, or of all (''), newest first.
+def changes(city: str, freshness: Freshness) -> pd.DataFrame:
+    """The newest 50 changes of a city, or of all (''), newest first.
 
     Returns:
-      override_id, depot_id, name, target_on, orders (the planner's number; NaN: the model's
-      again), undoes (the override that it took back; NaN for none), point (the model's
-      forecast when it was saved), reason, made_by, made_at.
+      what ('orders', 'vans' or 'settings'), change_id, depot_id (of orders), name (of the depot or
+      the city), city, target_on (NaT of settings), note, undoes (the change that it took back; NaN for
+      none), made_by, made_at, saved (its row of the table, a dict), is_undone.
     """
     return read(
-        OVERRIDE_HISTORY,
-        numbers=["orders", "undoes", "point"],
+        HISTORY,
+        numbers=["undoes"],
         days=["target_on"],
         city=city,
-        row_limit=MAX_OVERRIDES,
+        row_limit=MAX_CHANGES,
     )
 
 
-# What a planner changed last in a city, together, of the days ahead; none of days that somebody
-# changed since.
+# What a planner changed last in a city, together: of days ahead, or settings. Nothing that
+# somebody changed since.
 NEWEST_CHANGE = f"""
-with names as ({DEPOT_NAMES})
-select o.override_id, o.depot_id, n.name, o.target_on, o.orders, o.undoes, o.made_at
-from overrides o join names n using (depot_id)
-where (o.made_by, o.made_at) = (
-    select made_by, made_at from overrides join names using (depot_id)
-    where made_by = :planner and city = :city
-    order by override_id desc limit 1)
-  and n.city = :city and o.target_on > :origin
+with {CHANGES}, own as not materialized (
+    select * from changes where made_by = :planner and city = :city
+)
+select * from own c
+where made_at = (select max(made_at) from own) and (target_on > :origin) is not false
   and not exists (
-    select from overrides later
-    where (later.depot_id, later.target_on) = (o.depot_id, o.target_on)
-      and later.override_id > o.override_id)
-order by o.override_id
+    select from overrides o where c.what = 'orders' and o.override_id > c.change_id
+      and (o.depot_id, o.target_on) = (c.depot_id, c.target_on))
+  and not exists (
+    select from van_decisions v where c.what = 'vans' and v.decision_id > c.change_id
+      and (v.city, v.target_on) = (c.city, c.target_on))
+  and not exists (
+    select from city_settings s where c.what = 'settings' and s.settings_id > c.change_id
+      and s.city = c.city)
+order by change_id
 """
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def newest_change(planner: str, city: str, freshness: Freshness) -> pd.DataFrame:
-    """What a planner changed last in a city, together, of the days ahead; requires a forecast.
+    """What a planner changed last in a city, together; requires a forecast.
 
     Returns:
-      A row for each override: override_id, depot_id, name, target_on, orders, undoes and
-      made_at as in `override_history`. None of days that somebody changed since.
+      A row for each override, for the decision, or for the settings, as `changes` without
+      is_undone. None of days that are over or that somebody changed since.
     """
     return read(
         NEWEST_CHANGE,
-        numbers=["orders", "undoes"],
+        numbers=["undoes"],
         days=["target_on"],
         planner=planner.strip(),
         city=city,

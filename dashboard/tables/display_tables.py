@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from dashboard.planning import overrides
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.words import decision_words
 
@@ -223,30 +222,14 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of `queries.override_history`; times in `zone`."""
-    orders = list(map(_override, result.to_dict("records")))
-    rows = _with_times(result, zone).assign(orders=orders)
+def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.changes`; times in `zone`."""
+    words = list(map(plan_summaries.change_in_history, result.to_dict("records")))
+    rows = _with_times(result, zone).assign(Change=words)
     return display(
-        rows, "When", "name", "target_on", "orders", "point", "reason", "made_by",
-        point="Forecast at override",
+        rows, "When", "name", "target_on", "Change", "note", "made_by",
+        name="Depot or city", made_by="By",
     )  # fmt: skip
-
-
-def _override(row: Mapping[Hashable, Any]) -> str:
-    """'420', 'undone: 420' or 'back to the model'."""
-    done, number = overrides.description(row), formatting.orders(row["orders"])
-    words = [done] * (done != "set") + [number] * (number != formatting.UNKNOWN)
-    return ": ".join(words)
-
-
-def van_decisions(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of `queries.van_decision_history`; times in `zone`."""
-    words = list(map(plan_summaries.decision_in_history, result.to_dict("records")))
-    rows = _with_times(result, zone).assign(Decision=words)
-    return display(
-        rows, "When", "target_on", "Decision", "note", "made_by", made_by="Decided by"
-    )
 
 
 def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
@@ -264,11 +247,12 @@ def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def settings_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of `queries.settings_history`; times in `zone`."""
-    words = list(map(plan_summaries.settings_in_history, result.to_dict("records")))
-    rows = _with_times(result, zone).assign(Settings=words)
-    return display(rows, "When", "Settings", "made_by", made_by="Set by")
+def changed_days(depots: pd.DataFrame) -> pd.DataFrame:
+    """Display table of the days of `Plan.depots` whose orders a planner has set."""
+    own = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
+    return display(
+        own, "name", "city", "target_on", "point", "model_point", "override_reason", "made_by",
+    )  # fmt: skip
 
 
 def _with_times(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -69,8 +69,8 @@ def _heading(
         return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
     n_others = sum(decision.kind != VANS for decision in left)
     if n_others < len(left):
-        others = formatting.count(n_others, "other thing")
-        return short_days + f"; {others} to look at today" * bool(n_others)
+        others = formatting.count(n_others, "more thing")
+        return short_days + f"; {others} to look at" * bool(n_others)
     return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 

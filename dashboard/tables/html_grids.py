@@ -137,12 +137,13 @@ def _late(text: str, is_late: bool) -> str:
     return f'<b class="late">{told}</b>' if is_late else told
 
 
-def depot_days(days: pd.DataFrame, depot: str) -> str:
+def depot_days(days: pd.DataFrame, depot: Row) -> str:
     """The forecast rows of `queries.depot_days`, with vans, band and events.
 
     Args:
       days: With allocated and needed, as a plan of the depot has them.
-      depot: Its depot_id; each day leads to why it is forecast so.
+      depot: Its depot_id and city. Each day leads to why it is forecast so, its orders to their
+        change.
     """
     busiest = float(days["point"].max())
     notes = formatting.day_notes(days)
@@ -314,16 +315,19 @@ def vans_share(row: Row) -> str:
 
 
 def _day_row(
-    row: Row, notes: list[str], busiest: float, has_year: bool, depot: str
+    row: Row, notes: list[str], busiest: float, has_year: bool, depot: Row
 ) -> str:
+    depot_id, day = depot["depot_id"], row["day_on"]
     if is_closed(row):
         cells = [f'<td class="closed"{closed_since(row)}>closed</td><td></td>']
         notes = [note for note in notes if note != "Closed"]
     else:
         orders = formatting.orders(row["point"])
         shade = _shade(row["point"], busiest)
+        address = escape(formatting.plan_link(depot["city"], day, depot=depot_id))
+        change = f'<a href="{address}" target="_self" title="Change">{orders}</a>'
         cells = [
-            f'<td class="day {shade}">{orders}{badge(row)}</td><td>{_band(row)}</td>'
+            f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
     cells.append(f"<td>{vans_share(row)}</td>")
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
@@ -338,8 +342,8 @@ def _day_row(
         notes = [_closed_note(row), *notes]
     told = escape(", ".join(notes)) + _override_line(row)
     cells.append(f'<td class="fill desk">{told}</td>')
-    link = escape(formatting.why_link(depot, row["day_on"]))
-    name = f'<a href="{link}" target="_self">{formatting.day(row["day_on"])}</a>'
+    link = escape(formatting.why_link(depot_id, day))
+    name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
     return html_tables.row(f'{name}<small class="phone">{told}</small>', cells)
 

@@ -87,9 +87,9 @@ def all_models(
     live = 100 * live.reindex(models["version"], columns=names).astype("float64")
     table = pd.DataFrame(
         {
+            "Version": models["version"].to_list(),
             "Trained through": models["trained_through"].to_list(),
             "Status": models["role"].map(ROLES).to_list(),
-            "Version": models["version"].to_list(),
             "Live: Off by": live[names[0]].to_list(),
             f"Live: {NAIVE}": live[names[1]].to_list(),
             "Test: Off by": own,

@@ -101,7 +101,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
     text = ""
     if chance < CERTAIN:
         text = f"<small>{escape(likely).replace(' ', '&nbsp;')}</small>"
-    if day["kind"] or day["off_road"]:
+    if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
     title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
     if not math.isnan(chance):
@@ -220,7 +220,7 @@ def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
 
 def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
     """The row of what is decided of each day's vans, or is to be; each leads to its form."""
-    if not (days["short"].any() or days["kind"].any() or days["off_road"].any()):
+    if not (days["short"].any() or days["made_by"].any()):
         return []
     cells = []
     for day in days.to_dict("records"):
@@ -229,7 +229,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         text = _decision(day)
         # The style keeps what is left to decide off a printed plan by these words.
         says = text
-        if day["kind"] or day["off_road"]:
+        if day["made_by"]:
             says = f"{decision_words(day)} by {day['made_by']}"
         label = escape(f"Vans of {formatting.day(target_on)}: {says}")
         cells.append(

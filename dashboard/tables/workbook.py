@@ -65,7 +65,7 @@ SHIFT_COLUMNS = {
 
 def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan of one city or of all; times are in `zone`."""
-    depots = with_short(plan.depots)
+    depots = plan.depots
     decided_at = plan.cities["made_at"].map(
         lambda at: f"{at.astimezone(zone):%Y-%m-%d %H:%M}", na_action="ignore"
     )
@@ -162,18 +162,6 @@ def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
             if name != README:
                 _filter_and_mark_totals(sheet, table, formats["total"])
     return file.getvalue()
-
-
-def with_short(depots: pd.DataFrame) -> pd.DataFrame:
-    """`Plan.depots` with the vans that each depot lacks, if vans are moved and if none is.
-
-    `short` adds up to the city's; `short_alone` is what the depot's vans of the day lack for
-    the service level at this depot.
-    """
-    alone = (depots["needed_alone"] - depots["allocated"]).clip(lower=0)
-    return depots.assign(
-        short=depots["needed"] - depots["allocated"], short_alone=alone
-    )
 
 
 def moves(depots: pd.DataFrame) -> pd.DataFrame:

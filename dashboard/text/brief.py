@@ -112,7 +112,7 @@ def _shortages(
             events[events["day_on"] == day], list(own["city"]), n_cities
         )
         named = formatting.coming_day(day, today)
-        text = f"{named}: {_short(on_day)}{_still_likely(own)}{_too_few(own)}"
+        text = f"{named}: {_short(on_day)}{_too_few(own)}"
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
         address, places = plan_link(day=day), _places(own, day)
         found.append(Decision(VANS, text, address, occasion, places, is_severe))
@@ -165,14 +165,6 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
         named = formatting.count(more, "more city", "more cities")
         places.append((named, plan_link(day=day)))
     return tuple(places)
-
-
-def _still_likely(short: pd.DataFrame) -> str:
-    """', 80 % likely to carry all', where one city is short and not severely; else ''."""
-    chance = float(short["delivery_probability"].iloc[0])
-    if len(short) > 1 or not chance >= SEVERE_BELOW:
-        return ""
-    return f", still {formatting.chance(chance)} likely to carry all orders"
 
 
 def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decision]:

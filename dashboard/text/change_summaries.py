@@ -8,7 +8,7 @@ import pandas as pd
 
 from dashboard.planning import overrides
 from dashboard.planning.overrides import Cell, Change
-from dashboard.text import formatting
+from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 
 MAX_DAYS = 5
@@ -124,11 +124,20 @@ def _change(
 
 def newest_change_sentence(newest: pd.DataFrame, made_at: str) -> str:
     """What a planner saved last, from `queries.newest_change`; `made_at` is in words."""
-    done = {overrides.description(row) for row in newest.to_dict("records")}
-    what = ", ".join(sorted(done - {"set"}))
-    if done == {"set"}:
-        what = f"{formatting.orders(newest['orders'].sum())} orders"
-    return f"Your last change, {made_at}: {_place_of(newest)}: {what}."
+    return f"Your last change, {made_at}: {_place_of(newest)}{_what(newest)}."
+
+
+def _what(newest: pd.DataFrame) -> str:
+    """': 420 orders', ': 23 vans hired'; '' of settings."""
+    first = newest.to_dict("records")[0]
+    if overrides.is_undo(newest):
+        return ": undone"
+    if first["what"] == "settings":
+        return ""
+    orders = [saved.get("orders") for saved in newest["saved"]]
+    if None in orders:
+        return f": {plan_summaries.saved_words(first)}"
+    return f": {formatting.orders(sum(orders))} orders"
 
 
 def undone_sentence(newest: pd.DataFrame) -> str:
@@ -138,6 +147,8 @@ def undone_sentence(newest: pd.DataFrame) -> str:
 
 
 def _place_of(newest: pd.DataFrame) -> str:
+    if newest["what"].iloc[0] == "settings":
+        return f"the settings of {newest['name'].iloc[0]}"
     depots = newest.drop_duplicates("depot_id")["name"].tolist()
     days = newest["target_on"]
     return _place(depots, days.min(), days.max())
@@ -161,10 +172,11 @@ def changed_since(
       when_opened: The chosen days as first shown; one at least is another now.
       now: The same days now, in the same order.
       names: The names of the depots.
-      history: `queries.override_history`.
+      history: `queries.changes`.
     """
     pairs = list(zip(when_opened, now, strict=True))
-    newest = {row["override_id"]: row for row in history.to_dict("records")}
+    orders = history[history["what"] == "orders"]
+    newest = orders.set_index("change_id").to_dict("index")
     changed = [
         f"{_cell(after, names)} {_done(newest.get(after.override_id))} after you had "
         "opened it. Look at it again, then save."
@@ -196,8 +208,8 @@ def _done(override: Mapping[Hashable, Any] | None) -> str:
     """'was set to 420 by Mara', as the database says it; the history is not endless."""
     if override is None:
         return "was changed by somebody else"
-    orders = override["orders"]
+    orders = override["saved"]["orders"]
     planner = override["made_by"]
-    if pd.isna(orders):
+    if orders is None:
         return f"was given back to the model by {planner}"
     return f"was set to {orders:.0f} by {planner}"

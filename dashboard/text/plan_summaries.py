@@ -32,14 +32,16 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     return f"{settings.city}: {vans}, {capacity}, {others}. Set {by}."
 
 
-def settings_in_history(row: Mapping[Any, Any]) -> str:
-    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14 (undone)'."""
-    vans = "Vans and orders per van estimated"
-    if not pd.isna(row["vans"]):
-        vans = f"{formatting.count(int(row['vans']), 'van')}, "
-        vans += f"{formatting.count(round(row['orders_per_van']), 'order')} per van"
-    shifts = f", shifts {row['shifts']}" if row["shifts"] else ""
-    return _with_undo(f"{vans}, {_others(row)}{shifts}", row)
+def _settings_words(settings: Mapping[Any, Any]) -> str:
+    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
+    vans = "vans and orders per van estimated"
+    if settings["vans"] is not None:
+        vans = f"{formatting.count(settings['vans'], 'van')}, "
+        vans += (
+            f"{formatting.count(round(settings['orders_per_van']), 'order')} per van"
+        )
+    shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
+    return f"{vans}, {_others(settings)}{shifts}"
 
 
 def _others(settings: Mapping[Any, Any]) -> str:
@@ -122,7 +124,6 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     The first such day of a plan. Of `Plan.depots` in those of `Plan.cities` whose vans are known.
     """
     known = depots[depots["city"].isin(cities.dropna(subset=["vans"])["city"])]
-    known = known.assign(short=known["needed"] - known["allocated"])
     short = known[known["short"] > 0]
     if short.empty:
         return "" if known.empty else "No depot is short of vans."
@@ -185,16 +186,25 @@ def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
     }
 
 
-def decision_in_history(decision: Mapping[Any, Any]) -> str:
+def saved_words(change: Mapping[Any, Any]) -> str:
+    """What a row of `queries.changes` saved: '33 vans hired', '420 orders (forecast 341)'."""
+    saved = change["saved"]
+    if change["what"] == "vans":
+        return decision_words(saved)
+    if change["what"] == "settings":
+        return _settings_words(saved)
+    if saved["orders"] is None:
+        return "the model's orders"
+    orders = formatting.count(round(saved["orders"]), "order")
+    return f"{orders} (forecast {formatting.orders(saved['point'])})"
+
+
+def change_in_history(change: Mapping[Any, Any]) -> str:
     """'33 vans hired (undone)', 'Undone, back to: nothing decided'."""
-    return _with_undo(decision_words(decision), decision)
-
-
-def _with_undo(words: str, row: Mapping[Any, Any]) -> str:
-    """The words of a row of a history with what it took back, or that it was taken back."""
-    if row["is_undo"]:
+    words = saved_words(change)
+    if not pd.isna(change["undoes"]):
         return f"Undone, back to: {words}"
-    return formatting.display_name(words) + " (undone)" * bool(row["is_undone"])
+    return formatting.display_name(words) + " (undone)" * change["is_undone"]
 
 
 def decided_by(decision: Mapping[Any, Any], zone: ZoneInfo) -> str:

@@ -37,7 +37,7 @@ def to_do(
     night = _newest_night(runs)
     if night:
         failed = _failed_steps(runs, night)
-        which = f"which failed in the night of {_origin(night)}, {AGAIN}"
+        which = f"which failed in {_name(night)}, {AGAIN}"
         why = [f"{step}: {error}" for step, error in failed.items() if error]
         why = why if len(failed) > 1 else [*failed.values()]
         if failed:
@@ -60,13 +60,13 @@ def to_do(
 def night_sentence(runs: pd.DataFrame) -> str:
     """What became of the newest nightly run; '' before the first.
 
-    'The forecast of the night of Thu 20 Nov was made without the orders of 2 depots, which have come
-    since.'
+    'The forecast of the night after Thu 20 Nov was made without the orders of 2 depots, which have
+    come since.'
     """
     night = _newest_night(runs)
     if night is None:
         return ""
-    name = f"the night of {_origin(night)}"
+    name = _name(night)
     if night["state"] == "running":
         return "The nightly run is under way."
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["step"] == "forecast")]
@@ -80,6 +80,10 @@ def night_sentence(runs: pd.DataFrame) -> str:
     if _failed_steps(runs, night):
         return f"The forecast of {name} was made {with_what}."
     return f"No step failed in {name}; its forecast was made {with_what}."
+
+
+def _name(night: Mapping[Hashable, Any]) -> str:
+    return f"the night after {_origin(night)}"
 
 
 def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
@@ -118,7 +122,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
     is_late = nights["metrics"].map(lambda metrics: bool(metrics.get("late_depots")))
     state = nights["state"].mask(is_done & is_late, "partial")
     nights = nights.assign(error=errors, late=late, state=state)
-    return _table(nights, zone, "Night of", _origin)
+    return _table(nights, zone, "Night after", _origin)
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:

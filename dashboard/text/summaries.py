@@ -68,9 +68,9 @@ def totals_note(depots: pd.DataFrame) -> str:
 def depot_sentence(ahead: pd.DataFrame) -> str:
     """'Short of vans: Fri 2, Sat 1. 1,735 orders in the next 7 days, +38 % vs last week.'.
 
-    `ahead` has the forecast days of `queries.depot_days`, with needed and allocated of a plan.
+    `ahead` has the forecast days of `queries.depot_days`, with short of a plan.
     """
-    short = short_of((ahead["needed"] - ahead["allocated"]).set_axis(ahead["day_on"]))
+    short = short_of(ahead.set_index("day_on")["short"])
     lacking = f"Short of vans: {short}. " * bool(short)
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)

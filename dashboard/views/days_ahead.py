@@ -25,7 +25,8 @@ brief, today = st.columns([3, 2], gap="large")
 with brief:
     st.html(days_ahead.brief_html(freshness, now.date(), due_on))
 with today:
-    parts.today_so_far(now, freshness)
+    if so_far := parts.today_so_far(parts.clock(now), freshness):
+        st.html(so_far)
 st.header("By depot")
 city = widgets.choose_city(cities)
 grid, totals_note = days_ahead.grid_and_note(city, freshness)
@@ -40,9 +41,8 @@ events = days_ahead.events_sentence(city, freshness)
 if events:
     st.caption(formatting.escape_markdown(events))
 st.caption(
-    f"Planned orders per day. {shade} = busier, for each depot. Under a name: how the model's "
-    "forecast changed since the previous one. ≈ Forecast from similar depots. Click a name for "
-    f"details. {totals_note}"
+    f"{shade}: busier, for each depot. Under a name: what changed since the forecast before. "
+    f"≈: from similar depots. {totals_note}"
 )
 
 st.header("By day")
@@ -50,6 +50,6 @@ widgets.chart(
     forecast_charts.daily_totals,
     days_ahead.daily_totals(city, freshness),
     f"Orders per day: the last three weeks, and {formatting.next_days(freshness.horizon)} as "
-    "planned. Triangles mark holidays and events; paler bars have depots with missing data. "
-    "Thin line: the 80 % band of the total, not the depots' bands added up.",
+    "planned. Triangles: holidays and events. Paler: with missing data. Thin line: the total's "
+    "80 % band.",
 )

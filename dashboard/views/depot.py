@@ -1,5 +1,7 @@
 """The page "Depot": forecast, actuals, errors, contributions and scenarios of one depot."""
 
+from datetime import datetime
+
 import streamlit as st
 
 from dashboard import queries
@@ -11,6 +13,7 @@ from dashboard.components import (
     what_if_form,
     widgets,
 )
+from dashboard.hours import parts
 from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
@@ -19,7 +22,7 @@ from dashboard.text import formatting, summaries
 
 SPANS = {
     "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
-    "13 months": (396, "Lines: mean of seven days; triangles: the day's own."),
+    "13 months": (396, "Lines: mean of seven days."),
 }
 """Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
 
@@ -56,11 +59,11 @@ with head:
     if not ahead.empty:
         planned = van_plan.city_plan(own["city"], freshness).depots
         planned = planned[planned["depot_id"] == depot].set_index("target_on")
-        ahead = ahead.join(planned[["allocated", "needed"]], on="day_on")
+        ahead = ahead.join(planned[["allocated", "needed", "short"]], on="day_on")
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]
         first_days = [row["day_on"] for row in (*open_days, *rows)]
-        short = ahead.loc[ahead["needed"] > ahead["allocated"], "day_on"]
+        short = ahead.loc[ahead["short"] > 0, "day_on"]
         day = [*short, *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change orders", address)
@@ -76,8 +79,10 @@ with week:
         )
     else:
         with answer:
-            widgets.answer(summaries.depot_sentence(ahead))
-        st.html(html_grids.depot_days(ahead, depot))
+            now = datetime.now(queries.zone())
+            so_far = parts.depot_so_far(depot, now, freshness)
+            widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
+        st.html(html_grids.depot_days(ahead, own))
         note = "Vans: the depot's part of its city's, “4 of 7” where it needs more."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
@@ -87,8 +92,8 @@ with chart:
             forecast_charts.fan,
             days,
             f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}. "
-            f"{SPANS[span][1]} Triangles mark holidays and events"
-            f"{', large dots the numbers of planners' if days['is_set'].any() else ''}.",
+            f"{SPANS[span][1]} Triangles: holidays and events"
+            f"{'; large dots: numbers of planners' if days['is_set'].any() else ''}.",
         )
     else:
         widgets.empty_state(
@@ -141,19 +146,14 @@ with why:
             [row] = past[past["target_on"] == day_to_explain].to_dict("records")
             shown = queries.as_of(row, freshness)
             outcome = summaries.outcome_sentence(row)
-        parts = what_if.contributions(depot, shown)
-        parts = parts[parts["target_on"] == day_to_explain]
+        day_parts = what_if.contributions(depot, shown)
+        day_parts = day_parts[day_parts["target_on"] == day_to_explain]
         widgets.chart(
             forecast_charts.contributions,
-            parts,
-            f"{outcome} {summaries.parts_sentence(parts)}".strip(),
+            day_parts,
+            f"{outcome} {summaries.parts_sentence(day_parts)}".strip(),
         )
 
 with st.expander("What if", expanded="scenario" in st.query_params):
-    widgets.note(
-        "Change orders",
-        address,
-        "An event more, computed with the model that made the forecast. Nothing is saved; the "
-        "forecast does not change. For a number of your own: ",
-    )
+    st.caption("One event more, by the model that made the forecast. Nothing is saved.")
     what_if_form.what_if_form(depot, own["city"], days_ahead, freshness)

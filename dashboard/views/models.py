@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import queries
+from dashboard.charts import forecast_charts
 from dashboard.components import widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
@@ -28,13 +29,22 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Version", "Test: Same day last week", "Test: Model before")
+naive = (f"Live: {model_list.NAIVE}", f"Test: {model_list.NAIVE}")
+hidden = ("Trained through", *naive, "Test: Model before")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
     "Live: since it is champion. Test: the last days before it was trained, forecast by a model "
     "with the same settings that knew only the days before. Off by: MAPE, the mean of |forecast − "
     "actual| ÷ actual. Same day last week: the seasonal naive."
 )
+days = scores[scores["grain"] == "day"]
+if not days.empty:
+    st.header("Live, day by day")
+    widgets.chart(
+        forecast_charts.accuracy_by_day,
+        days,
+        "Off by, whichever model was live. Lines: mean of seven days. Dots: single days.",
+    )
 st.header("For administrators: go back, or choose another model")
 st.markdown(
     f"- {model_list.rollback(models)}\n"

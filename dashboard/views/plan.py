@@ -8,7 +8,6 @@ from dashboard.components import (
     page_head,
     plan_forms,
     plan_parts,
-    planner_name,
     saved_change,
     settings_form,
     van_form,
@@ -44,16 +43,17 @@ if not city:
     widgets.answer(plan_summaries.overview(plan))
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
-        "Vans that a city needs for its service level, if they may move between its depots; "
-        "−12: it is 12 short. Percent, where below 99: the chance that its vans carry all orders "
-        "of the day. Last: what is decided."
+        "Vans needed for a city's service level; −12: 12 short. Percent, where below 99: the "
+        "chance that its vans carry all orders of the day. Last: what is decided."
     )
-    with st.container(key="screen-only"):
-        st.caption("Click a city or a day for its depots, settings and changes.")
     decided = display_tables.decided_days(days, queries.zone())
-    if not decided.empty:
-        st.subheader("Decisions")
-        widgets.small_table(decided, "Decisions", hidden_on_phones=("When",))
+    changed = display_tables.changed_days(plan.depots)
+    for name, table, hidden in (
+        ("Decisions on vans", decided, ["When"]), ("Changed orders", changed, ["City"]),
+    ):  # fmt: skip
+        if not table.empty:
+            st.subheader(name)
+            widgets.small_table(table, name, hidden_on_phones=hidden)
     st.stop()
 
 page_head.rename(city)
@@ -68,11 +68,12 @@ with st.container(horizontal=True, key="screen-only"):
         address = formatting.plan_link(city, marked, form=form)
         is_primary = form == "vans" and bool(plan.cities["short"].any())
         widgets.action(heading, address, is_primary=is_primary)
+plan_parts.settings_note(settings[city])
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
-    "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders, “set” "
-    "where a planner changed them. Need: vans for the service level, if they may move between "
-    f"depots. Drivers: of the vans that go. {summaries.totals_note(plan.depots)}"
+    "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders. Need: "
+    "vans for the service level, if they may move between depots. Drivers: of the vans that go. "
+    f"{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 left = right = st.container()
@@ -86,7 +87,6 @@ with right:
         st.html(moves)
         if plan.cities["short"].any():
             st.caption("On short days vans move to spread the lack evenly.")
-    plan_parts.settings_note(settings[city])
 
 form = plan_parts.form_of_address(depot, settings[city])
 if form:
@@ -104,7 +104,7 @@ if form:
 
 with st.container(key="plan-history"):
     # Where the form confirms it, it is there.
-    if form != "orders" or not saved_change.of_session().orders.sentence:
-        saved_change.newest_change(planner_name.known_name(), city)
-    with st.expander("Decisions, changes and settings until now"):
+    if not (form and getattr(saved_change.of_session(), form).sentence):
+        saved_change.newest_change(city)
+    with st.expander("All changes until now"):
         plan_parts.history(city, freshness)

@@ -79,16 +79,16 @@ end $$;
 
 -- Appends the settings of a city.
 --   seen: the settings_id that the planner has seen; null for none.
---   is_undo: whether they take those back.
+--   is_undo: whether the settings before those count again; these, where there were none.
 create function save_city_settings(
     of_city text, of_vans integer, per_van double precision, level double precision,
     drivers double precision, of_shifts text, planner text, seen bigint,
     is_undo boolean default false
-) returns bigint
+) returns void
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
     newest city_settings%rowtype;
-    added bigint;
+    before city_settings%rowtype;
 begin
     perform pg_advisory_xact_lock(x'48415251'::int);
     if not exists (select from depots d where d.city = of_city) then
@@ -103,25 +103,35 @@ begin
             'The settings of %s were saved by %s after you had opened them. Look at them '
             'again, then save.', of_city, newest.made_by);
     end if;
-    insert into city_settings (city, vans, orders_per_van, service_level,
-                               drivers_per_van, shifts, made_by, undoes)
-    values (of_city, of_vans, per_van, level, drivers, of_shifts, btrim(planner),
-            case when is_undo then newest.settings_id end)
-    returning settings_id into added;
-    return added;
+    select s.* into before from city_settings s
+    where is_undo and s.city = of_city and s.settings_id < seen
+    order by settings_id desc limit 1;
+    if not found then
+        before.vans := of_vans;
+        before.orders_per_van := per_van;
+        before.service_level := level;
+        before.drivers_per_van := drivers;
+        before.shifts := of_shifts;
+    end if;
+    insert into city_settings (city, vans, orders_per_van, service_level, drivers_per_van,
+                               shifts, made_by, undoes)
+    values (of_city, before.vans, before.orders_per_van, before.service_level,
+            before.drivers_per_van, before.shifts, btrim(planner),
+            -- To undo an undo is to set them again.
+            case when is_undo and newest.undoes is null then newest.settings_id end);
 end $$;
 
 -- Appends what is decided about the vans of a city on a day.
 --   seen: the day's newest decision_id that the planner has seen; null for none.
---   is_undo: whether it takes that one back.
+--   is_undo: whether the decision before that one counts again; this, where there was none.
 create function decide_vans(
     of_city text, of_day date, decided text, hired integer, broken integer, why text,
     planner text, seen bigint, is_undo boolean default false
-) returns bigint
+) returns void
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
 declare
     newest van_decisions%rowtype;
-    added bigint;
+    before van_decisions%rowtype;
 begin
     perform pg_advisory_xact_lock(x'48415251'::int);
     if not exists (
@@ -139,11 +149,19 @@ begin
             'The vans of %s on %s were decided on by %s after you had opened them. Look at them '
             'again, then save.', of_city, to_char(of_day, 'Dy FMDD Mon'), newest.made_by);
     end if;
+    select v.* into before from van_decisions v
+    where is_undo and v.city = of_city and v.target_on = of_day and v.decision_id < seen
+    order by decision_id desc limit 1;
+    if not found then
+        before.kind := decided;
+        before.extra := hired;
+        before.off_road := broken;
+        before.note := btrim(why);
+    end if;
     insert into van_decisions (city, target_on, kind, extra, off_road, note, made_by, undoes)
-    values (of_city, of_day, decided, hired, broken, btrim(why), btrim(planner),
-            case when is_undo then newest.decision_id end)
-    returning decision_id into added;
-    return added;
+    values (of_city, of_day, before.kind, before.extra, before.off_road, before.note,
+            btrim(planner),
+            case when is_undo and newest.undoes is null then newest.decision_id end);
 end $$;
 
 revoke all on function decide_vans(

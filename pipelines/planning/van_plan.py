@@ -38,8 +38,9 @@ class Plan:
 
     Attributes:
       depots: The rows and columns of `days_ahead.fleet_week`, and: needed (the depot's part of
-        its city's need), allocated (of the city's vans, the need at most), needed_alone (vans
-        that reach the service level at this depot if none is moved), drivers, undelivered
+        its city's need), allocated (of the city's vans, the need at most), short (needed -
+        allocated; they add up to the city's), short_alone (what those lack for the service level
+        at this depot if none is moved), drivers, undelivered
         (expected orders beyond the capacity of the allocated vans), delivery_probability
         (that these carry all orders of the depot).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
@@ -255,7 +256,8 @@ def _plan_city(
     depots = week.assign(
         needed=needed_r,
         allocated=allocated_r,
-        needed_alone=alone_r,
+        short=needed_r - allocated_r,
+        short_alone=np.maximum(alone_r - allocated_r, 0),
         drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
         undelivered=late_r,
         delivery_probability=chance_r,

@@ -88,7 +88,7 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
     page.get_by_text("Yes, 7,777 is right").click()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: ").first.wait_for()
-    page.get_by_text("settings until now").click()
+    page.get_by_text("All changes until now").click()
     page.get_by_role("cell", name="Anna Visser").wait_for()
     window.to("/plan?city=Rotterdam")
     page.get_by_text("Your last change").wait_for()

@@ -175,7 +175,7 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     save = page.get_by_role("button", name="Save", exact=True)
     below = preview.bounding_box()
     assert below["y"] + below["height"] <= save.bounding_box()["y"], "in sight"
-    page.get_by_text("settings until now").scroll_into_view_if_needed()
+    page.get_by_text("All changes until now").scroll_into_view_if_needed()
     panel = page.locator(".st-key-plan-panel").bounding_box()
     grid = page.locator("table.hf-plan").bounding_box()
     if size == "desk":
@@ -231,7 +231,7 @@ def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: ").first.wait_for()
     window.settled()
-    page.get_by_text("settings until now").click()
+    page.get_by_text("All changes until now").click()
     page.locator("table").get_by_text("Harbour road: Stra").wait_for()
     window.settled()
     assert window.too_wide() <= 0

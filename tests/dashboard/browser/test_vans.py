@@ -73,8 +73,8 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     assert "sure to carry all orders. Without: " in covered.inner_text()
     row = page.locator("tr", has=page.get_by_role("rowheader", name="Decision"))
     assert f"+{lacking}" in row.inner_text()
-    page.get_by_text("settings until now").click()
-    history = page.get_by_role("table", name="Decisions on vans")
+    page.get_by_text("All changes until now").click()
+    history = page.get_by_role("table", name="Changes")
     assert "From Hertz" in history.inner_text()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as Excel").click()
@@ -138,10 +138,10 @@ def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     beside = visit(fleet)
     assert "risk accepted by Ben" in brief_of(beside).inner_text()
     form.get_by_role("button", name="Undo").click()
-    undone = form.get_by_test_id("stAlert").get_by_text("Undone: London, ")
-    assert undone.inner_text().endswith("Back to: nothing decided.")
-    page.get_by_text("settings until now").click()
-    history = page.get_by_role("table", name="Decisions on vans")
+    undone = form.get_by_test_id("stAlert").get_by_text("Undone. As before: London, ")
+    undone.wait_for()
+    page.get_by_text("All changes until now").click()
+    history = page.get_by_role("table", name="Changes")
     history.get_by_text("Undone, back to: nothing decided").wait_for()
     history.get_by_text("Risk accepted (undone)").wait_for()
     assert "risk accepted" not in brief_of(beside).inner_text()
@@ -166,7 +166,7 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
     page.keyboard.press("Enter")
     form.get_by_test_id("stAlert").get_by_text("Saved: London, ").wait_for()
     form.get_by_role("button", name="Undo").click()
-    form.get_by_test_id("stAlert").get_by_text("Undone: London, ").wait_for()
+    form.get_by_test_id("stAlert").get_by_text("Undone. As before: London").wait_for()
 
 
 def test_the_list_of_depots_that_lack_vans_fits_a_phone(fleet, visit):
@@ -209,7 +209,7 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     save.click()
     form.get_by_text("Saved: Rotterdam, ").wait_for()
     form.get_by_role("button", name="Undo").click()
-    form.get_by_text("Undone: Rotterdam, ").wait_for()
+    form.get_by_text("Undone. As before: Rotterdam").wait_for()
 
 
 def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
@@ -229,6 +229,6 @@ def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):
     forms[1].get_by_text("were decided on by Ann after you had opened them").wait_for()
     forms[1].get_by_role("button", name="Save decision").click()
     forms[1].get_by_text("Saved: London, ").wait_for()
-    second.page.get_by_text("settings until now").click()
-    history = second.page.get_by_role("table", name="Decisions on vans")
+    second.page.get_by_text("All changes until now").click()
+    history = second.page.get_by_role("table", name="Changes")
     assert history.inner_text().index("Ben") < history.inner_text().index("Ann")

@@ -1,8 +1,12 @@
 """What pages show of shifts and of the running day."""
 
+from datetime import UTC, datetime
+from functools import partial
+
 import pandas as pd
 
 from dashboard.hours import parts
+from dashboard.hours import queries as hour_queries
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
@@ -23,7 +27,7 @@ def test_shifts_have_orders_vans_and_the_busiest_hour():
     ]  # fmt: skip
 
 
-def test_today_is_told_city_by_city_and_escaped():
+def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     depots = pd.DataFrame(
         {
             "depot_id": ["a", "b"],
@@ -46,11 +50,11 @@ def test_today_is_told_city_by_city_and_escaped():
     )
     html = parts.today_html(depots)
     [head, row] = Cells(html).text
-    assert head == ["City", "So far", "Usually by then", "On the way to", "Forecast"]
+    assert head == ["City", "So far", "Usually", "On the way to", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
-    assert "&lt;b&gt;</a> 220, usually 110 by now" in html
+    assert "&lt;b&gt;</a> 220 orders, usually 110 by now" in html
     assert "quiet" not in html
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
@@ -58,3 +62,9 @@ def test_today_is_told_city_by_city_and_escaped():
     assert Cells(both).text[1][0] == "All cities"
     assert "All cities are estimated as a whole, not added up." in both
     assert parts.today_html(depots[:0]) == ""
+    monkeypatch.setattr(hour_queries, "running_depots", lambda *_: depots)
+    so_far = partial(
+        parts.depot_so_far, now=datetime(2026, 7, 6, 11, tzinfo=UTC), freshness=None
+    )
+    assert so_far("a") == "Today so far: 220 orders, usually 110 by now."
+    assert so_far("not running") == ""

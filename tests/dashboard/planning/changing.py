@@ -1,5 +1,7 @@
 """Saves changes of depots' days, as the form does."""
 
+import pandas as pd
+
 from dashboard import queries
 from dashboard.planning import entered_changes, overrides
 from dashboard.planning.overrides import Change
@@ -21,6 +23,17 @@ def save(orders, *cells, by="Anna", reason="A strike"):
 def change(orders, depot="LON-01", day=None, by="Anna", reason="A strike"):
     """Saves a number of orders, or None: back to the model."""
     save(orders, cell(depot, day), by=by, reason=reason)
+
+
+def history(what="orders", city=""):
+    """What was saved of orders, vans or settings, newest first, and whether it was undone."""
+    rows = queries.changes(city, queries.freshness()).to_dict("records")
+    saved = [
+        {**row["saved"], "is_undone": row["is_undone"]}
+        for row in rows
+        if row["what"] == what
+    ]
+    return pd.DataFrame(saved)
 
 
 def undo(by="Anna", city="London"):

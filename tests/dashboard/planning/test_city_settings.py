@@ -75,6 +75,9 @@ def test_all_that_is_wrong_is_told_at_once():
     )
 
 
+ESTIMATED = CitySettings("London", None, 100.0, has_estimated_vans=True)
+
+
 @pytest.mark.db
 def test_every_city_is_estimated_until_somebody_saves_settings(seeded):
     before = current()
@@ -112,6 +115,25 @@ def test_the_second_of_two_planners_is_told_of_the_first(seeded):
         city_settings.save(replace(seen, vans=30), "Ben")
     city_settings.save(replace(current()["London"], vans=30), "Ben")
     assert (current()["London"].vans, current()["London"].made_by) == (30, "Ben")
+
+
+@pytest.mark.db
+def test_an_undo_brings_back_the_settings_before_and_a_second_one_those_it_took_back(
+    seeded,
+):
+    before = current()["London"]
+
+    def undo():
+        seen = current()["London"].settings_id
+        city_settings.save(replace(ESTIMATED, settings_id=seen), "Ben", is_undo=True)
+        return current()["London"]
+
+    city_settings.save(replace(before, vans=20, shifts="06-14, 14-22"), "Anna")
+    assert (undo().is_estimated, current()["London"].vans) == (True, before.vans)
+    again = undo()
+    assert (again.vans, again.shifts, again.made_by) == (20, "06-14, 14-22", "Ben")
+    city_settings.save(replace(again, vans=30), "Anna")
+    assert (undo().vans, current()["London"].shifts) == (20, "06-14, 14-22")
 
 
 @pytest.mark.db

@@ -11,6 +11,7 @@ from dashboard.planning import city_settings, van_decisions
 from forecaster.errors import BadInputError
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, HIRE, VanDecision
+from tests.dashboard.planning import changing
 
 
 @pytest.fixture
@@ -23,22 +24,27 @@ def current(decision):
     return settings.decision_on(decision.target_on)
 
 
+def undo(day, planner):
+    """Takes back the newest decision on a day, of which nothing is decided."""
+    seen = current(day).decision_id
+    van_decisions.save(replace(day, decision_id=seen), planner, is_undo=True)
+
+
 @pytest.mark.db
 def test_the_newest_decision_of_a_day_counts_and_every_one_is_kept(
     friday, clean_engine
 ):
     assert current(friday) == friday
     hired = replace(friday, kind=HIRE, extra=9, note=" from Hertz ")
-    number = van_decisions.save(hired, " Ann ")
+    van_decisions.save(hired, " Ann ")
     saved = current(friday)
     assert (saved.kind, saved.extra, saved.note, saved.made_by) == (
         HIRE, 9, "from Hertz", "Ann",
     )  # fmt: skip
-    assert saved.decision_id == number
-    van_decisions.save(replace(friday, off_road=2, decision_id=number), "Ben")
+    seen = saved.decision_id
+    van_decisions.save(replace(friday, off_road=2, decision_id=seen), "Ben")
     assert (current(friday).kind, current(friday).off_road) == ("", 2)
-    history = queries.van_decision_history("London", queries.freshness())
-    assert history["made_by"].tolist() == ["Ben", "Ann"]
+    assert changing.history("vans")["made_by"].tolist() == ["Ben", "Ann"]
     with clean_engine.connect() as connection:
         count = sa.select(sa.func.count()).select_from(schema.van_decisions)
         assert connection.scalar(count) == 2
@@ -47,28 +53,52 @@ def test_the_newest_decision_of_a_day_counts_and_every_one_is_kept(
 @pytest.mark.db
 def test_after_an_undo_the_decision_before_it_counts_with_who_made_it(friday):
     hired = replace(friday, kind=HIRE, extra=9, note="95 EUR")
-    first = van_decisions.save(hired, "Ann")
+    van_decisions.save(hired, "Ann")
     before = current(friday)
-    dearer = replace(hired, note="99 EUR", decision_id=first)
-    second = van_decisions.save(dearer, "Ben")
-    undo = van_decisions.save(replace(hired, decision_id=second), "Ben", is_undo=True)
-    assert current(friday) == replace(before, decision_id=undo)
-    again = van_decisions.save(replace(dearer, decision_id=undo), "Cleo")
+    van_decisions.save(replace(before, note="99 EUR"), "Ben")
+    undo(friday, "Ben")
+    assert replace(current(friday), decision_id=before.decision_id) == before
+    undo(friday, "Cleo")
     assert (current(friday).note, current(friday).made_by) == ("99 EUR", "Cleo")
-    history = queries.van_decision_history("London", queries.freshness())
-    marks = list(zip(history["is_undo"], history["is_undone"], strict=True))
+    history = changing.history("vans", "London")
+    is_undo = history["undoes"].notna()
+    marks = list(zip(is_undo, history["is_undone"], strict=True))
     assert marks == [(False, False), (True, False), (False, True), (False, False)]
-    van_decisions.save(replace(hired, decision_id=again), "Cleo", is_undo=True)
+    undo(friday, "Cleo")
     assert (current(friday).note, current(friday).made_by) == ("95 EUR", "Ann")
 
 
 @pytest.mark.db
 def test_an_undo_of_the_only_decision_leaves_nothing_decided(friday):
-    number = van_decisions.save(replace(friday, kind=ACCEPT), "Ann")
-    undo = van_decisions.save(replace(friday, decision_id=number), "Ben", is_undo=True)
+    van_decisions.save(replace(friday, kind=ACCEPT, off_road=2, note="sick"), "Ann")
+    undo(friday, "Ben")
     left = current(friday)
-    assert (left.kind, left.extra, left.decision_id) == ("", 0, undo)
+    assert replace(left, made_by=None, made_at=None, decision_id=None) == friday
     van_decisions.save(replace(left, kind=ACCEPT), "Ann")
+
+
+@pytest.mark.db
+def test_ones_newest_change_is_the_last_of_orders_vans_and_settings(friday, seeded):
+    """Unless somebody has changed it since; then nothing older is offered."""
+
+    def newest(planner="Ann"):
+        rows = queries.newest_change(planner, "London", queries.freshness())
+        return rows["what"].tolist()
+
+    assert newest() == []
+    changing.change(420, day=friday.target_on, by="Ann")
+    assert newest() == ["orders"]
+    van_decisions.save(replace(friday, kind=ACCEPT), "Ann")
+    assert newest() == ["vans"]
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=20), "Ann")
+    assert (newest(), newest("Ben")) == (["settings"], [])
+    assert queries.newest_change("Ann", "Rotterdam", queries.freshness()).empty
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=21), "Ben")
+    assert (newest(), newest("Ben")) == ([], ["settings"])
+    van_decisions.save(replace(current(friday), kind="ask"), "Ann")
+    assert newest() == ["vans"]
 
 
 @pytest.mark.db

@@ -121,24 +121,48 @@ def test_files_are_listed_without_their_folder():
     ]
 
 
-@pytest.mark.parametrize(
-    ("orders", "undoes", "expected"),
-    [
-        (420.0, np.nan, "420"),
-        (np.nan, np.nan, "back to the model"),
-        (420.0, 7.0, "undone: 420"),
-        (np.nan, 7.0, "undone"),
-    ],
-)
-def test_the_history_speaks_of_overrides_in_the_words_of_the_form(
-    orders, undoes, expected
-):
+def test_the_history_has_a_row_for_each_change_of_orders_vans_or_settings():
     made_at = datetime(2025, 11, 21, 6, 31, tzinfo=UTC)
-    row = {"name": "Poplar", "target_on": pd.Timestamp("2025-11-27"), "undoes": undoes}
-    row |= {"orders": orders, "point": 341.0, "reason": "Weather", "made_by": "Anna"}
-    history = pd.DataFrame([{**row, "made_at": made_at}])
-    shown = display_tables.override_history(history, ZoneInfo("Europe/London"))
-    assert shown["Orders"].tolist() == [expected]
+    row = {"name": "Poplar", "target_on": pd.Timestamp("2025-11-27"), "undoes": np.nan}
+    row |= {"what": "orders", "saved": {"orders": 420.0, "point": 341.0}, "note": "Fog"}
+    settings = {
+        "vans": 52, "orders_per_van": 50.0, "service_level": 0.9, "drivers_per_van": 1.0,
+        "shifts": "06-14",
+    }  # fmt: skip
+    city = {"name": "London", "what": "settings", "saved": settings, "note": ""}
+    no_vans = settings | {"vans": None, "orders_per_van": None, "shifts": ""}
+    undo = city | {"saved": no_vans, "undoes": 7.0}
+    rows = [row, row | city | {"target_on": pd.NaT}, row | undo]
+    history = pd.DataFrame(rows).assign(
+        made_by="Anna", made_at=made_at, is_undone=False
+    )
+    shown = display_tables.changes(history, ZoneInfo("Europe/London"))
+    assert shown.iloc[0].tolist() == [
+        "Fri 21 Nov, 06:31", "Poplar", pd.Timestamp("2025-11-27"), "420 orders (forecast 341)", "Fog",
+        "Anna",
+    ]  # fmt: skip
+    assert shown["Change"].tolist()[1:] == [
+        "52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14",
+        "Undone, back to: vans and orders per van estimated, service level 90 %, 1 driver per van",
+    ]  # fmt: skip
+
+
+def test_orders_that_a_planner_set_are_listed_by_day():
+    depots = pd.DataFrame(
+        {
+            "city": ["London", "Delft", "Delft"], "name": ["Poplar", "Noord", "Zuid"],
+            "target_on": pd.to_datetime(["2025-11-28", "2025-11-27", "2025-11-27"]),
+            "point": [420.0, 7.0, 90.0], "model_point": [341.0, 7.0, 80.0],
+            "override_reason": ["Fog", None, "Fair"], "made_by": ["Ann", None, "Ben"],
+            "is_set": [True, False, True],
+        }
+    )  # fmt: skip
+    shown = display_tables.changed_days(depots)
+    assert shown["Depot"].tolist() == ["Zuid", "Poplar"]
+    assert shown[["Planned", "Model"]].to_numpy().tolist() == [[90, 80], [420, 341]]
+    assert shown[["Reason", "Changed by"]].to_numpy().tolist() == [
+        ["Fair", "Ben"], ["Fog", "Ann"],
+    ]  # fmt: skip
 
 
 SCORES = pd.DataFrame(

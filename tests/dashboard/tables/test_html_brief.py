@@ -52,7 +52,7 @@ def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     classes = [attrs.get("class") for tag, attrs in Cells(html).tags if tag == "b"]
     assert classes == ["vans severe", "vans"]
     both = html_brief.brief([mild, *make(2)], "Thu short of vans", "", "", [])
-    assert "<h2>Thu short of vans; 2 other things to look at today</h2>" in both
+    assert "<h2>Thu short of vans; 2 more things to look at</h2>" in both
 
 
 def test_what_is_decided_is_counted_apart():

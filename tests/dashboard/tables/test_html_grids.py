@@ -23,6 +23,8 @@ STATUS = {
     "revision": "",
 }
 
+POPLAR = {"depot_id": "LON-01", "city": "London"}
+
 
 def fleet(*rows):
     columns = ["depot_id", "name", "city", "target_on", "point", "basis", "week_before"]
@@ -241,7 +243,7 @@ SET_BY_ANNA = {
 )
 def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
     orders, band, notes = expected
-    text = Cells(html_grids.depot_days(days, "LON-01")).text[1]
+    text = Cells(html_grids.depot_days(days, POPLAR)).text[1]
     # On a phone the notes stand below the day.
     assert text == [f"Fri 21 Nov {notes}".strip(), orders, band, "3", "90", notes]
 
@@ -254,16 +256,19 @@ def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
 def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     vans, expected
 ):
-    cells = Cells(html_grids.depot_days(days_of("model").assign(**vans), "A&B"))
+    depot = {"depot_id": "A&B", "city": "London"}
+    cells = Cells(html_grids.depot_days(days_of("model").assign(**vans), depot))
     assert cells.text[1][3] == expected
-    [link] = [attrs["href"] for tag, attrs in cells.tags if tag == "a"]
-    assert link == "depot?depot=A%26B&why=2025-11-21#why-this-forecast"
+    assert [attrs["href"] for tag, attrs in cells.tags if tag == "a"] == [
+        "depot?depot=A%26B&why=2025-11-21#why-this-forecast",
+        "plan?city=London&day=2025-11-21&depot=A%26B",
+    ]
 
 
 def test_last_year_is_a_column_where_there_was_one_and_says_which_day():
     year = {"year_before": 77.0, "year_before_on": pd.Timestamp("2024-11-29")}
     days = pd.concat([days_of("model").assign(**year), days_of("model")])
-    head, first, second = Cells(html_grids.depot_days(days, "LON-01")).text
+    head, first, second = Cells(html_grids.depot_days(days, POPLAR)).text
     assert head == [
         "Day",
         "Orders",

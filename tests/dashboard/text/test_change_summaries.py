@@ -146,7 +146,7 @@ def test_the_form_says_what_the_chosen_days_are_planned_with(days, expected):
         ),
         (
             [("Barking", None, None)],
-            "Barking, Thu 27 Nov: back to the model.",
+            "Barking, Thu 27 Nov: the model's orders.",
             "Undone. As before: Barking, Thu 27 Nov.",
         ),
         (
@@ -165,15 +165,51 @@ def test_what_a_planner_changed_last_is_told_and_that_it_is_undone(
     rows, expected, undone
 ):
     newest = pd.DataFrame(rows, columns=["name", "orders", "undoes"])
-    newest = newest.assign(depot_id=newest["name"], target_on=DAYS[0])
+    saved = [{"orders": orders, "point": 341.0} for _, orders, _ in rows]
+    newest = newest.assign(depot_id=newest["name"], target_on=DAYS[0], saved=saved)
+    newest = newest.assign(what="orders")
+    text = change_summaries.newest_change_sentence(newest, "Thu 27 Nov, 06:31")
+    assert text == f"Your last change, Thu 27 Nov, 06:31: {expected}"
+    assert change_summaries.undone_sentence(newest) == undone
+
+
+@pytest.mark.parametrize(
+    ("row", "expected", "undone"),
+    [
+        (
+            {"what": "vans", "saved": {"kind": "hire", "extra": 23, "off_road": 0}},
+            "London, Thu 27 Nov: 23 vans hired.",
+            "Undone. As before: London, Thu 27 Nov.",
+        ),
+        (
+            {"what": "vans", "saved": {}, "undoes": 7},
+            "London, Thu 27 Nov: undone.",
+            "Set again: London, Thu 27 Nov.",
+        ),
+        (
+            {"what": "settings", "saved": {}},
+            "the settings of London.",
+            "Undone. As before: the settings of London.",
+        ),
+        (
+            {"what": "settings", "saved": {}, "undoes": 7},
+            "the settings of London: undone.",
+            "Set again: the settings of London.",
+        ),
+    ],
+)
+def test_a_decision_and_settings_are_told_as_changes_are(row, expected, undone):
+    same = {"name": "London", "depot_id": None, "target_on": DAYS[0], "undoes": None}
+    newest = pd.DataFrame([{**same, **row}])
     text = change_summaries.newest_change_sentence(newest, "Thu 27 Nov, 06:31")
     assert text == f"Your last change, Thu 27 Nov, 06:31: {expected}"
     assert change_summaries.undone_sentence(newest) == undone
 
 
 def history(*rows):
-    columns = ["override_id", "orders", "made_by"]
-    return pd.DataFrame(rows, columns=columns)
+    done = pd.DataFrame(rows, columns=["change_id", "orders", "made_by"])
+    saved = [{"orders": orders} for _, orders, _ in rows]
+    return done.assign(what="orders", saved=saved)
 
 
 def test_what_planners_did_since_is_told_with_their_names():

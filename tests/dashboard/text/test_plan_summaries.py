@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -86,7 +87,7 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     depots = pd.DataFrame(
         {
             "target_on": [DAYS[0], DAYS[1], DAYS[1], DAYS[1]],
-            "needed": [4, 7, 3, 9], "allocated": [4, 5, 3, 9],
+            "short": [0, 2, 0, 0],
             "city": ["London", "London", "London", "Ghent"], "name": ["A", "A", "B", "C"], "depot_id": ["a", "a", "b", "c"],
         }
     )  # fmt: skip
@@ -94,7 +95,7 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     short = partial(plan_summaries.short_depots, cities=cities)
     first = "Fri 28 Nov: 1 of 2 depots short of vans."
     assert short(depots) == f"{first} Most in 2 days: A (Fri 2)."
-    assert short(depots.assign(needed=[4, 7, 9, 9])).endswith(
+    assert short(depots.assign(short=[0, 2, 6, 0])).endswith(
         "Most in 2 days: B (Fri 6)."
     )
     assert short(depots[:1]) == "No depot is short of vans."
@@ -173,20 +174,17 @@ def test_a_day_with_hired_vans_begins_with_them(extra, short, expected, offered)
 
 
 @pytest.mark.parametrize(
-    ("is_undo", "is_undone", "expected"),
+    ("undoes", "is_undone", "expected"),
     [
-        (False, False, "2 vans hired, 1 van off the road"),
-        (False, True, "2 vans hired, 1 van off the road (undone)"),
-        (True, False, "Undone, back to: 2 vans hired, 1 van off the road"),
+        (np.nan, False, "2 vans hired, 1 van off the road"),
+        (np.nan, True, "2 vans hired, 1 van off the road (undone)"),
+        (7.0, False, "Undone, back to: 2 vans hired, 1 van off the road"),
     ],
 )
-def test_the_history_of_decisions_marks_an_undo_and_what_it_took_back(
-    is_undo, is_undone, expected
-):
-    row = {
-        "kind": "hire", "extra": 2, "off_road": 1, "is_undo": is_undo, "is_undone": is_undone,
-    }  # fmt: skip
-    assert plan_summaries.decision_in_history(row) == expected
+def test_the_history_marks_an_undo_and_what_it_took_back(undoes, is_undone, expected):
+    saved = {"kind": "hire", "extra": 2, "off_road": 1}
+    row = {"what": "vans", "saved": saved, "undoes": undoes, "is_undone": is_undone}
+    assert plan_summaries.change_in_history(row) == expected
 
 
 ONLY_SHIFTS = CitySettings(

@@ -33,7 +33,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
     [night] = run_descriptions.runs_table(ledger, ZONE, nightly=True).to_dict("records")
     assert night == {
-        "Night of": "Thu 20 Nov", "State": "◐\N{NO-BREAK SPACE}partial", "Started": "Fri 21 Nov, 04:30",
+        "Night after": "Thu 20 Nov", "State": "◐\N{NO-BREAK SPACE}partial", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
@@ -182,12 +182,10 @@ def night(state="done", late=0, **steps):
     return runs(*rows)
 
 
-MADE = "The forecast of the night of Thu 20 Nov was made with all orders."
-WHOLE = (
-    "No step failed in the night of Thu 20 Nov; its forecast was made with all orders."
-)
+MADE = "The forecast of the night after Thu 20 Nov was made with all orders."
+WHOLE = "No step failed in the night after Thu 20 Nov; its forecast was made with all orders."
 LATE = WHOLE.replace("with all orders", "without the orders of 2 depots")
-MEND = "which failed in the night of Thu 20 Nov, then run 'harbor nightly'."
+MEND = "which failed in the night after Thu 20 Nov, then run 'harbor nightly'."
 FAILED = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
 
@@ -208,7 +206,7 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         pytest.param(
             night("failed", demand="failed"),
             [f"Mend Demand, {MEND}"],
-            "No forecast was made in the night of Thu 20 Nov.", id="failed",
+            "No forecast was made in the night after Thu 20 Nov.", id="failed",
         ),
         pytest.param(
             night("failed", train="failed", publish="failed", forecast={}),
@@ -217,16 +215,16 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         ),
         pytest.param(
             night("failed"), [f"Mend the run, {MEND}"],
-            "No forecast was made in the night of Thu 20 Nov.", id="ended between steps",
+            "No forecast was made in the night after Thu 20 Nov.", id="ended between steps",
         ),
         pytest.param(
             runs(FAILED, FAILED_STEP), [f"Mend Train, {MEND} Full."],
-            "No forecast was made in the night of Thu 20 Nov.", id="told why",
+            "No forecast was made in the night after Thu 20 Nov.", id="told why",
         ),
         pytest.param(
             runs(FAILED, FAILED_STEP, (*FAILED_STEP[:2], "publish", *FAILED_STEP[3:])),
             [f"Mend Train and Publish, {MEND} Train: Full. Publish: Full."],
-            "No forecast was made in the night of Thu 20 Nov.", id="told why twice",
+            "No forecast was made in the night after Thu 20 Nov.", id="told why twice",
         ),
         pytest.param(
             night("running", train="running"), [],

@@ -48,14 +48,13 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
             "day_on": DAYS[7:],
             "point": [11.0, 11, 11, 11, 15, 11, 11],
             "week_before": [np.nan] + [10.0] * 6,
-            "needed": 3,
-            "allocated": [3, 3, 2, 3, 1, np.nan, 3],
+            "short": [0, 0, 1, 0, 2, np.nan, 0],
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last week."
     assert summaries.depot_sentence(days) == f"Short of vans: Sun 1, Tue 2. {orders}"
-    assert summaries.depot_sentence(days.assign(allocated=3)) == orders
-    later = days.assign(day_on=days["day_on"] + pd.Timedelta(days=7), allocated=3)
+    assert summaries.depot_sentence(days.assign(short=0)) == orders
+    later = days.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
     two_weeks = summaries.depot_sentence(pd.concat([days, later]))
     assert two_weeks.startswith("Short of vans: Sun 23 Nov (1), Tue 25 Nov (2). ")
 

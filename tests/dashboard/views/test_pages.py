@@ -185,7 +185,7 @@ def test_the_grid_names_its_shade_in_each_theme(
 ):
     chosen = property(lambda _: StreamlitTheme({"type": theme}))
     monkeypatch.setattr(ContextProxy, "theme", chosen)
-    assert f"{shade} = busier" in page_text(open_page("days_ahead"))
+    assert f"{shade}: busier" in page_text(open_page("days_ahead"))
 
 
 @pytest.mark.parametrize("view", ["days_ahead", "plan", "depot"])

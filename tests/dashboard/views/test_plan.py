@@ -17,9 +17,9 @@ from dashboard.planning import (
     van_decisions,
 )
 from dashboard.planning.entered_changes import WITHDRAW
-from dashboard.tables import display_tables
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, VanDecision
+from tests.dashboard.planning import changing
 from tests.dashboard.planning.changing import cell
 from tests.dashboard.planning.changing import change as override
 from tests.dashboard.views.test_pages import assert_no_traceback, page_text
@@ -219,15 +219,15 @@ def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     field(app, "your name").set_value("Anna")
     app = press(press(app, "Save settings"), "Undo")
     assert_no_traceback(app)
-    assert told(app.success) == "Undone: the settings of London, for everybody."
+    assert told(app.success) == "Undone. As before: the settings of London."
     after = city_settings.by_city(queries.freshness())["London"]
     assert (after.vans, after.is_estimated) == (before.vans, True)
-    history = queries.settings_history("London", queries.freshness())
+    history = changing.history("settings")
     assert history["vans"].fillna(0).tolist() == [0, 20]
     text = page_text(app)
     assert "1 driver per van (undone)" in text
     assert (
-        "Undone, back to: Vans and orders per van estimated, service level 90 %" in text
+        "Undone, back to: vans and orders per van estimated, service level 90 %" in text
     )
 
 
@@ -300,7 +300,7 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     assert preview in page_text(app)
     app = press(app, "Save decision")
     assert not app.error
-    history = queries.van_decision_history("London", queries.freshness())
+    history = changing.history("vans")
     assert history[["kind", "extra"]].to_numpy().tolist() == [["hire", 1]]
     assert f"1 van hired, {suggested - 1} still short" in page_text(app)
     everywhere = page_text(open_page("plan"))
@@ -323,7 +323,7 @@ def test_a_decision_that_is_withdrawn_takes_its_note_and_no_more_vans_break_than
     field(app, "your name").set_value("Ben")
     app = press(app, "Save decision")
     assert_no_traceback(app)
-    history = queries.van_decision_history("London", queries.freshness())
+    history = changing.history("vans")
     assert history["note"].tolist() == ["", "Hertz has none"]
 
 
@@ -334,7 +334,7 @@ def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
     before = f"{cell('LON-01', tomorrow).orders:,.0f}"
     text = page_text(app)
     assert f": {before} → 1,234 orders" in text.replace("\\", "")
-    assert queries.override_history("", queries.freshness()).empty
+    assert changing.history().empty
     app = press(app, "Save")
     assert_no_traceback(app)
     assert not app.error
@@ -348,7 +348,7 @@ def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
     assert field(app, "number").value == ""
     app = press(app, "Save")
     assert "The new number is missing" in told(app.error)
-    assert len(queries.override_history("", queries.freshness())) == 1
+    assert len(changing.history()) == 1
 
 
 def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
@@ -359,9 +359,7 @@ def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
     app = press(app, "Set this again")
     assert "Set again: Greenwich, " in told(app.success)
     assert cell("LON-01", tomorrow).orders == 1234
-    history = queries.override_history("", queries.freshness())
-    shown = display_tables.override_history(history, queries.zone())
-    assert shown["Orders"].tolist() == ["1,234", "undone", "1,234"]
+    assert changing.history()["orders"].fillna(0).tolist() == [1234, 0, 1234]
 
 
 def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, open_page):
@@ -385,6 +383,25 @@ def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, ope
     app = city_page(open_page, "London")
     field(app, "your name").set_value("Anna")
     assert not {"Undo", "Set this again"} & labels(rerun(app)), "hers is newer"
+
+
+def test_a_decision_is_undone_and_set_again_after_a_reload(seeded, tomorrow, open_page):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    van_decisions.save(VanDecision("London", tomorrow, kind="ask"), "Anna")
+    app = city_page(open_page, "London", form="vans")
+    field(app, "your name").set_value("Anna")
+    app = rerun(app)
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert f"London, {day}: help asked for." in page_text(app).replace("\\", "")
+    app = press(app, "Undo")
+    assert f"Undone. As before: London, {day}." in told(app.success)
+    app = rerun(app)
+    assert "help asked for" not in page_text(app)
+    app = press(app, "Set this again")
+    assert f"Set again: London, {day}." in told(app.success)
+    history = changing.history("vans")
+    assert history["kind"].fillna("").tolist() == ["ask", "", "ask"]
 
 
 @pytest.mark.parametrize(("typed", "hers"), [("+10 %", "+10 %"), ("1380", "1340")])
@@ -450,7 +467,7 @@ def test_every_depot_and_several_days_change_by_a_percentage(
     app = change(app, "+10 %")
     assert_no_traceback(app)
     assert "Saved: 3 depots" in told(app.success)
-    assert len(queries.override_history("", queries.freshness())) == 9
+    assert len(changing.history()) == 9
     assert cell("LON-03", last).orders == round(1.1 * round(before))
 
 
@@ -461,7 +478,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_lost(seeded, open_page
     assert "A reason is missing" in wrong
     assert "Your name is missing" in wrong
     assert field(app, "number").value == "lots"
-    assert queries.override_history("", queries.freshness()).empty
+    assert changing.history().empty
 
 
 def preview_notes(app):
@@ -541,7 +558,7 @@ def test_a_second_click_on_save_shows_that_a_colleague_was_first(
     van_decisions.save(VanDecision("London", tomorrow, kind="ask"), "Ann")
     app = click_again_while(monkeypatch, app, "Save decision", van_decisions, "save")
     assert "decided on by Ann after you had opened them" in told(app.error)
-    history = queries.van_decision_history("London", queries.freshness())
+    history = changing.history("vans")
     assert history["kind"].tolist() == ["ask"]
 
 
@@ -568,7 +585,7 @@ def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page)
     assert "More than three times the model's number, or less" in preview_notes(app)
     app = press(app, "Save")
     assert f"Tick “{label}”, or correct the number." in told(app.error)
-    assert queries.override_history("", queries.freshness()).empty
+    assert changing.history().empty
     assert field(app, "number").value == typed
     [sure] = [box for box in app.checkbox if box.label == label]
     sure.check()
