@@ -188,8 +188,10 @@ def _write_url(widget: str, name: str, default: str, drops: str) -> None:
     choice = st.session_state[widget] or ""
     # At once: whoever turns to another page ends this run.
     st.session_state[f"{SESSION_PREFIX}{name}"] = choice
-    st.query_params.pop(name, None)
-    if choice != default:
+    # Each writing is an entry of the browser's history.
+    if choice == default:
+        st.query_params.pop(name, None)
+    else:
         st.query_params[name] = choice
     st.query_params.pop(drops, None)
 
