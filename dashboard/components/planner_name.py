@@ -16,7 +16,7 @@ from dashboard.planning import overrides
 NAME, FIELD = "planner's name", "your name"
 COOKIE = "harbor_planner"
 MAX_AGE_DAYS = 90
-ENTER = "Enter shows what a number does; Enter once more in the same field saves."
+ENTER = "Enter previews, Enter in the same field again saves."
 """Below the name in forms with a preview; see plan_form.js."""
 SCRIPT = (
     f"document.cookie = '{COOKIE}=' + "

@@ -29,7 +29,8 @@ class FormState:
       n_saved: How often it has saved; part of the keys of its fields, so that they are empty then.
       sentence: What was saved; '' for nothing, or no longer.
       is_new: Whether the sentence has not been shown yet.
-      place: Where it was shown first: the city, and what was chosen in the form.
+      place: Where it was shown first: the city, what was chosen in the form, and what Undo takes
+        back.
       refusal: That it was not saved, and why, until it is shown.
     """
 
@@ -58,8 +59,8 @@ class FormState:
         """Whether a click on Save counts: a refusal is shown before anything else is saved."""
         return is_clicked and self.refusal is None
 
-    def tell(self, city: str, place: object) -> bool:
-        """Shows the refusal of the run before; or what was saved, if it speaks of this place, with Undo.
+    def tell(self, city: str, place: object = None) -> bool:
+        """Shows the refusal of the run before; or what was saved here, if it is the newest, with Undo.
 
         Returns:
           Whether what was saved is shown.
@@ -69,14 +70,17 @@ class FormState:
             widgets.refusal(consequence, [reason])
             self.refusal = None
             return False
+        newest = _offered(city)
+        here = city, place, [*zip(newest["what"], newest["change_id"], strict=True)]
         if self.is_new:
-            self.place = place
-        if self.place != place:
+            self.place = here
+        if self.place != here:
             self.sentence = ""
         if not self.sentence:
             return False
         widgets.confirmation(self.sentence)
-        self.is_new = False
+        # The run of a second click on Undo shows it again.
+        self.is_new = bool(st.session_state.get(UNDO_KEY))
         _undo_button(city, self)
         return True
 
@@ -139,8 +143,7 @@ def save(
 def newest_change(city: str) -> None:
     """What the planner changed last in a city, with its Undo."""
     state, newest = of_session().newest, _offered(city)
-    is_told = state.tell(city, newest["change_id"].tolist())
-    if is_told or newest.empty:
+    if state.tell(city) or newest.empty:
         return
     made_at = formatting.timestamp(newest["made_at"].iloc[0], queries.zone())
     sentence = change_summaries.newest_change_sentence(newest, made_at)
@@ -172,6 +175,9 @@ def _undo_button(city: str, state: FormState) -> None:
     except BadInputError as error:
         state.refuse(str(error), NOT_UNDONE)
     forms.offered = newest[:0]
+    # Its form shows what counts now; what is entered of orders stays.
+    own: FormState = getattr(forms, newest["what"].iloc[0])
+    own.seen, own.n_saved = None, own.n_saved + (own is not forms.orders)
     state.confirm(change_summaries.undone_sentence(newest))
 
 

@@ -32,7 +32,7 @@ def settings_form(settings: CitySettings) -> None:
     if state.may_save(is_clicked):
         _save(entered, planner)
     else:
-        state.tell(settings.city, settings.city)
+        state.tell(settings.city)
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:

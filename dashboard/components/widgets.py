@@ -122,7 +122,7 @@ def choose_from_url(
         index=None,
         format_func=options.__getitem__,
         on_change=_write_url,
-        args=(widget, name, default, drops),
+        args=(widget, name, "", drops),
         placeholder=f"Find a {noun}",
         width=width,
     )
@@ -184,16 +184,20 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
 
 
 def _write_url(widget: str, name: str, default: str, drops: str) -> None:
-    """Writes what is chosen into the URL, which has no default, and keeps it for other pages."""
+    """Writes what is chosen into the URL, which has no `default`.
+
+    What drops another parameter, the box of depots and the pills of cities, is kept for other pages.
+    """
     choice = st.session_state[widget] or ""
-    # At once: whoever turns to another page ends this run.
-    st.session_state[f"{SESSION_PREFIX}{name}"] = choice
-    # Each writing is an entry of the browser's history.
+    if drops:
+        # At once: whoever turns to another page ends this run.
+        st.session_state[f"{SESSION_PREFIX}{name}"] = choice
+    parameters = st.query_params.to_dict() | {name: choice}
     if choice == default:
-        st.query_params.pop(name, None)
-    else:
-        st.query_params[name] = choice
-    st.query_params.pop(drops, None)
+        del parameters[name]
+    parameters.pop(drops, None)
+    # At once: each writing is an entry of the browser's history.
+    st.query_params.from_dict(parameters)
 
 
 def answer(sentences: str) -> None:

@@ -34,7 +34,7 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
         "" if settings.shifts else "Nobody has set the shifts; these are usual ones. "
     )
     st.caption(
-        f"{unset}A day needs as many vans as its fullest shift, and drivers for those that it has. "
+        f"{unset}A day needs the vans of its fullest shift; drivers are for the vans that go. "
         "Orders of hours in which no shift works go to the next one."
     )
 
@@ -95,11 +95,11 @@ def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
     """'Today so far: 301 orders, usually 205 by now.' of a depot; '' where nothing has come of it."""
     running = hour_queries.running_depots(clock(now), freshness)
-    if running.empty:
+    own = running if running.empty else running[running["depot_id"] == depot]
+    if own.empty:
         return ""
-    depots = today.depots_so_far(running)
-    own = depots[depots["depot_id"] == depot].to_dict("records")
-    return "".join(f"Today so far: {_so_far(row)}." for row in own)
+    [row] = today.depots_so_far(own).to_dict("records")
+    return f"Today so far: {_so_far(row)}."
 
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:

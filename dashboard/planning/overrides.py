@@ -61,10 +61,9 @@ def range_problems(changes: Sequence[Change]) -> list[str]:
     """A sentence where a new number is out of range."""
     numbers = [each.orders for each in changes if each.orders is not None]
     outside = [number for number in numbers if not 0 <= number <= MAX_ORDERS]
-    sentence = (
-        "{:,.0f} orders a day lie outside 0 to {:,}. Give the number that you expect."
-    )
-    return [sentence.format(number, MAX_ORDERS) for number in outside[:1]]
+    sentence = "That makes {} orders a day, outside 0 to {:,}. Give the number that you expect."
+    shown = [f"{number:,.0f}".replace("-", "−") for number in outside[:1]]
+    return [sentence.format(number, MAX_ORDERS) for number in shown]
 
 
 def text_problems(reason: str, planner: str) -> list[str]:

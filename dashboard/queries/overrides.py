@@ -29,37 +29,47 @@ def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.busy_day_orders, freshness.shown)
 
 
-# What planners have saved of orders, of the vans of a day, and of settings.
+# What planners of a city, or one of them, have saved last of orders, of the vans of a day, and of
+# settings. By kind: their numbers are in the order of an index.
 CHANGES = f"""
-names as ({DEPOT_NAMES}), changes as not materialized (
-    select 'orders' as what, o.override_id as change_id, o.depot_id, n.name, n.city, o.target_on,
-           o.reason as note, o.undoes, o.made_by, o.made_at, to_jsonb(o) as saved
-    from overrides o join names n using (depot_id)
+with names as ({DEPOT_NAMES}), changes as (
+    (select 'orders' as what, o.override_id as change_id, o.depot_id, n.name, n.city, o.target_on,
+            o.reason as note, o.undoes, o.made_by, o.made_at
+     from overrides o join names n using (depot_id)
+     where n.city = :city and coalesce(cast(:planner as text), o.made_by) = o.made_by
+     order by o.override_id desc limit cast(:row_limit as integer))
     union all
-    select 'vans', v.decision_id, null, v.city, v.city, v.target_on, v.note, v.undoes, v.made_by,
-           v.made_at, to_jsonb(v)
-    from van_decisions v
+    (select 'vans', v.decision_id, null, v.city, v.city, v.target_on, v.note, v.undoes, v.made_by,
+            v.made_at
+     from van_decisions v where v.city = :city and coalesce(cast(:planner as text), v.made_by) = v.made_by
+     order by v.decision_id desc limit cast(:row_limit as integer))
     union all
-    select 'settings', s.settings_id, null, s.city, s.city, null, '', s.undoes, s.made_by,
-           s.made_at, to_jsonb(s)
-    from city_settings s
+    (select 'settings', s.settings_id, null, s.city, s.city, null, '', s.undoes, s.made_by,
+            s.made_at
+     from city_settings s where s.city = :city and coalesce(cast(:planner as text), s.made_by) = s.made_by
+     order by s.settings_id desc limit cast(:row_limit as integer))
 )
 """
 
-HISTORY = f"""
-with {CHANGES}, newest as (
-    select * from changes where :city in ('', city)
-    order by made_at desc, change_id desc limit :row_limit
-)
-select c.*, u.change_id is not null as is_undone
-from newest c left join changes u on (u.what, u.undoes) = (c.what, c.change_id)
-order by c.made_at desc, c.change_id desc
+# The row of the table that each of some changes c is.
+SAVED = "coalesce(to_jsonb(o), to_jsonb(v), to_jsonb(s)) as saved"
+ROWS = """
+left join overrides o on c.what = 'orders' and o.override_id = c.change_id
+left join van_decisions v on c.what = 'vans' and v.decision_id = c.change_id
+left join city_settings s on c.what = 'settings' and s.settings_id = c.change_id
+"""
+
+# What took a change back is newer.
+HISTORY = f"""{CHANGES}
+select c.*, {SAVED}, u.change_id is not null as is_undone
+from changes c {ROWS} left join changes u on (u.what, u.undoes) = (c.what, c.change_id)
+order by c.made_at desc, c.change_id desc limit :row_limit
 """
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def changes(city: str, freshness: Freshness) -> pd.DataFrame:
-    """The newest 50 changes of a city, or of all (''), newest first.
+    """The newest 50 changes of a city, newest first.
 
     Returns:
       what ('orders', 'vans' or 'settings'), change_id, depot_id (of orders), name (of the depot or
@@ -71,28 +81,30 @@ def changes(city: str, freshness: Freshness) -> pd.DataFrame:
         numbers=["undoes"],
         days=["target_on"],
         city=city,
+        planner=None,
         row_limit=MAX_CHANGES,
     )
 
 
 # What a planner changed last in a city, together: of days ahead, or settings. Nothing that
 # somebody changed since.
-NEWEST_CHANGE = f"""
-with {CHANGES}, own as not materialized (
-    select * from changes where made_by = :planner and city = :city
+NEWEST_CHANGE = f"""{CHANGES}, last as (
+    select distinct on (what) what, made_at from changes order by what, change_id desc
 )
-select * from own c
-where made_at = (select max(made_at) from own) and (target_on > :origin) is not false
+select c.*, {SAVED}
+from changes c {ROWS}
+where (c.what, c.made_at) = (select what, made_at from last order by made_at desc limit 1)
+  and (c.target_on > :origin) is not false
   and not exists (
-    select from overrides o where c.what = 'orders' and o.override_id > c.change_id
-      and (o.depot_id, o.target_on) = (c.depot_id, c.target_on))
+    select from overrides later where c.what = 'orders' and later.override_id > c.change_id
+      and (later.depot_id, later.target_on) = (c.depot_id, c.target_on))
   and not exists (
-    select from van_decisions v where c.what = 'vans' and v.decision_id > c.change_id
-      and (v.city, v.target_on) = (c.city, c.target_on))
+    select from van_decisions later where c.what = 'vans' and later.decision_id > c.change_id
+      and (later.city, later.target_on) = (c.city, c.target_on))
   and not exists (
-    select from city_settings s where c.what = 'settings' and s.settings_id > c.change_id
-      and s.city = c.city)
-order by change_id
+    select from city_settings later where c.what = 'settings' and later.city = c.city
+      and later.settings_id > c.change_id)
+order by c.change_id
 """
 
 
@@ -111,4 +123,5 @@ def newest_change(planner: str, city: str, freshness: Freshness) -> pd.DataFrame
         planner=planner.strip(),
         city=city,
         origin=freshness.origin,
+        row_limit=None,
     )

@@ -333,7 +333,8 @@ def _day_row(
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])
-        on = formatting.day(row["year_before_on"]) if is_known else ""
+        year_on = row["year_before_on"]
+        on = formatting.day(year_on, row["day_on"]) if is_known else ""
         year = formatting.orders(row["year_before"])
         cells.append(f"<td>{year}<small>{on}</small></td>")
     if row["basis"] == "cold_start":

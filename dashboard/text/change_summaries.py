@@ -134,8 +134,9 @@ def _what(newest: pd.DataFrame) -> str:
         return ": undone"
     if first["what"] == "settings":
         return ""
-    orders = [saved.get("orders") for saved in newest["saved"]]
-    if None in orders:
+    numbers = [saved.get("orders") for saved in newest["saved"]]
+    orders = [number for number in numbers if number is not None]
+    if not orders:
         return f": {plan_summaries.saved_words(first)}"
     return f": {formatting.orders(sum(orders))} orders"
 

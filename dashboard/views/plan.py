@@ -18,6 +18,9 @@ from dashboard.planning import city_settings, van_plan
 from dashboard.tables import display_tables, plan_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
+MAX_CHANGES = 50
+"""Decisions, and changed orders, that the page lists."""
+
 freshness = queries.freshness()
 if freshness.origin_on is None:
     first_forecast.stop_page(
@@ -49,11 +52,16 @@ if not city:
     decided = display_tables.decided_days(days, queries.zone())
     changed = display_tables.changed_days(plan.depots)
     for name, table, hidden in (
-        ("Decisions on vans", decided, ["When"]), ("Changed orders", changed, ["City"]),
+        ("Decisions on vans", decided, []), ("Changed orders", changed, ["City"]),
     ):  # fmt: skip
         if not table.empty:
             st.subheader(name)
-            widgets.small_table(table, name, hidden_on_phones=hidden)
+            if len(table) > MAX_CHANGES:
+                st.caption(
+                    f"The first {MAX_CHANGES} of {len(table):,}, and all in Excel."
+                )
+            shown = table.head(MAX_CHANGES)
+            widgets.small_table(shown, name, hidden_on_phones=hidden)
     st.stop()
 
 page_head.rename(city)
@@ -72,7 +80,7 @@ plan_parts.settings_note(settings[city])
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders. Need: "
-    "vans for the service level, if they may move between depots. Drivers: of the vans that go. "
+    "vans for the service level, if they may move between depots. Drivers: for the vans that go. "
     f"{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))

@@ -223,7 +223,7 @@ def test_a_planners_name_is_kept_by_the_browser_and_never_in_the_address(fleet, 
     window.page.wait_for_function("() => document.cookie.includes('planner=Anna')")
 
 
-def test_the_override_history_and_the_actions_fit_a_phone(fleet, visit):
+def test_the_history_and_the_actions_fit_a_phone(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=London&depot=LON-02")
     page = window.page

@@ -25,7 +25,7 @@ def change(orders, depot="LON-01", day=None, by="Anna", reason="A strike"):
     save(orders, cell(depot, day), by=by, reason=reason)
 
 
-def history(what="orders", city=""):
+def history(what="orders", city="London"):
     """What was saved of orders, vans or settings, newest first, and whether it was undone."""
     rows = queries.changes(city, queries.freshness()).to_dict("records")
     saved = [

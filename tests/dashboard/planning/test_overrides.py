@@ -188,7 +188,7 @@ def test_a_number_of_before_a_closure_does_not_come_back_by_an_undo(tomorrow, wr
         pytest.param(900, "x" * 501, "Anna", "A reason has 501", id="a long reason"),
         pytest.param(900, "A strike", "", "Your name is missing", id="no name"),
         pytest.param(
-            -1, "A strike", "Anna", "-1 orders a day lie outside", id="below 0"
+            -1, "A strike", "Anna", "That makes −1 orders a day, outside", id="below 0"
         ),
         pytest.param(1e9, "A strike", "Anna", "1,000,000,000 orders", id="a billion"),
         pytest.param(1e9, "", "", "orders.* A reason .* Your name", id="all three"),

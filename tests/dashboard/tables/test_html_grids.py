@@ -278,7 +278,7 @@ def test_last_year_is_a_column_where_there_was_one_and_says_which_day():
         "Last year",
         "Events",
     ]
-    assert (first[5], second[5]) == ("77 Fri 29 Nov", "–")
+    assert (first[5], second[5]) == ("77 Fri 29 Nov 2024", "–")
 
 
 def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():

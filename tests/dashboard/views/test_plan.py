@@ -404,6 +404,43 @@ def test_a_decision_is_undone_and_set_again_after_a_reload(seeded, tomorrow, ope
     assert history["kind"].fillna("").tolist() == ["ask", "", "ask"]
 
 
+def test_undo_is_of_what_the_form_has_saved_in_its_city(seeded, tomorrow, open_page):
+    """Not of an older decision in another city, nor of a change in another window."""
+    for city in ("London", "Rotterdam"):
+        own = city_settings.by_city(queries.freshness())[city]
+        city_settings.save(replace(own, vans=1), "Mara")
+    van_decisions.save(VanDecision("Rotterdam", tomorrow, kind="ask"), "Anna")
+    app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    field(app, "your name").set_value("Anna")
+    app = press(app, "Save decision")
+    assert "Saved: London" in told(app.success)
+    assert not rerun(app, "Rotterdam").success
+    app = press(rerun(app, "London"), "Undo")
+    assert "Undone. As before: London" in told(app.success)
+    app = press(app, "Save decision")
+    override(1234, day=tomorrow)
+    app = rerun(app)
+    assert not app.success
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert f"Greenwich, {day}: 1,234 orders." in page_text(app).replace("\\", "")
+
+
+def test_what_was_taken_back_below_a_form_is_no_surprise_to_it(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    van_decisions.save(VanDecision("London", tomorrow, kind="ask"), "Anna")
+    app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    field(app, "your name").set_value("Anna")
+    app = press(rerun(app), "Undo")
+    [kind] = [each for each in app.segmented_control if each.label == "Decision"]
+    assert kind.value == "hire", "as nothing is decided"
+    app = press(app, "Save decision")
+    assert not app.error
+    assert "Saved: London" in told(app.success)
+
+
 @pytest.mark.parametrize(("typed", "hers"), [("+10 %", "+10 %"), ("1380", "1340")])
 def test_a_save_does_not_replace_what_a_colleague_saved_since(
     seeded, tomorrow, open_page, typed, hers
@@ -490,7 +527,7 @@ def preview_notes(app):
     ("typed", "expected"),
     [
         ("abc", "“abc” is no number of orders"),
-        ("10000000", "10,000,000 orders a day lie outside"),
+        ("10000000", "That makes 10,000,000 orders a day, outside"),
     ],
 )
 def test_a_bad_number_is_told_before_it_is_saved(seeded, open_page, typed, expected):
