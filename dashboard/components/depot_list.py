@@ -111,7 +111,11 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     )
     period = formatting.count(orders.shape[1], "day")
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
-    totals = {short.columns[0]: orders.iloc[:, 0], period: orders.sum(axis=1)}
+    first_on = short.columns[0]
+    totals = {
+        f"Orders: {first_on}": orders.iloc[:, 0],
+        f"Orders: {period}": orders.sum(axis=1),
+    }
     table = pd.DataFrame(totals).round().astype("Int64")
     others = {
         "vs last week": 100 * depots["change"],

@@ -209,7 +209,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
     head, *rows = Cells(grid).text
     day = seeded.through + timedelta(days=1)
     head = [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in head]
-    assert head[:3] == ["Depot", formatting.day(day), "7 days"]
+    assert head[:3] == ["Depot", f"Orders {formatting.day(day)}", "7 days"]
     assert head[-2:] == ["vs last week", "Yesterday off by"]
     text = page_text(app)
     assert r"Missing data\: Poplar" in text
@@ -288,7 +288,7 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     names = [row[0] for row in rows if row[0].split(" ")[0] in known]
     _, table = sheets["Depots"]
     columns = [name.rpartition(": ")[2] for name in table.columns]
-    head = [re.sub("^Vans short ?", "", cell) for cell in head]
+    head = [re.sub("^(Orders|Vans short) ?", "", cell) for cell in head]
     assert columns == [
         "City",
         "Depot",
