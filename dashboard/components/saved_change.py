@@ -81,7 +81,7 @@ class FormState:
         widgets.confirmation(self.sentence)
         # The run of a second click on Undo shows it again.
         self.is_new = bool(st.session_state.get(UNDO_KEY))
-        _undo_button(city, self)
+        _undo_button(newest, city, self)
         return True
 
 
@@ -149,7 +149,7 @@ def newest_change(city: str) -> None:
     sentence = change_summaries.newest_change_sentence(newest, made_at)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(formatting.escape_markdown(sentence), width="content")
-        _undo_button(city, state)
+        _undo_button(newest, city, state)
 
 
 def _offered(city: str) -> pd.DataFrame:
@@ -161,8 +161,8 @@ def _offered(city: str) -> pd.DataFrame:
     return forms.offered
 
 
-def _undo_button(city: str, state: FormState) -> None:
-    newest, planner, forms = _offered(city), known_name(), of_session()
+def _undo_button(newest: pd.DataFrame, city: str, state: FormState) -> None:
+    planner, forms = known_name(), of_session()
     if newest.empty:
         return
     label, icon = "Undo", "undo"
@@ -182,7 +182,7 @@ def _undo_button(city: str, state: FormState) -> None:
 
 
 def _take_back(newest: pd.DataFrame, city: str, planner: str) -> None:
-    """Writes what counted before `queries.newest_change`; what counts where nothing did."""
+    """Takes back `queries.newest_change`; where nothing was saved before, nothing is decided or set."""
     first = newest.iloc[0]
     seen = int(first["change_id"])
     if first["what"] == "orders":

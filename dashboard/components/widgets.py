@@ -57,10 +57,10 @@ def small_table(
     st.html(html_tables.table(table, name, hidden_on_phones, links))
 
 
-def cut_notice(number: int, most: int) -> None:
-    """Says how many depots a table leaves out, if it does."""
+def cut_notice(number: int, most: int, noun: str = "depots") -> None:
+    """Says how many rows a table leaves out, if it does."""
     if number > most:
-        st.caption(f"{most} of {number:,} depots, and all in Excel.")
+        st.caption(f"{most} of {number:,} {noun}, and all in Excel.")
 
 
 def note(text: str, address: str, before: str = "") -> None:

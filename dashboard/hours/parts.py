@@ -93,8 +93,8 @@ def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str
 
 
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
-    """'Today so far: 301 orders, usually 205 by now.' of a depot; '' where nothing has come of it."""
-    running = hour_queries.running_depots(clock(now), freshness)
+    """'Today so far: 301 orders, usually 205 by now.' by a `clock`; '' where nothing has come."""
+    running = hour_queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
         return ""

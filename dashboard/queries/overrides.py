@@ -30,7 +30,7 @@ def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
 
 
 # What planners of a city, or one of them, have saved last of orders, of the vans of a day, and of
-# settings. By kind: their numbers are in the order of an index.
+# settings. Each kind is in the order of its own numbers, which an index has.
 CHANGES = f"""
 with names as ({DEPOT_NAMES}), changes as (
     (select 'orders' as what, o.override_id as change_id, o.depot_id, n.name, n.city, o.target_on,
@@ -59,7 +59,7 @@ left join van_decisions v on c.what = 'vans' and v.decision_id = c.change_id
 left join city_settings s on c.what = 'settings' and s.settings_id = c.change_id
 """
 
-# What took a change back is newer.
+# An undo is newer than what it takes back, and so among the same rows.
 HISTORY = f"""{CHANGES}
 select c.*, {SAVED}, u.change_id is not null as is_undone
 from changes c {ROWS} left join changes u on (u.what, u.undoes) = (c.what, c.change_id)

@@ -65,7 +65,6 @@ SHIFT_COLUMNS = {
 
 def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan of one city or of all; times are in `zone`."""
-    depots = plan.depots
     decided_at = plan.cities["made_at"].map(
         lambda at: f"{at.astimezone(zone):%Y-%m-%d %H:%M}", na_action="ignore"
     )
@@ -101,10 +100,10 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     by_day = {"drivers"} if not plan.shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():
         if column not in by_day:
-            sheets[name] = sentence, grid(depots, column)
+            sheets[name] = sentence, grid(plan.depots, column)
     columns = [each for each in DATA_COLUMNS if each not in by_day]
     everything = display_tables.display(
-        depots, *columns, vans="Own vans", undelivered="Late, if no van moves"
+        plan.depots, *columns, vans="Own vans", undelivered="Late, if no van moves"
     )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),

@@ -79,7 +79,7 @@ with week:
         )
     else:
         with answer:
-            now = datetime.now(queries.zone())
+            now = parts.clock(datetime.now(queries.zone()))
             so_far = parts.depot_so_far(depot, now, freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))

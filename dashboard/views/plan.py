@@ -56,10 +56,7 @@ if not city:
     ):  # fmt: skip
         if not table.empty:
             st.subheader(name)
-            if len(table) > MAX_CHANGES:
-                st.caption(
-                    f"The first {MAX_CHANGES} of {len(table):,}, and all in Excel."
-                )
+            widgets.cut_notice(len(table), MAX_CHANGES, "rows")
             shown = table.head(MAX_CHANGES)
             widgets.small_table(shown, name, hidden_on_phones=hidden)
     st.stop()

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
-from dashboard.components import page_head
+from dashboard.components import page_head, widgets
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_plan
@@ -198,6 +198,23 @@ def test_without_a_forecast_the_page_says_how_the_champion_makes_one(
     assert "No forecast has been made yet" in app.info[0].value
     assert "`harbor forecast`" in app.info[0].value
     assert "`harbor train`" not in app.info[0].value
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "choice"),
+    [("depot", "depot", "LON-03"), ("plan", "city", "London")],
+)
+def test_a_choice_is_kept_by_the_click_although_its_run_is_cut_short(
+    seeded, open_page, monkeypatch, view, name, choice
+):
+    app = open_page(view)
+    if name == "depot":
+        app.selectbox(key="choice of depot").set_value(choice)
+    else:
+        app.pills(key="city").select(choice)
+    monkeypatch.setattr(page_head, "show", lambda _: st.stop())
+    app.run()
+    assert app.session_state[f"{widgets.SESSION_PREFIX}{name}"] == choice
 
 
 def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
