@@ -29,6 +29,8 @@ from forecaster.inference.explain import LEVEL
 # `alt.layer` is typed as perhaps a FacetChart; ours never have facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
+MIN_MEAN = 4
+"""Days that a mean of seven days has at least."""
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
@@ -244,10 +246,11 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
 
 
 def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
-    """Adds `weekly`: MAPE of the seven days up to each day, weighted by `counted`."""
+    """Adds `weekly`: MAPE of the seven days up to each day, weighted by `counted`; NaN below four."""
     table = by_day.sort_values("day_on", ignore_index=True)
     sums = table.assign(total=table["mape"] * table["counted"]).set_index("day_on")
-    rolling = sums.groupby("forecaster")[["total", "counted"]].rolling("7D").sum()
+    by_name = sums.groupby("forecaster")[["total", "counted"]]
+    rolling = by_name.rolling("7D", min_periods=MIN_MEAN).sum()
     weekly = (rolling["total"] / rolling["counted"]).rename("weekly").reset_index()
     return table.merge(weekly, on=["forecaster", "day_on"])
 

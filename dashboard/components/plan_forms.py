@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.planner_name import ENTER, planner_name
+from dashboard.components.planner_name import planner_name, save_button
 from dashboard.planning import entered_changes, overrides, van_plan
 from dashboard.planning.entered_changes import SET, WITHDRAW
 from dashboard.planning.overrides import Cell, Change
@@ -84,10 +84,8 @@ def change_form(
             preview = _preview(week, names, changes, len(entry.chosen), freshness)
         sentence = change_summaries.saved_sentence(changes, names, preview)
     # Refusal and confirmation replace each other; in a panel they are always in sight.
-    with st.container(key="plan-save"):
-        place = st.empty()
-        is_clicked = st.button("Save", type="primary", key=f"save {form}")
-        is_saving = state.may_save(is_clicked)
+    place, is_clicked = save_button("Save", f"save {form}")
+    is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:
         # The planner may not have looked at the preview of what it became. All chosen days
         # count, also those that stay as they are.
@@ -95,7 +93,7 @@ def change_form(
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)
     wrong = _problems(entry, changes, unsure) if is_saving else []
-    with place.container():
+    with place:
         if wrong:
             widgets.refusal(saved_change.NOT_SAVED, wrong)
         elif is_saving:
@@ -169,7 +167,6 @@ def _fields(
     if is_saving and not reason:
         widgets.missing_entry("A reason is missing.")
     entry = _Entry(action, chosen, number, reason, planner_name(is_saving))
-    st.caption(ENTER)
     return entry, below_number
 
 

@@ -14,8 +14,9 @@ from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
-MAX_DEPOTS = 120
-"""Depots of a city in the grid; a browser is slow with more."""
+MAX_DEPOTS, MAX_CHANGES = 120, 50
+"""Depots of a city in the grid, as a browser is slow with more; decisions, and changed orders,
+of all cities in their tables."""
 FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
 """Forms of a city by the address's `form`, with their headings."""
 
@@ -38,6 +39,37 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     short = depots.groupby("depot_id")["short"].sum()
     shown = [*short.nlargest(MAX_DEPOTS).index, depot]
     return replace(plan, depots=depots[depots["depot_id"].isin(shown)])
+
+
+def next_decision(days: pd.DataFrame) -> None:
+    """Leads to the form of what is to be decided first in `Plan.cities`; nothing where all is."""
+    is_left = (days["short"] > 0) & ~days["is_decided"]
+    if not is_left.any():
+        return
+    first_on = days.loc[is_left, "target_on"].min()
+    most = days[is_left & (days["target_on"] == first_on)].nlargest(1, "short")
+    city = str(most["city"].iloc[0])
+    label = f"Decide on {city}, {formatting.day(first_on)}"
+    widgets.action(label, display_tables.form_links(most)[0], is_primary=True)
+
+
+def changed_days(plan: Plan) -> None:
+    """What is decided and changed in all cities; each row leads to its form."""
+    days, depots = plan.cities, plan.depots
+    decided = days[days["made_by"].ne("")].sort_values("target_on")
+    changed = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
+    for name, rows, to_table, hidden in (
+        ("Decisions on vans", decided, display_tables.decided_days, ()),
+        ("Changed orders", changed, display_tables.changed_days, ("City", "When")),
+    ):  # fmt: skip
+        if rows.empty:
+            continue
+        st.subheader(name)
+        widgets.cut_notice(len(rows), MAX_CHANGES, "rows")
+        shown = rows.head(MAX_CHANGES)
+        table = to_table(shown, queries.zone())
+        links = {str(table.columns[0]): display_tables.form_links(shown)}
+        widgets.small_table(table, name, hidden, links)
 
 
 def settings_note(settings: CitySettings) -> None:

@@ -8,6 +8,7 @@ from html import escape
 from urllib.parse import unquote
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.auth import session
 from dashboard.components import widgets
@@ -17,7 +18,7 @@ NAME, FIELD = "planner's name", "your name"
 COOKIE = "harbor_planner"
 MAX_AGE_DAYS = 90
 ENTER = "Enter previews, Enter in the same field again saves."
-"""Below the name in forms with a preview; see plan_form.js."""
+"""Beside the button of forms with a preview; see plan_form.js."""
 SCRIPT = (
     f"document.cookie = '{COOKIE}=' + "
     "encodeURIComponent(document.currentScript.previousElementSibling.dataset.name) + "
@@ -53,3 +54,17 @@ def planner_name(is_saving: bool) -> str:
         script = f"{mark}<script>{SCRIPT}</script>"
         st.html(script, unsafe_allow_javascript=True)
     return name
+
+
+def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
+    """The button of a form with a preview, always in sight.
+
+    Returns:
+      The place above it for what becomes of a click, and whether it is clicked.
+    """
+    with st.container(key="plan-save"):
+        place = st.container()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            is_clicked = st.button(label, type="primary", key=key)
+            st.caption(ENTER, width=210)
+    return place, is_clicked

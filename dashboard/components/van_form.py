@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.planner_name import ENTER, planner_name
+from dashboard.components.planner_name import planner_name, save_button
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
@@ -69,10 +69,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         _preview(entered, plan, freshness)
     unsure = _ask_if_sure(entered, row, current, f"{form} {chosen}")
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
-    st.caption(ENTER)
-    with st.container(key="plan-save"):
-        save = f"save vans {form}"
-        if state.may_save(st.button("Save decision", type="primary", key=save)):
+    place, is_clicked = save_button("Save decision", f"save vans {form}")
+    with place:
+        if state.may_save(is_clicked):
             _save(replace(entered, decision_id=seen), planner, unsure)
         else:
             state.tell(name, chosen)

@@ -34,7 +34,7 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
         "" if settings.shifts else "Nobody has set the shifts; these are usual ones. "
     )
     st.caption(
-        f"{unset}A day needs the vans of its fullest shift; drivers are for the vans that go. "
+        f"{unset}A day needs the vans of its fullest shift. "
         "Orders of hours in which no shift works go to the next one."
     )
 

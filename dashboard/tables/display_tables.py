@@ -211,7 +211,7 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if row["basis"] == "cold_start":
         return "No history"
     is_inside = row["p10"] <= row["actual"] <= row["p90"]
-    return "Within the usual spread" if is_inside else "None known"
+    return "Within the usual spread" if is_inside else "Not known"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
@@ -233,26 +233,34 @@ def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the decisions of `Plan.cities`, with what is left short; times in `zone`."""
-    own = days[days["made_by"].ne("")].sort_values("target_on")
-    rows = own.to_dict("records")
+    """Display table of decided days of `Plan.cities`, with what is left short; times in `zone`."""
+    rows = days.to_dict("records")
     words = [
         decision_words(row)
         + f"; {plan_summaries.shortage_in_words(row)}" * bool(row["lacking"])
         for row in rows
     ]
-    table = _with_times(own, zone).assign(Decision=words)
     return display(
-        table, "city", "target_on", "Decision", "note", "made_by", "When", made_by="Decided by"
+        _with_times(days, zone).assign(Decision=words), "city", "target_on", "Decision", "note", "made_by", "When", made_by="Decided by"
     )  # fmt: skip
 
 
-def changed_days(depots: pd.DataFrame) -> pd.DataFrame:
-    """Display table of the days of `Plan.depots` whose orders a planner has set."""
-    own = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
+def changed_days(depots: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of days of `Plan.depots` whose orders a planner has set; times in `zone`."""
     return display(
-        own, "name", "city", "target_on", "point", "model_point", "override_reason", "made_by",
+        _with_times(depots, zone),
+        "name", "city", "target_on", "point", "model_point", "override_reason", "made_by", "When",
     )  # fmt: skip
+
+
+def form_links(days: pd.DataFrame) -> list[str]:
+    """Addresses of the forms of days: of `Plan.depots` for orders, of `Plan.cities` for vans."""
+    keys = days["depot_id"] if "depot_id" in days else [""] * len(days)
+    rows = zip(days["city"], days["target_on"], keys, strict=True)
+    return [
+        formatting.plan_link(city, day, **({"depot": key} if key else {"form": "vans"}))
+        for city, day, key in rows
+    ]
 
 
 def _with_times(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -304,14 +304,12 @@ def override_note(row: Row) -> str:
     return f"; {number}, set by {row['made_by']}: {row['override_reason']}{closed}"
 
 
-def vans_share(row: Row) -> str:
-    """A depot's part of its city's vans, '7 of 11' where it needs more; '' where none is planned."""
-    if pd.isna(row["allocated"]):
+def share(has: float, needed: float) -> str:
+    """'7 of 11' as HTML, '7' where no more is needed; '' where nothing is planned."""
+    if pd.isna(has):
         return ""
-    share = f"{row['allocated']:,.0f}"
-    if row["needed"] <= row["allocated"]:
-        return share
-    return f'{share} <b class="short">of {row["needed"]:,.0f}</b>'
+    lacking = f' <b class="short">of {needed:,.0f}</b>' if needed > has else ""
+    return f"{has:,.0f}{lacking}"
 
 
 def _day_row(
@@ -329,7 +327,7 @@ def _day_row(
         cells = [
             f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
-    cells.append(f"<td>{vans_share(row)}</td>")
+    cells.append(f"<td>{share(row['allocated'], row['needed'])}</td>")
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])

@@ -18,7 +18,7 @@ from dashboard.tables.html_grids import (
     in_columns,
     is_closed,
     override_note,
-    vans_share,
+    share,
 )
 from dashboard.text import formatting
 from pipelines.planning.city_settings import CitySettings
@@ -130,15 +130,12 @@ def depots(plan: Plan, marked: date | None = None) -> str:
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, city)
     label = "Vans and orders by day and depot"
-    if not plan.shifts.empty:
-        drivers = plan.shifts.pivot(
-            index="target_on", columns="shift", values="drivers"
-        )
-        days = days.join(drivers.add_prefix("drivers"), on="target_on")
     totals = [
         *_totals(days, VANS, marked),
         *_decisions(days, marked),
-        *_totals(days, {**OUTCOME, **_drivers(plan.shifts)}, marked),
+        *_totals(days, OUTCOME, marked),
+        *_drivers(days, plan.shifts, marked),
+        *_totals(days, ORDERS, marked),
     ]
     return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
 
@@ -163,7 +160,8 @@ def _depot_cell(row: Row, marked: date | None) -> str:
     says = formatting.count(row["allocated"], "van")
     if row["needed"] > row["allocated"]:
         says += f" of {row['needed']:,} needed"
-    html = f"{vans_share(row)}<small><u>{orders}</u></small>{badge(row)}"
+    vans = share(row["allocated"], row["needed"])
+    html = f"{vans}<small><u>{orders}</u></small>{badge(row)}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
         f"{_edit_link(row, f'{says}, {orders} orders', html)}</td>"
@@ -192,15 +190,29 @@ OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
 }
+ORDERS: Lines = {"Planned orders": ("point", formatting.orders)}
 """Rows of a city above and below what is decided: column of `Plan.cities`, and how it is written."""
 
 
-def _drivers(shifts: pd.DataFrame) -> Lines:
-    """The rows of drivers, in all and by shift, and of orders."""
-    names = dict.fromkeys(shifts.get("shift", []))
-    rows = {f"Drivers {name}": f"drivers{name}" for name in names}
-    rows = {"Drivers": "drivers", **rows, "Planned orders": "point"}
-    return {name: (column, formatting.orders) for name, column in rows.items()}
+def _drivers(
+    days: pd.DataFrame, shifts: pd.DataFrame, marked: date | None
+) -> list[str]:
+    """The rows of drivers, in all and by shift: '52 of 64' where vans that lack need some."""
+    parts = {"Drivers": days}
+    parts |= {f"Drivers {n}": own for n, own in shifts.groupby("shift", sort=False)}
+    rows = []
+    for name, own in parts.items():
+        texts = map(share, own["drivers"], own["drivers_needed"])
+        of_day = dict(zip(own["target_on"], texts, strict=True))
+        rows.append(
+            _total(
+                name,
+                days,
+                [of_day.get(d, formatting.UNKNOWN) for d in days["target_on"]],
+                marked,
+            )
+        )
+    return rows
 
 
 def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
@@ -210,12 +222,19 @@ def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
         texts = list(map(to_text, days[column])) if column in days else []
         if set(texts) & {"", formatting.UNKNOWN} == set(texts):
             continue
-        cells = [
-            f'<td class="{_day_class(day, marked)}">{escape(text)}</td>'
-            for day, text in zip(days["target_on"], texts, strict=True)
-        ]
-        rows.append(html_tables.row(name, cells, "total" * (name == "Short")))
+        rows.append(_total(name, days, map(escape, texts), marked))
     return rows
+
+
+def _total(
+    name: str, days: pd.DataFrame, texts: Iterable[str], marked: date | None
+) -> str:
+    """A row of the city from the HTML of its cells."""
+    cells = [
+        f'<td class="{_day_class(day, marked)}">{text}</td>'
+        for day, text in zip(days["target_on"], texts, strict=True)
+    ]
+    return html_tables.row(name, cells, "total" * (name == "Short"))
 
 
 def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:

@@ -12,7 +12,7 @@ from xlsxwriter.worksheet import Worksheet
 from dashboard.planning import van_plan
 from dashboard.tables import display_tables
 from dashboard.text import formatting
-from pipelines.planning.van_plan import Plan
+from pipelines.planning.van_plan import DRIVERS, Plan
 from pipelines.planning.words import decision_words
 
 Sheets = dict[str, tuple[str, pd.DataFrame]]
@@ -37,12 +37,12 @@ FORMATS = {
 }  # fmt: skip
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short",
-    "drivers", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
+    "drivers", "drivers_needed", "undelivered", "delivery_probability", "extra", "off_road", "kind", "made_by", "made_at",
     "note",
 )  # fmt: skip
 DATA_COLUMNS = (
     "city", "name", "depot_id", "target_on", "point", "model_point", "point_before",
-    "vans", "allocated", "needed", "drivers", "undelivered", "delivery_probability", "override_reason", "made_by",
+    "vans", "allocated", "needed", "drivers", "drivers_needed", "undelivered", "delivery_probability", "override_reason", "made_by",
 )  # fmt: skip
 GRIDS = {
     "Vans": ("allocated", "Each depot's part of its city's vans"),
@@ -58,7 +58,7 @@ MIN_WIDTH, MAX_WIDTH = 12, 40
 """Characters."""
 SHIFT_COLUMNS = {
     "city": "City", "target_on": "Day", "shift": "Shift", "orders": "Planned orders",
-    "vans": "Need", "short": "Short", "drivers": "Drivers", "busiest_hour": "Busiest hour of the day",
+    "vans": "Need", "short": "Short", "drivers": "Drivers", "drivers_needed": "Drivers needed", "busiest_hour": "Busiest hour of the day",
     "busiest_orders": "Orders in that hour",
 }  # fmt: skip
 
@@ -97,7 +97,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         by_shift = display_tables.display(own, *columns, **SHIFT_COLUMNS)
         sheets["Shifts"] = "Vans and drivers by shift", by_shift
     # Drivers work shifts: those of a depot's vans would add up to another number.
-    by_day = {"drivers"} if not plan.shifts.empty else set()
+    by_day = set(DRIVERS) if not plan.shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():
         if column not in by_day:
             sheets[name] = sentence, grid(plan.depots, column)

@@ -143,7 +143,7 @@ def _what(newest: pd.DataFrame) -> str:
 
 def undone_sentence(newest: pd.DataFrame) -> str:
     """Confirms that `queries.newest_change` was taken back; or set again, where it was that."""
-    done = "Set again:" if overrides.is_undo(newest) else "Undone. As before:"
+    done = "Set again:" if overrides.is_undo(newest) else "Undone:"
     return f"{done} {_place_of(newest)}."
 
 

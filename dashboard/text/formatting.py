@@ -27,12 +27,12 @@ A_DAY = pd.Timedelta(days=1)
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
-MODEL_PARTS = {NETWORK: "Last weeks' pattern", POINT_SHIFT: "Below the middle"}
+MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Set a little low"}
 """Parts of a forecast whose names say how it is made, in plain words."""
 PART_NOTES = {
-    NETWORK: "Last weeks' pattern: what the network reads in them.",
-    POINT_SHIFT: "Below the middle: the number shown lies a little below the middle of the likely "
-    "ones, where errors in percent are smallest.",
+    NETWORK: "Recent weeks: how the network expects them to go on.",
+    POINT_SHIFT: "Set a little low: the forecast lies a little below the median, where errors in "
+    "percent are smallest.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

@@ -180,6 +180,29 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     return f"{error} The 80 % band is {words}: {formatting.percent(inside)} lay in it."
 
 
+def trend_sentence(scores: pd.DataFrame) -> str:
+    """'Last 28 days 8.3 %, the 28 before 9.0 %; same day last week 10.1 % and 10.8 %.' of `queries.accuracy`.
+
+    Of seven days where there are no 56; '' of less than two weeks.
+    """
+    days = _scored_days(scores)["day_on"]
+    spans = [n for n in (4 * WEEK_DAYS, WEEK_DAYS) if len(days) >= 2 * n]
+    if not spans:
+        return ""
+    of_days, told = scores[scores["grain"] == "day"].dropna(subset=["mape"]), []
+    for name in ("forecast", "seasonal naive"):
+        own = of_days[of_days["forecaster"] == name]
+        for part in (days[-spans[0] :], days[-2 * spans[0] : -spans[0]]):
+            rows = own[own["day_on"].isin(part)]
+            mape = (rows["mape"] * rows["counted"]).sum() / rows["counted"].sum()
+            told.append(formatting.percent(mape))
+    last, before, naive, naive_before = told
+    return (
+        f"Last {spans[0]} days {last}, the {spans[0]} before {before}; {formatting.NAIVE} "
+        f"{naive} and {naive_before}."
+    )
+
+
 def error_sentence(subject: str, mape: float, naive: float) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' without one.
 
@@ -264,7 +287,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def where_sentence(depots: pd.DataFrame) -> str:
-    """'No better at 1 of 24 depots: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`.
+    """'At 1 of 24 depots it is not better: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`.
 
     Then the depots whose bands held less than half of the forecasts.
     """
@@ -272,9 +295,9 @@ def where_sentence(depots: pd.DataFrame) -> str:
     is_narrow = (depots["coverage"] < 0.5) & (depots["counted"] >= MIN_FORECASTS)
     narrow = depots[is_narrow].sort_values("coverage")
     of = f"of {formatting.count(len(depots), 'depot')}"
-    where = f"No better at {len(worse):,} {of}: {formatting.listed([*worse['name']])}."
+    where = f"At {len(worse):,} {of} it is not better: {formatting.listed([*worse['name']])}."
     if worse.empty:
-        where = f"Better at {len(depots):,} {of}."
+        where = f"It is better at all {formatting.count(len(depots), 'depot')}."
     elif len(worse) == len(depots):
         where = "It is better at no depot."
     outside = f"Mostly outside the 80 % band: {formatting.listed([*narrow['name']])}."

@@ -82,7 +82,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by (MAPE). Lines: mean of seven days. Dots: single days of the forecast.",
+        "Off by (MAPE). Lines: mean of up to seven days. Dots: single days of the forecast.",
     )
     st.header("Biggest misses")
     first = misses.head(one_day.IN_SIGHT)
@@ -143,4 +143,4 @@ with st.expander("Days ahead, bands, and all measures"):
 if len(newest_on) > 1:
     other = "Hindcast" if live else "Live"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    widgets.note("Forecasts made afterwards" if live else "Live forecasts", address)
+    widgets.note("Hindcasts" if live else "Live forecasts", address)

@@ -7,6 +7,7 @@ from dashboard.charts import forecast_charts
 from dashboard.components import widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
+from dashboard.text import summaries
 
 LIVE_DAYS = 182
 """Days of live forecasts by which the champion is judged."""
@@ -29,8 +30,12 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-naive = (f"Live: {model_list.NAIVE}", f"Test: {model_list.NAIVE}")
-hidden = ("Trained through", *naive, "Test: Model before")
+hidden = (
+    "Trained through",
+    "Status",
+    f"Test: {model_list.NAIVE}",
+    "Test: Model before",
+)
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
     "Live: since it is champion. Test: the last days before it was trained, forecast by a model "
@@ -40,11 +45,11 @@ st.caption(
 days = scores[scores["grain"] == "day"]
 if not days.empty:
     st.header("Live, day by day")
-    widgets.chart(
-        forecast_charts.accuracy_by_day,
-        days,
-        "Off by, whichever model was live. Lines: mean of seven days. Dots: single days.",
+    sentence = (
+        f"Off by, whichever model was live. {summaries.trend_sentence(scores)} Lines: mean of up "
+        "to seven days. Dots: single days."
     )
+    widgets.chart(forecast_charts.accuracy_by_day, days, sentence)
 st.header("For administrators: go back, or choose another model")
 st.markdown(
     f"- {model_list.rollback(models)}\n"

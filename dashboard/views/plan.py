@@ -15,11 +15,8 @@ from dashboard.components import (
 )
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_plan
-from dashboard.tables import display_tables, plan_grids, workbook
+from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
-
-MAX_CHANGES = 50
-"""Decisions, and changed orders, that the page lists."""
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
@@ -44,21 +41,13 @@ page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 if not city:
     days = plan.cities
     widgets.answer(plan_summaries.overview(plan))
+    plan_parts.next_decision(days)
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
-        "Vans needed for a city's service level; −12: 12 short. Percent, where below 99: the "
-        "chance that its vans carry all orders of the day. Last: what is decided."
+        "Vans needed for a city's service level; −12: 12 short. Percentages: the chance that the "
+        "vans carry all orders, shown below 99 %. Below it, what is decided."
     )
-    decided = display_tables.decided_days(days, queries.zone())
-    changed = display_tables.changed_days(plan.depots)
-    for name, table, hidden in (
-        ("Decisions on vans", decided, []), ("Changed orders", changed, ["City"]),
-    ):  # fmt: skip
-        if not table.empty:
-            st.subheader(name)
-            widgets.cut_notice(len(table), MAX_CHANGES, "rows")
-            shown = table.head(MAX_CHANGES)
-            widgets.small_table(shown, name, hidden_on_phones=hidden)
+    plan_parts.changed_days(plan)
     st.stop()
 
 page_head.rename(city)
@@ -77,7 +66,7 @@ plan_parts.settings_note(settings[city])
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders. Need: "
-    "vans for the service level, if they may move between depots. Drivers: for the vans that go. "
+    "vans for the service level, if they may move between depots. Drivers: for the vans that go, “of” those for the need. "
     f"{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))

@@ -87,7 +87,7 @@ with closures as ({CLOSURES}), before as ({PUBLISHED_BEFORE.format(day=":origin"
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
            f.model_p90, f.model_point, f.part, f.model_part, f.city_p10, f.city_p90, f.override_id,
-           f.is_set, f.override_reason, f.made_by, f.overruled_by,
+           f.is_set, f.override_reason, f.made_by, f.made_at, f.overruled_by,
            {week_before("a", "b")} as week_before,
            previous.point as point_before, (select origin_on from before) as before_on
     from active a
@@ -128,7 +128,7 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
       by which the depot's planned days differ from those), point_before (previous forecast of
       the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
       an order a day); of a day's newest override: override_id (NaN without one), is_set,
-      override_reason and made_by (None unless its number counts), overruled_by
+      override_reason, made_by and made_at (None unless its number counts), overruled_by
       (who made the number over which a later closure wins, else None).
     """
     return select(

@@ -19,9 +19,9 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.shift_times import DEFAULT_SHIFTS, Shift, parse
 from pipelines.planning.vans import quantile_orders, vans_for
 
-NO_SHIFTS = pd.DataFrame(columns=["city", "target_on", "is_set"], dtype=object).astype(
-    {"is_set": bool}
-)
+NO_SHIFTS = pd.DataFrame(
+    columns=["city", "target_on", "shift", "is_set"], dtype=object
+).astype({"is_set": bool})
 
 
 def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
@@ -159,8 +159,8 @@ def with_vans(
 
     Returns:
       `shifts` with needed (vans of the day), vans (that the shift needs), short (what it lacks
-      of them; NaN where nobody has set the shifts) and drivers (of as many vans as it needs,
-      but no more than the city has).
+      of them; NaN where nobody has set the shifts), drivers_needed (of the vans that it needs)
+      and drivers (of those that go: no more than the city has).
     """
     if shifts.empty:
         return shifts
@@ -177,4 +177,5 @@ def with_vans(
         # Nobody works in shifts that nobody has set.
         short=short_r.where(rows["is_set"].astype(bool)),
         drivers=vans_for(np.fmin(vans_r, rows["vans"]) * drivers_r, 1.0),
+        drivers_needed=vans_for(vans_r * drivers_r, 1.0),
     )

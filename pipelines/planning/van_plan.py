@@ -22,6 +22,7 @@ from pipelines.planning.shifts import Load
 QUANTILES = ["p10", "p50", "p90"]
 PARTS = ("part", "model_part")
 """Of a total: what is planned, and the model's."""
+DRIVERS, KEYS = ["drivers", "drivers_needed"], ["city", "target_on"]
 ALL_CITIES = "All cities"
 LIKELY = 0.7
 """A chance of full delivery that needs fewer extra vans than a usual service level."""
@@ -40,15 +41,15 @@ class Plan:
       depots: The rows and columns of `days_ahead.fleet_week`, and: needed (the depot's part of
         its city's need), allocated (of the city's vans, the need at most), short (needed -
         allocated; they add up to the city's), short_alone (what those lack for the service level
-        at this depot if none is moved), drivers, undelivered
-        (expected orders beyond the capacity of the allocated vans), delivery_probability
+        at this depot if none is moved), drivers (of the allocated vans), drivers_needed (of the
+        needed ones), undelivered (expected orders beyond the capacity of the allocated vans), delivery_probability
         (that these carry all orders of the depot).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
         model's), needed, vans (with hired ones and without those off the road; NaN if not
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
         carry all orders; NaN if they are not known), undelivered (expected orders that these
         leave behind, on the same paths: none where they surely carry all; without known vans,
-        of those needed), drivers (of the vans that go: the sum over shifts, or over depots where
+        of those needed), drivers and drivers_needed (sums over shifts, or over depots where
         orders have no times); of its `VanDecision` kind ('' for none), extra, off_road, note,
         made_by and made_at, and is_decided (whether that settles the day: a hire does if the
         day is short no longer); and of a day that is short without hired vans: lacking
@@ -116,11 +117,11 @@ def make_plan(
     cities = cities.sort_values(["city", "target_on"], ignore_index=True)
     by_shift = shifts.with_vans(by_shift, cities, settings)
     if not by_shift.empty:
-        of_shifts = by_shift.groupby(["city", "target_on"])["drivers"].sum()
-        days_r = pd.MultiIndex.from_frame(cities[["city", "target_on"]])
-        own_r = of_shifts.reindex(days_r).to_numpy(float)
-        cities["drivers"] = np.where(np.isnan(own_r), cities["drivers"], own_r)
-        cities = cities.astype({"drivers": int})
+        of_shifts = by_shift.groupby(KEYS)[DRIVERS].sum()
+        of_days = cities.set_index(KEYS)[DRIVERS]
+        cities[DRIVERS] = (
+            of_shifts.reindex(of_days.index).fillna(of_days).astype(int).to_numpy()
+        )
     hires_too_few = (cities["kind"] == HIRE) & (cities["short"] > 0)
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(
@@ -259,10 +260,11 @@ def _plan_city(
         short=needed_r - allocated_r,
         short_alone=np.maximum(alone_r - allocated_r, 0),
         drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
+        drivers_needed=vans.vans_for(needed_r * city.drivers_per_van, 1.0),
         undelivered=late_r,
         delivery_probability=chance_r,
     )
-    drivers = depots.groupby("target_on")["drivers"].sum()
+    drivers = depots.groupby("target_on")[DRIVERS].sum()
     return depots, pd.DataFrame(days).join(drivers, on="target_on"), carried_s
 
 

@@ -21,13 +21,14 @@ PLANNED_FORECASTS = """
            o.number is not null as is_set,
            case when o.number is not null then o.reason end as override_reason,
            case when o.number is not null then o.made_by end as made_by,
+           case when o.number is not null then o.made_at end as made_at,
            case when o.number is null and o.orders is not null then o.made_by end
                as overruled_by
     from forecasts f
     join depots d on d.depot_id = f.depot_id and (
         d.closed_on is null or d.closed_on > f.origin_on or f.basis = 'closed')
     left join lateral (
-        select override_id, orders, reason, made_by,
+        select override_id, orders, reason, made_by, made_at,
                case when f.basis = 'closed' and point > 0 then null else orders end as number
         from overrides
         where depot_id = f.depot_id and target_on = f.target_on

@@ -112,7 +112,7 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     assert 7777 in book.get_sheet_by_name("Orders").to_python()[1]
 
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone. As before: ").first.wait_for()
+    page.get_by_text("Undone: ").first.wait_for()
     assert page.locator("table small.mark").count() == 0
 
 
@@ -198,7 +198,7 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     box = undo.bounding_box()
     assert box["y"] + box["height"] <= browser.SIZES[size][1], "in sight"
     undo.click()
-    page.get_by_text("Undone. As before: ").first.wait_for()
+    page.get_by_text("Undone: ").first.wait_for()
     page.get_by_role("link", name="Close").click()
     page.wait_for_url(lambda url: "depot" not in url)
     window.settled()
@@ -246,7 +246,7 @@ def test_the_history_and_the_actions_fit_a_phone(fleet, visit):
     tops = actions.evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
     assert len(set(tops)) == 1, "on one line"
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone. As before: ").first.wait_for()
+    page.get_by_text("Undone: ").first.wait_for()
 
 
 def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
@@ -263,7 +263,7 @@ def test_a_depots_page_leads_to_its_change_and_tells_of_it(fleet, visit):
     depot.to("/depot?depot=RTM-01")
     depot.page.get_by_role("cell", name="Set by Ben: “A fair”").wait_for()
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone. As before: ").first.wait_for()
+    page.get_by_text("Undone: ").first.wait_for()
 
 
 def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):

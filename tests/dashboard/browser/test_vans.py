@@ -138,7 +138,7 @@ def test_a_decision_is_taken_back_and_the_brief_asks_again(fleet, visit):
     beside = visit(fleet)
     assert "risk accepted by Ben" in brief_of(beside).inner_text()
     form.get_by_role("button", name="Undo").click()
-    undone = form.get_by_test_id("stAlert").get_by_text("Undone. As before: London, ")
+    undone = form.get_by_test_id("stAlert").get_by_text("Undone: London, ")
     undone.wait_for()
     page.get_by_text("All changes until now").click()
     history = page.get_by_role("table", name="Changes")
@@ -166,7 +166,7 @@ def test_a_missing_name_is_said_at_its_field_which_has_the_cursor_and_enter_save
     page.keyboard.press("Enter")
     form.get_by_test_id("stAlert").get_by_text("Saved: London, ").wait_for()
     form.get_by_role("button", name="Undo").click()
-    form.get_by_test_id("stAlert").get_by_text("Undone. As before: London").wait_for()
+    form.get_by_test_id("stAlert").get_by_text("Undone: London").wait_for()
 
 
 def test_the_list_of_depots_that_lack_vans_fits_a_phone(fleet, visit):
@@ -209,7 +209,7 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     save.click()
     form.get_by_text("Saved: Rotterdam, ").wait_for()
     form.get_by_role("button", name="Undo").click()
-    form.get_by_text("Undone. As before: Rotterdam").wait_for()
+    form.get_by_text("Undone: Rotterdam").wait_for()
 
 
 def test_the_second_of_two_planners_sees_what_the_first_decided(fleet, visit):

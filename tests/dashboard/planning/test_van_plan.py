@@ -130,6 +130,9 @@ def test_a_day_needs_the_vans_of_the_fullest_of_its_set_shifts(week, vans):
     goes = busy.shifts["vans"].clip(upper=vans)
     assert busy.shifts["drivers"].tolist() == goes.tolist()
     assert busy.cities["drivers"].tolist() == [sum(goes[:2]), sum(goes[2:])]
+    needed = busy.shifts["vans"]
+    assert busy.shifts["drivers_needed"].tolist() == needed.tolist()
+    assert busy.cities["drivers_needed"].tolist() == [sum(needed[:2]), sum(needed[2:])]
     # The quiet half is carried where the busy one is not.
     late, as_if_late = busy.cities["undelivered"], as_if.cities["undelivered"]
     assert (late <= as_if_late).all()
@@ -247,7 +250,10 @@ def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):
 
 
 def test_drivers_are_whole_and_follow_the_allocated_vans(week):
-    assert plan_of(week, 5, drivers=1.5).depots["drivers"].tolist() == [3, 5, 0, 3]
+    depots = plan_of(week, 5, drivers=1.5).depots
+    assert depots["drivers"].tolist() == [3, 5, 0, 3]
+    needed = np.ceil(depots["needed"] * 1.5)
+    assert depots["drivers_needed"].tolist() == needed.tolist()
 
 
 def test_each_city_is_planned_with_its_own_settings(week):

@@ -84,7 +84,7 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(basis="cold_start"), "No history"),
         (large_error(actual=105.0), "Within the usual spread"),
-        (large_error(), "None known"),
+        (large_error(), "Not known"),
     ],
 )
 def test_a_large_error_has_a_likely_cause(result, expected):
@@ -147,22 +147,28 @@ def test_the_history_has_a_row_for_each_change_of_orders_vans_or_settings():
     ]  # fmt: skip
 
 
-def test_orders_that_a_planner_set_are_listed_by_day():
+def test_orders_that_a_planner_set_are_listed_and_lead_to_their_form():
     depots = pd.DataFrame(
         {
             "city": ["London", "Delft", "Delft"], "name": ["Poplar", "Noord", "Zuid"],
             "target_on": pd.to_datetime(["2025-11-28", "2025-11-27", "2025-11-27"]),
             "point": [420.0, 7.0, 90.0], "model_point": [341.0, 7.0, 80.0],
             "override_reason": ["Fog", None, "Fair"], "made_by": ["Ann", None, "Ben"],
-            "is_set": [True, False, True],
+            "depot_id": ["A", "B", "C"],
+            "made_at": pd.Timestamp("2025-11-21 06:31", tz="UTC"),
         }
     )  # fmt: skip
-    shown = display_tables.changed_days(depots)
-    assert shown["Depot"].tolist() == ["Zuid", "Poplar"]
-    assert shown[["Planned", "Model"]].to_numpy().tolist() == [[90, 80], [420, 341]]
-    assert shown[["Reason", "Changed by"]].to_numpy().tolist() == [
-        ["Fair", "Ben"], ["Fog", "Ann"],
+    shown = display_tables.changed_days(depots, ZoneInfo("Europe/London"))
+    assert shown.iloc[0].tolist() == [
+        "Poplar", "London", pd.Timestamp("2025-11-28"), 420, 341, "Fog", "Ann",
+        "Fri 21 Nov, 06:31",
     ]  # fmt: skip
+    assert display_tables.form_links(depots[:1]) == [
+        "plan?city=London&day=2025-11-28&depot=A"
+    ]
+    assert display_tables.form_links(depots[:1].drop(columns="depot_id")) == [
+        "plan?city=London&day=2025-11-28&form=vans"
+    ]
 
 
 SCORES = pd.DataFrame(
@@ -235,13 +241,13 @@ def test_bands_have_a_row_for_each_kind_of_day_and_a_column_for_each_level():
     assert pd.isna(ordinary["Fleet"])
 
 
-def test_decided_days_are_listed_by_day_with_what_they_leave_short():
+def test_decided_days_say_what_they_leave_short():
     days = pd.DataFrame(
         {
-            "city": ["London", "London", "Rotterdam"], "target_on": [*DAYS, DAYS[0]],
-            "kind": ["", "hire", "ask"], "extra": [0, 2, 0], "off_road": [0, 1, 0],
-            "short": [4, 0, 9], "lacking": [4, 2, 9], "note": ["", "from Hertz", ""], "made_by": ["", "Ann", "Ben"],
-            "made_at": [None, *[datetime(2025, 11, 20, 7, 30, tzinfo=UTC)] * 2],
+            "city": ["Rotterdam", "London"], "target_on": DAYS,
+            "kind": ["ask", "hire"], "extra": [0, 2], "off_road": [0, 1],
+            "short": [9, 0], "lacking": [9, 2], "note": ["", "from Hertz"], "made_by": ["Ben", "Ann"],
+            "made_at": datetime(2025, 11, 20, 7, 30, tzinfo=UTC),
         }
     )  # fmt: skip
     table = display_tables.decided_days(days, ZoneInfo("Europe/London"))
@@ -256,4 +262,3 @@ def test_decided_days_are_listed_by_day_with_what_they_leave_short():
         "help asked for",
         "2 vans hired, 1 van off the road",
     ]
-    assert display_tables.decided_days(days[:1], ZoneInfo("Europe/London")).empty

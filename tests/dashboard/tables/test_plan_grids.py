@@ -61,13 +61,18 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
 
 def test_drivers_are_told_by_shift_where_orders_have_times(plan):
     shifts = pd.DataFrame(
-        {"target_on": DAYS[0], "shift": ["06–14", "14–22"], "drivers": [3, 2]}
+        {
+            "target_on": DAYS[0],
+            "shift": ["06–14", "14–22"],
+            "drivers": [3, 2],
+            "drivers_needed": [3, 4],
+        }
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
     assert rows[7:11] == [
-        ["Drivers", "3", "5"],
+        ["Drivers", "3", "5 of 7"],
         ["Drivers 06–14", "3", "–"],
-        ["Drivers 14–22", "2", "–"],
+        ["Drivers 14–22", "2 of 4", "–"],
         ["Planned orders", "150", "349"],
     ]
 

@@ -142,12 +142,12 @@ def test_the_form_says_what_the_chosen_days_are_planned_with(days, expected):
         (
             [("Barking", 1420, None)],
             "Barking, Thu 27 Nov: 1,420 orders.",
-            "Undone. As before: Barking, Thu 27 Nov.",
+            "Undone: Barking, Thu 27 Nov.",
         ),
         (
             [("Barking", None, None)],
             "Barking, Thu 27 Nov: the model's orders.",
-            "Undone. As before: Barking, Thu 27 Nov.",
+            "Undone: Barking, Thu 27 Nov.",
         ),
         (
             [("Barking", 341, 7)],
@@ -157,7 +157,7 @@ def test_the_form_says_what_the_chosen_days_are_planned_with(days, expected):
         (
             [("Barking", 400, None), ("Poplar", 20, None)],
             "2 depots, Thu 27 Nov: 420 orders.",
-            "Undone. As before: 2 depots, Thu 27 Nov.",
+            "Undone: 2 depots, Thu 27 Nov.",
         ),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_a_planner_changed_last_is_told_and_that_it_is_undone(
         (
             {"what": "vans", "saved": {"kind": "hire", "extra": 23, "off_road": 0}},
             "London, Thu 27 Nov: 23 vans hired.",
-            "Undone. As before: London, Thu 27 Nov.",
+            "Undone: London, Thu 27 Nov.",
         ),
         (
             {"what": "vans", "saved": {}, "undoes": 7},
@@ -189,7 +189,7 @@ def test_what_a_planner_changed_last_is_told_and_that_it_is_undone(
         (
             {"what": "settings", "saved": {}},
             "the settings of London.",
-            "Undone. As before: the settings of London.",
+            "Undone: the settings of London.",
         ),
         (
             {"what": "settings", "saved": {}, "undoes": 7},

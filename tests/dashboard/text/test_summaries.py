@@ -64,11 +64,11 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
         {"part": ["level", "network", "point shift"], "orders": [100.0, 4.0, -0.2]}
     )
     usual = "A usual day of the week ahead, and what each part adds or takes."
-    network = "Last weeks' pattern: what the network reads in them."
+    network = "Recent weeks: how the network expects them to go on."
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
-    assert below.startswith(f"{usual} Below the middle: ")
+    assert below.startswith(f"{usual} Set a little low: ")
 
 
 def daily_scores(*mapes, naive=0.2):
@@ -87,6 +87,16 @@ def daily_scores(*mapes, naive=0.2):
     )
     own = pd.concat([overall, days], ignore_index=True).assign(forecaster="forecast")
     return pd.concat([own, own.assign(forecaster="seasonal naive", mape=naive)])
+
+
+def test_the_newest_days_are_compared_with_those_before():
+    assert summaries.trend_sentence(daily_scores(*13 * [0.1])) == ""
+    two_weeks = daily_scores(*7 * [0.1], *6 * [0.2], 0.3)
+    assert summaries.trend_sentence(two_weeks) == (
+        "Last 7 days 20.5 %, the 7 before 10.0 %; same day last week 20.0 % and 20.0 %."
+    )
+    months = summaries.trend_sentence(daily_scores(*28 * [0.3], *28 * [0.1]))
+    assert months.startswith("Last 28 days 10.0 %, the 28 before 30.0 %; ")
 
 
 def test_figures_say_their_days():
@@ -172,19 +182,21 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
         }
     )  # fmt: skip
     assert summaries.where_sentence(depots) == (
-        "No better at 2 of 3 depots: Poplar and Barking."
+        "At 2 of 3 depots it is not better: Poplar and Barking."
     )
     assert summaries.where_sentence(depots[2:]) == ""
     worse = depots.assign(value_added=-0.1)
     assert summaries.where_sentence(worse) == "It is better at no depot."
     assert summaries.where_sentence(worse[:1]) == ""
     better = depots.assign(value_added=0.1)
-    assert summaries.where_sentence(better) == "Better at 3 of 3 depots."
+    assert summaries.where_sentence(better) == "It is better at all 3 depots."
     narrow = better.assign(coverage=[0.38, 0.9, 0.3])
     outside = "Mostly outside the 80 % band: Wapping and Barking."
-    assert summaries.where_sentence(narrow) == f"Better at 3 of 3 depots. {outside}"
+    assert (
+        summaries.where_sentence(narrow) == f"It is better at all 3 depots. {outside}"
+    )
     few = summaries.where_sentence(narrow.assign(counted=27))
-    assert few == "Better at 3 of 3 depots."
+    assert few == "It is better at all 3 depots."
     assert summaries.where_sentence(narrow[:1]) == outside.replace("Wapping and ", "")
 
 

@@ -103,6 +103,32 @@ def test_the_whole_fleet_is_on_one_page_with_cities_as_rows(seeded, open_page):
     assert "Greenwich" not in text
 
 
+def test_what_is_to_be_decided_and_what_is_decided_lead_to_their_forms(
+    short_of_vans, open_page, tomorrow
+):
+    first = f"plan?city=Rotterdam&amp;day={tomorrow}&amp;form=vans"
+    text = page_text(open_page("plan"))
+    assert f'href="{first}" target="_self">Decide on Rotterdam, ' in text
+    assert "Changed orders" not in text
+    override(77.0, day=tomorrow + timedelta(days=2))
+    override(66.0, day=tomorrow + timedelta(days=1))
+    van_decisions.save(VanDecision("Rotterdam", tomorrow, kind="ask"), "Ben")
+    app = open_page("plan")
+    heads = [each.value for each in app.subheader]
+    assert heads == ["Decisions on vans", "Changed orders"]
+    text = page_text(app)
+    assert f'<th scope="row" class="fill short"><a href="{first}">Rotterdam</a>' in text
+    links = re.findall(
+        r'href="plan\?city=London&amp;day=([0-9-]+)&amp;depot=LON-01"', text
+    )
+    days = [f"{tomorrow + timedelta(days=n)}" for n in (1, 2)]
+    assert links == days
+    next_day = tomorrow + timedelta(days=1)
+    action = f"plan?city=Rotterdam&amp;day={next_day}&amp;form=vans"
+    assert f'href="{action}" target="_self">Decide on Rotterdam, ' in text
+    assert_no_traceback(app)
+
+
 def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     app = city_page(open_page, "Rotterdam")
     assert_no_traceback(app)
@@ -219,7 +245,7 @@ def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     field(app, "your name").set_value("Anna")
     app = press(press(app, "Save settings"), "Undo")
     assert_no_traceback(app)
-    assert told(app.success) == "Undone. As before: the settings of London."
+    assert told(app.success) == "Undone: the settings of London."
     after = city_settings.by_city(queries.freshness())["London"]
     assert (after.vans, after.is_estimated) == (before.vans, True)
     history = changing.history("settings")
@@ -354,7 +380,7 @@ def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
 def test_a_change_is_undone_by_one_button(seeded, tomorrow, open_page):
     before = cell("LON-01", tomorrow).orders
     app = press(change(city_page(open_page, "London"), "1234"), "Undo")
-    assert "Undone. As before: Greenwich, " in told(app.success)
+    assert "Undone: Greenwich, " in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
     app = press(app, "Set this again")
     assert "Set again: Greenwich, " in told(app.success)
@@ -377,7 +403,7 @@ def test_ones_own_newest_change_is_undone_from_the_history(seeded, tomorrow, ope
     assert f"Greenwich, {day}: 1,340 orders." in page_text(app).replace("\\", "")
     assert "Undo" not in labels(rerun(app, "Rotterdam"))
     app = press(rerun(app), "Undo")
-    assert "Undone. As before: Greenwich, " in told(app.success)
+    assert "Undone: Greenwich, " in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
     change(city_page(open_page, "London"), "1350", name="Mara")
     app = city_page(open_page, "London")
@@ -395,7 +421,7 @@ def test_a_decision_is_undone_and_set_again_after_a_reload(seeded, tomorrow, ope
     day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
     assert f"London, {day}: help asked for." in page_text(app).replace("\\", "")
     app = press(app, "Undo")
-    assert f"Undone. As before: London, {day}." in told(app.success)
+    assert f"Undone: London, {day}." in told(app.success)
     app = rerun(app)
     assert "help asked for" not in page_text(app)
     app = press(app, "Set this again")
@@ -416,7 +442,7 @@ def test_undo_is_of_what_the_form_has_saved_in_its_city(seeded, tomorrow, open_p
     assert "Saved: London" in told(app.success)
     assert not rerun(app, "Rotterdam").success
     app = press(rerun(app, "London"), "Undo")
-    assert "Undone. As before: London" in told(app.success)
+    assert "Undone: London" in told(app.success)
     app = press(app, "Save decision")
     override(1234, day=tomorrow)
     app = rerun(app)
@@ -581,7 +607,7 @@ def test_a_second_click_on_save_finds_the_change_saved(
     assert cell("LON-01", tomorrow).orders == round(1.1 * round(before))
     app = click_again_while(monkeypatch, app, "Undo", overrides, "undo")
     assert not app.error
-    assert "Undone. As before: Greenwich, " in told(app.success)
+    assert "Undone: Greenwich, " in told(app.success)
     assert cell("LON-01", tomorrow).orders == before
 
 
