@@ -92,12 +92,10 @@ def change_form(
         history = queries.changes(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)
-    wrong = _problems(entry, changes, unsure) if is_saving else []
     with place:
-        if wrong:
-            widgets.refusal(saved_change.NOT_SAVED, wrong)
-        elif is_saving:
-            saved_change.save(changes, entry.reason, entry.planner, sentence)
+        if is_saving:
+            write = partial(overrides.add, changes, entry.reason, entry.planner)
+            state.save(write, sentence, _problems(entry, changes, unsure))
         else:
             is_begun = bool(entry.number) or entry.action != SET
             wrong = entry.number_problems(changes) if is_begun else []
@@ -163,7 +161,9 @@ def _fields(
         "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=320,
         key=f"reason {form}",
     )  # fmt: skip
-    reason = written.strip() or common or ""
+    reason = ": ".join(filter(None, [common, written.strip()]))
+    if action == WITHDRAW:
+        reason = reason or ACTIONS[WITHDRAW]
     if is_saving and not reason:
         widgets.missing_entry("A reason is missing.")
     entry = _Entry(action, chosen, number, reason, planner_name(is_saving))

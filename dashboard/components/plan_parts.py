@@ -43,14 +43,12 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 
 def next_decision(days: pd.DataFrame) -> None:
     """Leads to the form of what is to be decided first in `Plan.cities`; nothing where all is."""
-    is_left = (days["short"] > 0) & ~days["is_decided"]
-    if not is_left.any():
-        return
-    first_on = days.loc[is_left, "target_on"].min()
-    most = days[is_left & (days["target_on"] == first_on)].nlargest(1, "short")
-    city = str(most["city"].iloc[0])
-    label = f"Decide on {city}, {formatting.day(first_on)}"
-    widgets.action(label, display_tables.form_links(most)[0], is_primary=True)
+    left = days[(days["short"] > 0) & ~days["is_decided"]]
+    worst = left.sort_values(["target_on", "short"], ascending=[True, False]).head(1)
+    for city, day in zip(worst["city"], worst["target_on"], strict=True):
+        [address] = display_tables.form_links(worst)
+        label = f"Decide on {city}, {formatting.day(day)}"
+        widgets.action(label, address, is_primary=True)
 
 
 def changed_days(plan: Plan) -> None:

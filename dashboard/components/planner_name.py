@@ -17,7 +17,7 @@ from dashboard.planning import overrides
 NAME, FIELD = "planner's name", "your name"
 COOKIE = "harbor_planner"
 MAX_AGE_DAYS = 90
-ENTER = "Enter previews, Enter in the same field again saves."
+ENTER = "Press Enter to preview, Enter again to save."
 """Beside the button of forms with a preview; see plan_form.js."""
 SCRIPT = (
     f"document.cookie = '{COOKIE}=' + "

@@ -1,6 +1,6 @@
 """What the forms of the page Plan keep: what they first showed and last saved. Undo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -10,11 +10,10 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import widgets
 from dashboard.components.planner_name import known_name
-from dashboard.planning import city_settings, overrides, van_decisions
-from dashboard.planning.overrides import Cell, Change
+from dashboard.planning import overrides
+from dashboard.planning.overrides import Cell
 from dashboard.text import change_summaries, formatting
 from forecaster.errors import BadInputError
-from pipelines.planning.city_settings import DEFAULT_CAPACITY, CitySettings, VanDecision
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
@@ -55,6 +54,19 @@ class FormState:
         self.sentence, self.refusal, self.seen = "", (consequence, reason), seen
         st.rerun()
 
+    def save(
+        self, write: Callable[[], None], sentence: str, wrong: Sequence[str]
+    ) -> None:
+        """Saves and confirms with the sentence; or tells what is wrong, or why it is refused."""
+        if wrong:
+            widgets.refusal(NOT_SAVED, wrong)
+            return
+        try:
+            write()
+        except BadInputError as error:
+            self.refuse(str(error))
+        self.confirm(sentence)
+
     def may_save(self, is_clicked: bool) -> bool:
         """Whether a click on Save counts: a refusal is shown before anything else is saved."""
         return is_clicked and self.refusal is None
@@ -78,10 +90,11 @@ class FormState:
             self.sentence = ""
         if not self.sentence:
             return False
-        widgets.confirmation(self.sentence)
+        told = formatting.escape_markdown(self.sentence)
+        st.success(told, icon=":material/check:")
         # The run of a second click on Undo shows it again.
         self.is_new = bool(st.session_state.get(UNDO_KEY))
-        _undo_button(newest, city, self)
+        _undo_button(newest, self)
         return True
 
 
@@ -128,18 +141,6 @@ def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     return when_opened
 
 
-def save(
-    changes: Sequence[Change], reason: str, planner: str, sentence: str
-) -> NoReturn:
-    """Saves changes, and loads the page again, with an empty form and a confirmation."""
-    state = of_session().orders
-    try:
-        overrides.add(changes, reason, planner)
-    except BadInputError as error:
-        state.refuse(str(error))
-    state.confirm(sentence)
-
-
 def newest_change(city: str) -> None:
     """What the planner changed last in a city, with its Undo."""
     state, newest = of_session().newest, _offered(city)
@@ -149,7 +150,7 @@ def newest_change(city: str) -> None:
     sentence = change_summaries.newest_change_sentence(newest, made_at)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(formatting.escape_markdown(sentence), width="content")
-        _undo_button(newest, city, state)
+        _undo_button(newest, state)
 
 
 def _offered(city: str) -> pd.DataFrame:
@@ -161,7 +162,7 @@ def _offered(city: str) -> pd.DataFrame:
     return forms.offered
 
 
-def _undo_button(newest: pd.DataFrame, city: str, state: FormState) -> None:
+def _undo_button(newest: pd.DataFrame, state: FormState) -> None:
     planner, forms = known_name(), of_session()
     if newest.empty:
         return
@@ -171,7 +172,7 @@ def _undo_button(newest: pd.DataFrame, city: str, state: FormState) -> None:
     if not st.button(label, icon=f":material/{icon}:", key=UNDO_KEY):
         return
     try:
-        _take_back(newest, city, planner)
+        overrides.undo(newest, planner)
     except BadInputError as error:
         state.refuse(str(error), NOT_UNDONE)
     forms.offered = newest[:0]
@@ -179,19 +180,3 @@ def _undo_button(newest: pd.DataFrame, city: str, state: FormState) -> None:
     own: FormState = getattr(forms, newest["what"].iloc[0])
     own.seen, own.n_saved = None, own.n_saved + (own is not forms.orders)
     state.confirm(change_summaries.undone_sentence(newest))
-
-
-def _take_back(newest: pd.DataFrame, city: str, planner: str) -> None:
-    """Takes back `queries.newest_change`; where nothing was saved before, nothing is decided or set."""
-    first = newest.iloc[0]
-    seen = int(first["change_id"])
-    if first["what"] == "orders":
-        overrides.undo(newest, planner)
-    elif first["what"] == "vans":
-        nothing = VanDecision(city, first["target_on"].date(), decision_id=seen)
-        van_decisions.save(nothing, planner, is_undo=True)
-    else:
-        estimated = CitySettings(
-            city, None, DEFAULT_CAPACITY, settings_id=seen, has_estimated_vans=True
-        )
-        city_settings.save(estimated, planner, is_undo=True)

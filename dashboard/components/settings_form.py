@@ -44,21 +44,19 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         vans = st.number_input(
-            "Vans", min_value=0, max_value=most_vans, step=1, width=160,
+            "Vans", step=1, width=160,
             value=shown[0], key=f"vans {form}",
         )  # fmt: skip
         capacity = st.number_input(
-            "Orders per van per day", min_value=1, step=1, width=200,
-            max_value=most_orders, value=shown[1], key=f"orders per van {form}",
+            "Orders per van per day", step=1, width=200, value=shown[1], key=f"orders per van {form}",
         )  # fmt: skip
         level = st.number_input(
-            "Service level, %", min_value=50, max_value=99, step=1, width=160,
+            "Service level, %", step=1, width=160,
             value=round(100 * settings.service_level), key=f"service level {form}",
             help="Share of days on which the city's vans are to carry all of its orders.",
         )  # fmt: skip
         drivers = st.number_input(
-            "Drivers per van", min_value=1.0, max_value=city_settings.MAX_DRIVERS,
-            step=0.1, width=160, value=float(settings.drivers_per_van),
+            "Drivers per van", step=0.1, width=160, value=float(settings.drivers_per_van),
             key=f"drivers per van {form}",
         )  # fmt: skip
         entered_shifts = st.text_input(

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,6 @@ from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
-from forecaster.errors import BadInputError
 from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import decision_words
@@ -29,19 +29,17 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     Args:
       plan: Of one city, whose vans are known.
       freshness: Of that plan.
-      day: The day chosen at first; None for the one that lacks most vans.
+      day: The day chosen at first; None for the first to decide on.
     """
     days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
     state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {state.n_saved}"
-    undecided = [
-        each for each in days if days[each]["short"] and not days[each]["is_decided"]
-    ]
-    most = max(undecided or days, key=lambda each: days[each]["short"])
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
-    st.session_state[key] = st.session_state.get(key, day if day in days else most)
+    st.session_state[key] = st.session_state.get(
+        key, day if day in days else plan_summaries.first_to_look_at(plan.cities)
+    )
     chosen = st.selectbox(
         "Day",
         list(days),
@@ -64,15 +62,24 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         by = plan_summaries.decided_by(row, queries.zone())
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
     offers = plan_summaries.offers(row)
-    entered = _fields(row, current, city.vans or 0, offers, f"{form} {chosen}")
-    if entered.extra != row["extra"] or entered.off_road != row["off_road"]:
+    n_vans = max(city.vans or 0, current.off_road)
+    entered = _fields(row, current, offers, f"{form} {chosen}")
+    if outside := van_decisions.range_problems(entered, n_vans):
+        st.warning(widgets.bullets(outside), icon=":material/warning:")
+    elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
     unsure = _ask_if_sure(entered, row, current, f"{form} {chosen}")
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
     place, is_clicked = save_button("Save decision", f"save vans {form}")
     with place:
         if state.may_save(is_clicked):
-            _save(replace(entered, decision_id=seen), planner, unsure)
+            decision = replace(entered, decision_id=seen)
+            wrong = van_decisions.problems(decision, planner, n_vans)
+            wrong += [unsure] * bool(unsure)
+            words = decision_words(vars(decision))
+            sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
+            write = partial(van_decisions.save, decision, planner)
+            state.save(write, sentence, wrong)
         else:
             state.tell(name, chosen)
 
@@ -88,7 +95,6 @@ def _label(day: Mapping[Hashable, Any]) -> str:
 def _fields(
     day: Mapping[Hashable, Any],
     current: VanDecision,
-    n_vans: int,
     offers: Mapping[int, str],
     key: str,
 ) -> VanDecision:
@@ -105,23 +111,26 @@ def _fields(
         format_func=ACTIONS.__getitem__,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        extra = 0
+        # A field with bounds would keep what was there before, and not say so.
+        st.session_state.setdefault(f"off road {key}", current.off_road)
+        extra: int | None = 0
         if kind == HIRE:
             st.session_state.setdefault(keys[1], current.extra or lacking)
             extra = st.number_input(
-                "Extra vans", 0, van_decisions.MAX_VANS, width=160, key=keys[1]
+                "Extra vans", value=None, step=1, width=160, key=keys[1]
             )
         off_road = st.number_input(
-            "Off the road", 0, max(n_vans, current.off_road), current.off_road, width=160,
-            key=f"off road {key}", help="Vans of the city that cannot drive on that day.",
-        )  # fmt: skip
+            "Off the road", value=None, step=1, width=160, key=f"off road {key}"
+        )
         note = st.text_input(
             "Note", day["note"], max_chars=500, width=320, key=f"note {key}",
             placeholder="From whom, at what cost",
         )  # fmt: skip
     # A note is of a decision; where nothing is decided there is none.
     told = note.strip() if kind or off_road else ""
-    return replace(current, kind=kind or "", extra=extra, off_road=off_road, note=told)
+    return replace(
+        current, kind=kind or "", extra=extra or 0, off_road=off_road or 0, note=told
+    )
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:
@@ -153,17 +162,3 @@ def _ask_if_sure(
     vans = formatting.count(n_vans, "van")
     sentence = f"That day would have {vans} and needs {day['needed']:,}."
     return widgets.refusal_unless_ticked(sentence, f"Yes, {vans}", key)
-
-
-def _save(entered: VanDecision, planner: str, unsure: str) -> None:
-    wrong = [unsure] * bool(unsure) + van_decisions.problems(entered, planner)
-    if wrong:
-        widgets.refusal(saved_change.NOT_SAVED, wrong)
-        return
-    state = saved_change.of_session().vans
-    try:
-        van_decisions.save(entered, planner)
-    except BadInputError as error:
-        state.refuse(str(error))
-    place = f"{entered.city}, {formatting.day(entered.target_on)}"
-    state.confirm(f"Saved: {place}: {decision_words(vars(entered))}.")

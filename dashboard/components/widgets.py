@@ -42,11 +42,6 @@ def _draw_chart(
     st.altair_chart(chart, width="stretch", alt=alt)
 
 
-def key_figures(figures: dict[str, tuple[str, str]]) -> None:
-    """Large numbers side by side."""
-    st.html(html_tables.figures(figures))
-
-
 def small_table(
     table: pd.DataFrame,
     name: str,
@@ -228,11 +223,6 @@ def missing_entry(sentence: str) -> None:
         f'<p class="hf-missing">{escape(sentence)}</p><script>{MISSING_ENTRY}</script>'
     )
     st.html(html, unsafe_allow_javascript=True)
-
-
-def confirmation(sentence: str) -> None:
-    """What was saved, where the planner is looking."""
-    st.success(formatting.escape_markdown(sentence), icon=":material/check:")
 
 
 def refusal_unless_ticked(sentence: str, label: str, key: str) -> str:

@@ -87,7 +87,7 @@ def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
         sentences[row["target_on"].date()] = (
             f"on the way to {number['estimate']} orders ({number['p10']} to "
-            f"{number['p90']}). The vans here are for the {number['forecast']} of the forecast."
+            f"{number['p90']}). The vans here are still planned for the forecast, {number['forecast']}."
         )
     return sentences
 

@@ -4,13 +4,13 @@ The model that made the forecast runs in NumPy on changed inputs. Its relative c
 applied to the published forecast, so that data corrected since is not mistaken for an effect.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from jaxtyping import Float
 
 from dashboard import queries
 from dashboard.queries.freshness import Freshness
@@ -21,7 +21,6 @@ from forecaster.data.panel_builder import build_panel
 from forecaster.inference import explain, infer, predict
 from forecaster.inference.artefact import Artefact
 
-QUANTILES = ("p10", "p50", "p90")
 Tables = dict[str, pd.DataFrame]
 """depots, demand, events, holidays and signals, as `build_panel` takes them."""
 
@@ -61,33 +60,17 @@ def kinds(freshness: Freshness) -> list[str]:
 def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     """Forecasts a depot's days ahead without and with a scenario.
 
+    The published number changes as the model's median does.
+
     Returns:
-      target_on, forecast (as published), scenario, scenario_p10,
-      scenario_p90 (orders per day), a row per day of the published forecast, in order.
+      target_on, forecast (as published) and scenario (orders per day), a row per day of the
+      published forecast, in order.
 
     Raises:
       ArtefactError: as `queries.load_model`.
       NoDataError: no depot of the fleet has demand.
     """
     published = _days_ahead(scenario.depot, freshness)
-    ratio = _event_ratio(scenario, freshness).loc[published.index]
-    changed = published[["p10", "point", "p90"]] * ratio
-    return pd.DataFrame(
-        {
-            "target_on": published["day_on"],
-            "forecast": published["point"],
-            "scenario": changed["point"],
-            "scenario_p10": changed["p10"],
-            "scenario_p90": changed["p90"],
-        }
-    )
-
-
-def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
-    """By how much the point and its band change with the event, a row per day ahead.
-
-    The point changes as the median does.
-    """
     model = queries.load_model(freshness)
     tables = _inputs(model, scenario.depot, freshness)
     event = {
@@ -99,9 +82,20 @@ def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     events = [*tables["events"].to_dict("records"), event]
     columns = tables["events"].columns
     changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
-    before, after = _predict(model, [tables, changed], scenario.depot, freshness)
-    ratio = (after / before.where(before > 0)).fillna(1.0)
-    return ratio.rename(columns={"p50": "point"})
+    before_h, after_h = (
+        _medians(model, each, scenario.depot, freshness) for each in (tables, changed)
+    )
+    ratio_h = np.divide(
+        after_h, before_h, out=np.ones_like(after_h), where=before_h > 0
+    )
+    forecast = published["point"]
+    return pd.DataFrame(
+        {
+            "target_on": published["day_on"],
+            "forecast": forecast,
+            "scenario": forecast * ratio_h[published.index],
+        }
+    )
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -138,18 +132,12 @@ def _panel(model: Artefact, tables: Tables, freshness: Freshness) -> Panel:
     return build_panel(**tables, through=freshness.origin, ahead=ahead)
 
 
-def _predict(
-    model: Artefact, inputs: list[Tables], depot: str, freshness: Freshness
-) -> Iterator[pd.DataFrame]:
-    """p10, p50 and p90 of one depot for each input, a row per day of the published forecast."""
-    for tables in inputs:
-        panel = _panel(model, tables, freshness)
-        forecast = infer.forecast(model, panel)
-        row = panel.depot_ids.index(depot)
-        quantiles_hq = np.stack(
-            [forecast.p10_dh[row], forecast.p50_dh[row], forecast.p90_dh[row]], axis=1
-        )
-        yield pd.DataFrame(quantiles_hq[: freshness.horizon], columns=list(QUANTILES))
+def _medians(
+    model: Artefact, tables: Tables, depot: str, freshness: Freshness
+) -> Float[np.ndarray, " horizon"]:
+    """The model's medians of one depot, from the day after the origin on."""
+    panel = _panel(model, tables, freshness)
+    return infer.forecast(model, panel).p50_dh[panel.depot_ids.index(depot)]
 
 
 def _days_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dashboard import queries
+from dashboard.planning.overrides import MAX_NAME_LENGTH, text_problem
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import BadInputError
@@ -11,7 +12,7 @@ from pipelines.planning.city_settings import CitySettings, in_force
 
 SAVE = (
     "select save_city_settings(:city, :vans, :orders_per_van, :service_level, "
-    ":drivers_per_van, :shifts, :planner, :settings_id, :is_undo)"
+    ":drivers_per_van, :shifts, :planner, :settings_id)"
 )
 MAX_VANS = MAX_ORDERS_PER_VAN = 100_000
 MIN_LEVEL, MAX_LEVEL = 0.5, 0.99
@@ -29,11 +30,10 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     )
 
 
-def save(settings: CitySettings, planner: str, is_undo: bool = False) -> None:
+def save(settings: CitySettings, planner: str) -> None:
     """Saves the settings of a city, and clears the cached freshness; estimated vans are not saved.
 
-    `settings_id` is of those that the planner has seen. An undo takes these back: those before
-    count again, or else the settings given.
+    `settings_id` is of those that the planner has seen.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has saved meanwhile.
@@ -45,20 +45,20 @@ def save(settings: CitySettings, planner: str, is_undo: bool = False) -> None:
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:
         unset = {"vans": None, "orders_per_van": None}
-    database.call(SAVE, planner=planner, is_undo=is_undo, **(vars(settings) | unset))
+    database.call(SAVE, planner=planner, **(vars(settings) | unset))
     queries.freshness.clear()
 
 
 def problems(settings: CitySettings, planner: str) -> list[str]:
-    """A sentence for each number that is missing or out of range, and for a missing name."""
-    nameless = "Your name is missing; it is kept with the settings."
+    """A sentence for each number that is missing or out of range, and for the name."""
     text = settings.shifts.strip()
     wrong = (
-        [f"Shifts are “{text}”. {shift_times.RULE}"]
-        if not shift_times.is_valid(text)
-        else []
+        []
+        if shift_times.is_valid(text)
+        else [f"Shifts are “{text}”. {shift_times.RULE}"]
     )
-    return _range_problems(settings) + wrong + ([] if planner.strip() else [nameless])
+    nameless = text_problem("Your name", planner, MAX_NAME_LENGTH)
+    return _range_problems(settings) + wrong + nameless
 
 
 def _range_problems(settings: CitySettings) -> list[str]:
@@ -74,7 +74,7 @@ def _range_problems(settings: CitySettings) -> list[str]:
     ]
     return [
         f"{name} is {'missing' if value is None else f'{value:,g}'}, but must lie between "
-        f"{low:,g} and {high:,g}."
+        f"{low:,g} and {high:,g}.".replace("-", "−")
         for name, value, low, high in ranges
         if value is None or not low <= value <= high
     ]

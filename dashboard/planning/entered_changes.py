@@ -82,7 +82,7 @@ def _broken_rule(typed: str) -> str:
             "is no whole number of orders. Write whole orders, thousands with a comma or "
             "nothing between them: 1,240 or 1240."
         )
-    return f"is no number of orders. {NUMBER_RULE}"
+    return f"is not a number of orders. {NUMBER_RULE}"
 
 
 def cells(week: pd.DataFrame) -> list[Cell]:

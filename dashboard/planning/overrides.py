@@ -13,6 +13,7 @@ from forecaster.errors import BadInputError
 
 NOTHING = "Nothing would change. Choose other days or depots."
 ADD = "select add_overrides(cast(:changes as jsonb), :reason, :planner)"
+UNDO = "select undo_changes(:what, cast(:ids as bigint[]), :planner)"
 MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
 
 
@@ -69,14 +70,17 @@ def range_problems(changes: Sequence[Change]) -> list[str]:
 def text_problems(reason: str, planner: str) -> list[str]:
     """A sentence for a reason, and for a name, that is missing or too long."""
     return [
-        *_text_problem("A reason", reason, MAX_REASON_LENGTH),
-        *_text_problem("Your name", planner, MAX_NAME_LENGTH),
+        *text_problem("A reason", reason, MAX_REASON_LENGTH),
+        *text_problem("Your name", planner, MAX_NAME_LENGTH),
     ]
 
 
-def _text_problem(label: str, text: str, max_length: int) -> list[str]:
+def text_problem(
+    label: str, text: str, max_length: int, *, may_lack: bool = False
+) -> list[str]:
+    """A sentence for a text that is too long, or missing unless it may be."""
     length = len(text.strip())
-    if length == 0:
+    if length == 0 and not may_lack:
         return [f"{label} is missing; it is kept with the change."]
     if length > max_length:
         return [f"{label} has {length} letters, but at most {max_length} are kept."]
@@ -98,40 +102,29 @@ def add(changes: Sequence[Change], reason: str, planner: str) -> None:
     if wrong:
         raise BadInputError(" ".join(wrong))
     rows = [
-        _as_json(change.cell.depot, change.cell.day_on, change.cell.override_id)
-        | {"orders": change.orders}
+        {
+            "depot_id": change.cell.depot,
+            "target_on": change.cell.day_on.isoformat(),
+            "seen": change.cell.override_id,
+            "orders": change.orders,
+        }
         for change in changes
     ]
-    _call(rows, reason, planner)
+    database.call(ADD, changes=json.dumps(rows), reason=reason, planner=planner)
+    queries.freshness.clear()
 
 
 def undo(newest: pd.DataFrame, planner: str) -> None:
-    """Takes back the newest override of some days, with one more for each.
+    """Takes back `queries.newest_change`, of any kind, with one more row for each of its rows.
 
-    The numbers before it count again, with their reasons. Where it was an undo itself, those
-    that it had taken back are set again.
-
-    Args:
-      newest: Rows of `queries.newest_change`, of orders.
-      planner: The name under which the numbers count from now on.
+    What counted before counts again. Where it was an undo itself, what that took back is set
+    again, under the planner's name.
 
     Raises:
       BadInputError, DatabaseError: as `add`.
     """
-    changes = [
-        _as_json(row["depot_id"], row["target_on"].date(), row["change_id"])
-        | {"is_undo": True}
-        for row in newest.to_dict("records")
-    ]
-    _call(changes, "", planner)
-
-
-def _as_json(depot: str, day_on: date, seen: int | None) -> dict[str, object]:
-    return {"depot_id": depot, "target_on": day_on.isoformat(), "seen": seen}
-
-
-def _call(changes: Sequence[dict[str, object]], reason: str, planner: str) -> None:
-    database.call(ADD, changes=json.dumps(changes), reason=reason, planner=planner)
+    what, ids = newest["what"].iloc[0], newest["change_id"].tolist()
+    database.call(UNDO, what=what, ids=ids, planner=planner)
     queries.freshness.clear()
 
 

@@ -38,7 +38,7 @@ with closures as ({CLOSURES}), scope as (
     where g.day_on <= :origin
     group by g.day_on
 ), ahead as (
-    select target_on as day_on, sum(part) as point, sum(model_part) as model_point,
+    select target_on as day_on, sum(part) as point,
            coalesce(sum(part) / nullif(sum(model_part), 0), 1) as ratio,
            min(case when :city = '' then fleet_p10 else city_p10 end) as p10,
            min(case when :city = '' then fleet_p90 else city_p90 end) as p90
@@ -46,9 +46,8 @@ with closures as ({CLOSURES}), scope as (
     where target_on <= :until
     group by target_on
 )
-select day_on, actual, ahead.point,
-       ratio * p10 as p10, ratio * p90 as p90,
-       ahead.model_point, coalesce(missing, 0) as missing
+select day_on, actual, point, ratio * p10 as p10, ratio * p90 as p90,
+       coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
 order by day_on
 """
@@ -61,12 +60,12 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     Returns:
       day_on, actual (NaN for days ahead, and where no depot's count is known), point (the
       planned total, see `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for days past),
-      p10 and p90 (its 80 % band, moved with planners' numbers), model_point (the total by the model), missing (open depots without a count):
-      a row for each of the 21 days up to the origin and of the days forecast.
+      p10 and p90 (its 80 % band, moved with planners' numbers), missing (open depots without a
+      count): a row for each of the 21 days up to the origin and of the days forecast.
     """
     return read(
         DAILY_TOTALS,
-        numbers=["actual", "p10", "point", "p90", "model_point"],
+        numbers=["actual", "p10", "point", "p90"],
         days=["day_on"],
         city=city,
         since=freshness.origin - timedelta(days=FLEET_DAYS - 1),

@@ -170,10 +170,17 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
     sums = known.groupby("city")[["part", "actual"]].sum()
     if len(sums) > 1:
         sums = pd.concat([sums.sum().to_frame("All cities").T, sums])
-    miss = list(map(formatting.miss, sums["part"], sums["actual"]))
-    table = sums.rename_axis("city").reset_index().assign(miss=miss)
+    table = sums.rename_axis("city").reset_index()
+    miss = (table["part"].round() - table["actual"]) / table["actual"].where(
+        table["actual"] > 0
+    )
     return display(
-        table, "city", "part", "actual", "miss", part="Forecast", miss="Off by %"
+        table.assign(error_share=miss),
+        "city",
+        "part",
+        "actual",
+        "error_share",
+        part="Forecast",
     )
 
 

@@ -19,36 +19,27 @@ MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     """A city's settings as a sentence, also printed; who saved them, and when."""
-    vans = "vans not known"
-    if settings.vans is not None:
-        vans = formatting.count(settings.vans, "van")
-    capacity = f"{formatting.count(round(settings.orders_per_van), 'order')} per van"
-    others = _others(vars(settings))
+    words = f"{settings.city}: {_settings_words(vars(settings))}"
     if settings.made_at is None or settings.are_taken_back:
-        return f"{settings.city}: {vans}, {capacity}, {others} (estimated)."
+        return f"{words} (estimated)."
     by = f"by {settings.made_by}, {formatting.timestamp(settings.made_at, zone)}"
     if settings.has_estimated_vans:
-        return f"{settings.city}: {vans}, {capacity} (both estimated), {others}. The rest was set {by}."
-    return f"{settings.city}: {vans}, {capacity}, {others}. Set {by}."
+        return f"{words}. Vans and orders per van are estimated; the rest was set {by}."
+    return f"{words}. Set {by}."
 
 
 def _settings_words(settings: Mapping[Any, Any]) -> str:
     """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
-    vans = "vans and orders per van estimated"
-    if settings["vans"] is not None:
-        vans = f"{formatting.count(settings['vans'], 'van')}, "
-        vans += (
-            f"{formatting.count(round(settings['orders_per_van']), 'order')} per van"
-        )
-    shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
-    return f"{vans}, {_others(settings)}{shifts}"
-
-
-def _others(settings: Mapping[Any, Any]) -> str:
+    vans, per_van = settings["vans"], settings["orders_per_van"]
+    words = "vans and orders per van estimated"
+    if per_van is not None:
+        known = "vans not known" if vans is None else formatting.count(vans, "van")
+        words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
     number = settings["drivers_per_van"]
     drivers = "1 driver" if number == 1 else f"{number:g} drivers"
     level = f"{100 * settings['service_level']:.0f} %"
-    return f"service level {level}, {drivers} per van"
+    shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
+    return f"{words}, service level {level}, {drivers} per van{shifts}"
 
 
 def overview(plan: Plan) -> str:

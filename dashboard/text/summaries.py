@@ -13,7 +13,7 @@ from dashboard.queries.pipeline import RunInProgress
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
-LEVELS = {"depots": "a depot", "cities": "a city", "fleet": "the fleet"}
+LEVELS = {"depots": "depots", "cities": "cities", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 BAND_TOLERANCE = 0.1
@@ -181,25 +181,27 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
 
 
 def trend_sentence(scores: pd.DataFrame) -> str:
-    """'Last 28 days 8.3 %, the 28 before 9.0 %; same day last week 10.1 % and 10.8 %.' of `queries.accuracy`.
+    """'Last 28 days 8.3 %, the 28 before 9.0 %; same day last week 10.1 % and 10.8 %.'.
 
-    Of seven days where there are no 56; '' of less than two weeks.
+    Of `queries.accuracy`; of seven days where there are no 56, and of no trend where there are no 14.
     """
-    days = _scored_days(scores)["day_on"]
-    spans = [n for n in (4 * WEEK_DAYS, WEEK_DAYS) if len(days) >= 2 * n]
-    if not spans:
-        return ""
-    of_days, told = scores[scores["grain"] == "day"].dropna(subset=["mape"]), []
-    for name in ("forecast", "seasonal naive"):
-        own = of_days[of_days["forecaster"] == name]
-        for part in (days[-spans[0] :], days[-2 * spans[0] : -spans[0]]):
-            rows = own[own["day_on"].isin(part)]
-            mape = (rows["mape"] * rows["counted"]).sum() / rows["counted"].sum()
-            told.append(formatting.percent(mape))
-    last, before, naive, naive_before = told
+    days = list(_scored_days(scores)["day_on"])
+    n = 4 * WEEK_DAYS if len(days) >= 8 * WEEK_DAYS else WEEK_DAYS
+    if len(days) < 2 * n:
+        return f"A trend takes {2 * n} scored days, of which there are {len(days)}."
+    own = scores[scores["grain"].eq("day") & scores["day_on"].isin(days[-2 * n :])]
+    parts = own["day_on"].isin(days[-n:]).rename("is_last")
+    own = own.assign(total=own["mape"] * own["counted"])
+    sums = own.groupby(["forecaster", parts])[["total", "counted"]].sum()
+    mape = (sums["total"] / sums["counted"]).map(formatting.percent)
+    last, before, naive, naive_before = (
+        mape[name, is_last]
+        for name in ("forecast", "seasonal naive")
+        for is_last in (True, False)
+    )
     return (
-        f"Last {spans[0]} days {last}, the {spans[0]} before {before}; {formatting.NAIVE} "
-        f"{naive} and {naive_before}."
+        f"Last {n} days {last}, the {n} before {before}; {formatting.NAIVE} {naive} and "
+        f"{naive_before}."
     )
 
 
@@ -224,19 +226,17 @@ def error_sentence(subject: str, mape: float, naive: float) -> str:
 def coverage_sentence(bands: pd.DataFrame) -> str:
     """How often the truth lay in the bands, from `queries.band_coverage`.
 
-    'Of 10 days, 8 were to lie within the 80 % band: 8 of a depot did, 8 of a city, 7 of the
-    fleet.'
+    'The 80 % band should hold 8 days of 10. It held 8 for depots, 8 for cities, 7 for the fleet.'
     """
     sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
     shares = sums["inside"].sum() / sums["counted"].sum()
     told = [
-        f"{10 * shares[level]:.0f} of {name}"
+        f"{10 * shares[level]:.0f} for {name}"
         for level, name in LEVELS.items()
         if level in shares
     ]
-    told[0] += " did"
     return (
-        f"Of 10 days, 8 were to lie within the 80 % band: {', '.join(told)}. Events of single "
+        f"The 80 % band should hold 8 days of 10. It held {', '.join(told)}. Events of single "
         "depots count as ordinary days."
     )
 

@@ -11,7 +11,7 @@ from dashboard.components import (
     score_filter,
     widgets,
 )
-from dashboard.tables import display_tables
+from dashboard.tables import display_tables, html_tables
 from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
@@ -61,7 +61,7 @@ with answer:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} ")
-    widgets.key_figures(summaries.accuracy_figures(scores))
+    st.html(html_tables.figures(summaries.accuracy_figures(scores)))
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)
@@ -82,7 +82,8 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by (MAPE). Lines: mean of up to seven days. Dots: single days of the forecast.",
+        f"Off by (MAPE). {summaries.trend_sentence(scores)} Lines: mean of up to seven days. Dots: "
+        "single days of the forecast.",
     )
     st.header("Biggest misses")
     first = misses.head(one_day.IN_SIGHT)
@@ -119,8 +120,8 @@ overridden = queries.override_accuracy(scope, freshness)
 if not overridden.empty:
     with st.expander("Overrides"):
         st.caption(
-            "MAPE of each day's last override, and of the forecast that the planner saw then; "
-            "Biggest misses has the model's last one."
+            "MAPE of each day's last override, beside the forecast that the planner saw then. "
+            "Biggest misses has the model's last forecast."
         )
         widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
 

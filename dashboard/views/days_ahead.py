@@ -41,7 +41,7 @@ events = days_ahead.events_sentence(city, freshness)
 if events:
     st.caption(formatting.escape_markdown(events))
 st.caption(
-    f"{shade}: busier, for each depot. Under a name: what changed since the forecast before. "
+    f"{shade}: busier, for each depot. Under a name: the change since the previous forecast. "
     f"≈: from similar depots. {totals_note}"
 )
 

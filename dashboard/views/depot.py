@@ -83,7 +83,7 @@ with week:
             so_far = parts.depot_so_far(depot, now, freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = "Vans that the depot gets of its city's; “4 of 7” where it needs 7."
+        note = "Vans given to this depot; “4 of 7”: it gets 4 and needs 7."
         year = " Last year: the nearest day with the same holiday, else the same weekday and events."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 with chart:

@@ -66,7 +66,8 @@ plan_parts.settings_note(settings[city])
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders. Need: "
-    "vans for the service level, if they may move between depots. Drivers: for the vans that go, “of” those for the need. "
+    "vans for the service level, if they may move between depots. Drivers “104 of 145”: the vans "
+    "that go take 104, those needed 145. "
     f"{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))

@@ -14,6 +14,7 @@ begin
     end if;
 end $$;
 
+drop function undo_changes(text, bigint[], text);
 drop function add_overrides(jsonb, text, text);
 drop function save_city_settings(
     text, integer, double precision, double precision, double precision, text, text, bigint,

@@ -164,6 +164,28 @@ begin
             case when is_undo and newest.undoes is null then newest.decision_id end);
 end $$;
 
+-- Takes back changes that a planner saved together, with one more row for each: what counted
+-- before counts again; of a city's first settings, its estimated vans. To undo an undo is to set
+-- what it took back again.
+--   what: their kind: 'orders', 'vans' or 'settings'.
+--   ids: their numbers in that kind's table.
+create function undo_changes(what text, ids bigint[], planner text) returns void
+language plpgsql security definer set search_path = {schema}, pg_temp as $$
+begin
+    if what = 'orders' then
+        perform add_overrides(jsonb_agg(jsonb_build_object(
+            'depot_id', depot_id, 'target_on', target_on, 'seen', override_id, 'is_undo', true)
+        ), '', planner) from overrides where override_id = any (ids);
+    elsif what = 'vans' then
+        perform decide_vans(city, target_on, null, 0, 0, '', planner, decision_id, true)
+        from van_decisions where decision_id = any (ids);
+    else
+        perform save_city_settings(city, null, null, 0.9, 1, '', planner, settings_id, true)
+        from city_settings where settings_id = any (ids);
+    end if;
+end $$;
+
+revoke all on function undo_changes(text, bigint[], text) from public;
 revoke all on function decide_vans(
     text, date, text, integer, integer, text, text, bigint, boolean) from public;
 revoke all on function add_overrides(jsonb, text, text) from public;

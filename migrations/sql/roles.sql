@@ -33,6 +33,7 @@ begin
     if to_regrole('harbor_dashboard') is not null then
         grant execute on function
             add_overrides(jsonb, text, text),
+            undo_changes(text, bigint[], text),
             save_city_settings(text, integer, double precision, double precision,
                                double precision, text, text, bigint, boolean),
             decide_vans(text, date, text, integer, integer, text, text, bigint, boolean)

@@ -42,21 +42,23 @@ MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
 
 
 def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
-    """Describes metrics, as in '2 files, canary passed'; unknown names are left out."""
-    # The reason comes last: it is a sentence, and says why a canary failed.
-    redundant = {"canary_failed"} if "reason" in metrics else set()
+    """Describes metrics, as in '2 files, canary passed. It beats …'; unknown names are left out.
+
+    The reason comes last: it is a sentence, and says why a canary failed.
+    """
+    redundant = {"reason", "canary_failed"} if "reason" in metrics else set()
     if "late_cities" in metrics:
         redundant |= {"late_depots"}
     if not metrics.get("worse_days"):
         redundant |= {"worse_days"}
-    ordered = sorted(metrics.items(), key=lambda metric: metric[0] == "reason")
-    return ", ".join(
+    told = ", ".join(
         _metric(name, value)
-        for name, value in ordered
+        for name, value in metrics.items()
         if value is not None and name not in COLUMNS | redundant
         if value or name not in SAID_IF_ANY
         if with_details or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
+    return ". ".join(filter(None, [told, metrics.get("reason")]))
 
 
 def _metric(name: str, value: Any) -> str:
@@ -88,5 +90,5 @@ def _metric(name: str, value: Any) -> str:
         case list():
             text = "; ".join(map(str, value))
         case _:
-            text = str(value) if name == "reason" else f"{label} {value}"
+            text = f"{label} {value}"
     return text

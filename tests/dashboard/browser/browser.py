@@ -129,6 +129,12 @@ class Visit:
         self.page.goto(self.address + path)
         return self.settled()
 
+    def close_form(self) -> None:
+        """Closes the form of the page Plan."""
+        self.page.get_by_role("link", name="Close", exact=True).click()
+        self.page.wait_for_url(lambda url: "depot" not in url and "form" not in url)
+        self.settled()
+
     def settled(self) -> str:
         """Waits until the page has run and drawn; gives its text."""
         self.page.wait_for_selector("h1", state="attached")

@@ -67,15 +67,15 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     saved.wait_for()
     window.settled()
     button = form.get_by_role("button", name="Save decision").bounding_box()
-    distance = saved.bounding_box()["y"] - button["y"] - button["height"]
-    assert 0 < distance < 80, "right below the button"
+    distance = button["y"] - saved.bounding_box()["y"]
+    assert 0 < distance < 150, "right above the button, with Undo between them"
     covered = form.get_by_text(f"covered, {lacking} van")
     assert "sure to carry all orders. Without: " in covered.inner_text()
     row = page.locator("tr", has=page.get_by_role("rowheader", name="Decision"))
     assert f"+{lacking}" in row.inner_text()
+    window.close_form()
     page.get_by_text("All changes until now").click()
-    history = page.get_by_role("table", name="Changes")
-    assert "From Hertz" in history.inner_text()
+    assert "From Hertz" in page.get_by_role("table", name="Changes").inner_text()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as Excel").click()
     book = CalamineWorkbook.from_path(str(saved.value.path()))

@@ -40,3 +40,8 @@ def undo(by="Anna", city="London"):
     """Takes back what a planner changed last, as the button does."""
     newest = queries.newest_change(by, city, queries.freshness())
     overrides.undo(newest, by)
+
+
+def undo_one(what, change_id, by):
+    """Takes back one change, which may be a colleague's."""
+    overrides.undo(pd.DataFrame({"what": [what], "change_id": [change_id]}), by)

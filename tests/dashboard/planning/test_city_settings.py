@@ -11,6 +11,7 @@ from forecaster.errors import BadInputError
 from pipelines.planning import shift_times
 from pipelines.planning.city_settings import DEFAULT_CAPACITY, CitySettings, estimate
 from pipelines.planning.vans import quantile_orders
+from tests.dashboard.planning import changing
 from tests.dashboard.planning.test_van_plan import DAYS, fleet
 
 WEEK = fleet(
@@ -71,7 +72,7 @@ def test_all_that_is_wrong_is_told_at_once():
         "Orders per van is 0, but must lie between 1 and 100,000. "
         "Service level in % is 20, but must lie between 50 and 99. "
         "Drivers per van is 9, but must lie between 1 and 5. "
-        "Your name is missing; it is kept with the settings."
+        "Your name is missing; it is kept with the change."
     )
 
 
@@ -124,12 +125,12 @@ def test_an_undo_brings_back_the_settings_before_and_a_second_one_those_it_took_
     before = current()["London"]
 
     def undo():
-        seen = current()["London"].settings_id
-        city_settings.save(replace(ESTIMATED, settings_id=seen), "Ben", is_undo=True)
+        changing.undo_one("settings", current()["London"].settings_id, "Ben")
         return current()["London"]
 
     city_settings.save(replace(before, vans=20, shifts="06-14, 14-22"), "Anna")
     assert (undo().is_estimated, current()["London"].vans) == (True, before.vans)
+    assert current()["London"].are_taken_back
     again = undo()
     assert (again.vans, again.shifts, again.made_by) == (20, "06-14, 14-22", "Ben")
     city_settings.save(replace(again, vans=30), "Anna")

@@ -25,9 +25,8 @@ def current(decision):
 
 
 def undo(day, planner):
-    """Takes back the newest decision on a day, of which nothing is decided."""
-    seen = current(day).decision_id
-    van_decisions.save(replace(day, decision_id=seen), planner, is_undo=True)
+    """Takes back the newest decision on a day, whoever made it."""
+    changing.undo_one("vans", current(day).decision_id, planner)
 
 
 @pytest.mark.db
@@ -124,9 +123,9 @@ def test_all_that_is_wrong_is_told_at_once():
     assert van_decisions.problems(wrong, " ") == [
         "Vans off the road are 100,001, but must lie between 0 and 100,000.",
         "Hire how many vans? Give a number, or accept the risk.",
-        "The note is too long: at most 500 letters are kept.",
-        "Your name is missing; it is kept with the decision.",
+        "The note has 501 letters, but at most 500 are kept.",
+        "Your name is missing; it is kept with the change.",
     ]
     fine = replace(wrong, extra=1, off_road=0, note="")
     assert van_decisions.problems(fine, "Ann") == []
-    assert "at most 100 letters" in van_decisions.problems(fine, "a" * 101)[0]
+    assert "at most 100 are kept" in van_decisions.problems(fine, "a" * 101)[0]

@@ -193,7 +193,9 @@ def test_the_models_number_stands_beside_it_and_the_bands_move(
     assert moved == pytest.approx((1.8 * model, 2 * model, 2.2 * model))
     total = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)
     first = row_of(before, tomorrow)
-    assert total["model_point"] == pytest.approx(first["point"])
+    week = queries.fleet_week(queries.freshness())
+    here = week[(week["city"] == CITY) & (week["target_on"].dt.date == tomorrow)]
+    assert here["model_part"].sum() == pytest.approx(first["point"])
     assert total["p90"] / total["point"] == pytest.approx(first["p90"] / first["point"])
 
 

@@ -212,8 +212,8 @@ ONLY_SHIFTS = CitySettings(
         ),
         (
             ONLY_SHIFTS,
-            ("40 vans, 52 orders per van (both estimated), service level 90 %, 1 driver per van. "
-            "The rest was set by Anna, Fri 21 Nov, 06:31."),
+            ("40 vans, 52 orders per van, service level 90 %, 1 driver per van, shifts 06-14, 14-22. Vans and "
+            "orders per van are estimated; the rest was set by Anna, Fri 21 Nov, 06:31."),
         ),
     ],
 )  # fmt: skip

@@ -90,7 +90,9 @@ def daily_scores(*mapes, naive=0.2):
 
 
 def test_the_newest_days_are_compared_with_those_before():
-    assert summaries.trend_sentence(daily_scores(*13 * [0.1])) == ""
+    assert summaries.trend_sentence(daily_scores(*13 * [0.1])) == (
+        "A trend takes 14 scored days, of which there are 13."
+    )
     two_weeks = daily_scores(*7 * [0.1], *6 * [0.2], 0.3)
     assert summaries.trend_sentence(two_weeks) == (
         "Last 7 days 20.5 %, the 7 before 10.0 %; same day last week 20.0 % and 20.0 %."
@@ -291,7 +293,7 @@ def test_coverage_is_told_of_ten_days_at_each_level():
         columns=["level", "kind", "coverage", "counted"],
     )
     assert summaries.coverage_sentence(bands).startswith(
-        "Of 10 days, 8 were to lie within the 80 % band: 8 of a depot did, 6 of the fleet."
+        "The 80 % band should hold 8 days of 10. It held 8 for depots, 6 for the fleet."
     )
 
 

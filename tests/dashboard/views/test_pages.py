@@ -758,7 +758,9 @@ def test_headline_table_and_morning_message_have_one_number_for_yesterday(
     cells = (f'<td class="">{totals[0]}</td>', f'<td class="">{totals[1]}</td>')
     row = f">{city or 'All cities'}</th>{''.join(cells)}"
     assert row in text
-    assert text.partition(row)[2].partition("</td>")[0].endswith(f">{miss}")
+    number, _, direction = miss.partition(" too ")
+    signed = {"high": "+", "low": "−", "": ""}[direction] + number
+    assert text.partition(row)[2].partition("</td>")[0].endswith(f">{signed}")
     if city:
         today = seeded.through + timedelta(days=1)
         told = morning_message.last_day_sentence(scored, city, seeded.through, today)

@@ -108,6 +108,7 @@ def test_the_writer_cannot_change_what_planners_write(as_role):
             "update city_settings set vans = 1",
             "select save_city_settings('A', 1, 1, 0.9, 1, '', 'b', null)",
             "select decide_vans('A', current_date, 'hire', 1, 0, '', 'b', null)",
+            "select undo_changes('orders', '{1}', 'b')",
         ):
             refused(connection, statement)
 

@@ -32,10 +32,10 @@ from pipelines.schema.run_metrics import describe
         pytest.param({"has_hours": False}, "no orders by the hour", id="no hours"),
         pytest.param({"late_cities": {"Ghent": 2}, "late_depots": 2}, "late: Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
-        pytest.param({"reason": "It is worse.", "new": 1}, "1 depot-day counted, It is worse.", id="a sentence"),
+        pytest.param({"reason": "It is worse.", "new": 1}, "1 depot-day counted. It is worse.", id="a sentence"),
         pytest.param(
             {"promoted": False, "canary_failed": "m: Bad.", "reason": "Bad."},
-            "not promoted, Bad.", id="a reason that is told twice",
+            "not promoted. Bad.", id="a reason that is told twice",
         ),
         pytest.param({"canary_failed": "m: Bad."}, "canary failed m: Bad.", id="of a night"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
