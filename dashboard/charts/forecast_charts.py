@@ -176,12 +176,7 @@ def contributions(day: pd.DataFrame) -> Chart:
         # Without a colour the text would be black in the dark theme, too.
         alt.Chart(table.assign(series=ACTUAL))
         .mark_text(dy=-8, fontSize=12)
-        .encode(
-            x=x,
-            y=orders_axis("high"),
-            text="effect:N",
-            color=colour("series"),
-        )
+        .encode(x=x, y=orders_axis("high"), text="effect:N", color=colour("series"))
     )
     return (bars + labels).properties(height=HEIGHT)
 

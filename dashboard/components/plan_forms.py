@@ -55,10 +55,7 @@ class _Entry:
 
 
 def change_form(
-    city: str,
-    freshness: Freshness,
-    depot: str = "",
-    day: date | None = None,
+    city: str, freshness: Freshness, depot: str = "", day: date | None = None
 ) -> None:
     """The form for a change of a city's planned orders, with a preview; saves it once.
 

@@ -57,11 +57,7 @@ def planner_name(is_saving: bool) -> str:
 
 
 def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
-    """The button of a form with a preview, always in sight.
-
-    Returns:
-      The place above it for what becomes of a click, and whether it is clicked.
-    """
+    """The button of a form with a preview: the place above it for its outcome, and whether it is clicked."""
     with st.container(key="plan-save"):
         place = st.container()
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -9,12 +9,7 @@ import pandas as pd
 import sqlalchemy as sa
 import streamlit as st
 from pydantic import SecretStr
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    OperationalError,
-    ProgrammingError,
-)
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError
 
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.planning.days_ahead import Shown

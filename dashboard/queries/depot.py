@@ -15,11 +15,7 @@ from pipelines.planning.days_ahead import FORTNIGHT, TODAY, is_ahead, week_befor
 from pipelines.planning.tables import select
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.fragments import (
-    CLOSURES,
-    DAYS,
-    SPECIAL_OF,
-)
+from pipelines.schema.fragments import CLOSURES, DAYS, SPECIAL_OF
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 

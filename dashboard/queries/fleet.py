@@ -10,12 +10,7 @@ from dashboard.queries.freshness import Freshness
 from pipelines.planning import days_ahead
 from pipelines.planning.days_ahead import FLEET_DAYS
 from pipelines.schema.closures import is_closed
-from pipelines.schema.fragments import (
-    CLOSURES,
-    COUNTS,
-    DAYS,
-    FIRST_COUNT,
-)
+from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, FIRST_COUNT
 from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 

@@ -56,10 +56,7 @@ def runs() -> pd.DataFrame:
       counted; NaT before): parents newest first, each followed by its steps.
     """
     return read(
-        RUNS,
-        numbers=["parent_id", "seconds"],
-        days=["origin_on"],
-        row_limit=MAX_RUNS,
+        RUNS, numbers=["parent_id", "seconds"], days=["origin_on"], row_limit=MAX_RUNS
     )
 
 

@@ -30,9 +30,7 @@ CERTAIN = 0.99
 
 
 def cities(
-    days: pd.DataFrame,
-    settings: Mapping[str, CitySettings],
-    marked: date | None = None,
+    days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None = None
 ) -> str:
     """`Plan.cities` as cities × days: need, short, and the chance of full delivery.
 
@@ -203,15 +201,9 @@ def _drivers(
     rows = []
     for name, own in parts.items():
         texts = map(share, own["drivers"], own["drivers_needed"])
-        of_day = dict(zip(own["target_on"], texts, strict=True))
-        rows.append(
-            _total(
-                name,
-                days,
-                [of_day.get(d, formatting.UNKNOWN) for d in days["target_on"]],
-                marked,
-            )
-        )
+        told = dict(zip(own["target_on"], texts, strict=True))
+        cells = [told.get(day, formatting.UNKNOWN) for day in days["target_on"]]
+        rows.append(_total(name, days, cells, marked))
     return rows
 
 

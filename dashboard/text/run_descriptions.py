@@ -125,6 +125,15 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
     return _table(nights, zone, "Night after", _origin)
 
 
+def last_trouble(nights: pd.DataFrame) -> str:
+    """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs_table`; '' for none."""
+    is_troubled = nights["State"].isin([STATES["failed"], STATES["partial"]])
+    days = nights.loc[is_troubled, "Night after"].head(1)
+    return "".join(
+        f"Last trouble: the night after {day}, repaired since." for day in days
+    )
+
+
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
     """'Without the orders of London (8 depots), which came on Sun 22 Nov. '; '' with all orders."""
     if not cities:

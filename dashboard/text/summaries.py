@@ -190,15 +190,11 @@ def trend_sentence(scores: pd.DataFrame) -> str:
     if len(days) < 2 * n:
         return f"A trend takes {2 * n} scored days, of which there are {len(days)}."
     own = scores[scores["grain"].eq("day") & scores["day_on"].isin(days[-2 * n :])]
-    parts = own["day_on"].isin(days[-n:]).rename("is_last")
-    own = own.assign(total=own["mape"] * own["counted"])
-    sums = own.groupby(["forecaster", parts])[["total", "counted"]].sum()
-    mape = (sums["total"] / sums["counted"]).map(formatting.percent)
-    last, before, naive, naive_before = (
-        mape[name, is_last]
-        for name in ("forecast", "seasonal naive")
-        for is_last in (True, False)
-    )
+    is_last = own["day_on"].isin(days[-n:])
+    total = (own["mape"] * own["counted"]).groupby([own["forecaster"], is_last]).sum()
+    counted = own["counted"].groupby([own["forecaster"], is_last]).sum()
+    mape = (total / counted).map(formatting.percent)
+    (before, last), (naive_before, naive) = mape["forecast"], mape["seasonal naive"]
     return (
         f"Last {n} days {last}, the {n} before {before}; {formatting.NAIVE} {naive} and "
         f"{naive_before}."

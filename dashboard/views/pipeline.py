@@ -31,12 +31,14 @@ points = run_descriptions.to_do(
     runs, n_missing, len(refused), n_rejected, is_warned=is_warned
 )
 night = run_descriptions.night_sentence(runs)
+nights = run_descriptions.runs_table(runs, zone, nightly=True)
 if points:
     widgets.answer(night)
     sentences = [formatting.format_dates(point, zone) for point in points]
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
-    widgets.answer(f"Nothing to do. {night}")
+    # Whatever is left of it would be something to do.
+    widgets.answer(f"Nothing to do. {night} {run_descriptions.last_trouble(nights)}")
 
 if n_missing:
     st.header("Missing data")
@@ -68,7 +70,6 @@ if not rejected.empty:
     )
 
 st.header("Nightly runs")
-nights = run_descriptions.runs_table(runs, zone, nightly=True)
 if nights.empty:
     widgets.empty_state(
         "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every "

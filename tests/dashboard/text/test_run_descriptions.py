@@ -36,6 +36,10 @@ def test_nights_steps_and_other_runs_are_told_apart():
         "Night after": "Thu 20 Nov", "State": "◐\N{NO-BREAK SPACE}partial", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
+    told = run_descriptions.last_trouble(pd.DataFrame([night]))
+    assert told == "Last trouble: the night after Thu 20 Nov, repaired since."
+    fine = pd.DataFrame([night | {"State": run_descriptions.STATES["done"]}])
+    assert run_descriptions.last_trouble(fine) == ""
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
     [other] = run_descriptions.runs_table(ledger, ZONE, nightly=False).to_dict(
