@@ -317,7 +317,7 @@ def _versus_last_week(rows: pd.DataFrame) -> str:
 def day_names(
     events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
 ) -> dict[pd.Timestamp, str]:
-    """The holidays and events of each day in words: 'Black Friday + Promotion only in London'.
+    """The holidays and events of each day in words: 'Black Friday + Promotion (London only)'.
 
     Args:
       events: `queries.fleet_events`.
@@ -338,7 +338,7 @@ def day_names(
 def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
     """The days with their names, days in a row of the same name together.
 
-    'Tue 24 Nov – Thu 26 Nov: Promotion only in Rotterdam'. `name_of` is from `day_names`.
+    'Tue 24 Nov – Thu 26 Nov: Promotion (Rotterdam only)'. `name_of` is from `day_names`.
     """
     ranges: list[tuple[pd.Timestamp, pd.Timestamp, str]] = []
     for day in sorted(name_of):

@@ -84,7 +84,7 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 
 
 def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
-    """The holidays and events of a day in some cities: 'Black Friday + Promotion only in Delft'.
+    """The holidays and events of a day in some cities: 'Black Friday + Promotion (Delft only)'.
 
     Those of the whole fleet are not followed by cities.
     """
@@ -93,7 +93,7 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
         here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
         if here:
             name = occasion_name(*cast(tuple[str, bool], key))
-            where = f" only in {listed(here)}" if len(own) < n_cities else ""
+            where = f" ({listed(here)} only)" if len(own) < n_cities else ""
             described.append(name + where)
     return " + ".join(described)
 

@@ -265,7 +265,7 @@ def promotion(city, *days, depots=2):
         ),
         pytest.param(
             [(FRIDAY, "black_friday", False, "London", 2)], [("London", FRIDAY, 1)],
-            ["Fri 27 Nov: 1 van short (Black Friday only in London)"], id="of a short day, once",
+            ["Fri 27 Nov: 1 van short (Black Friday (London only))"], id="of a short day, once",
         ),
         pytest.param(
             promotion("London", FRIDAY), [("Helsinki", FRIDAY, 4)],
@@ -345,13 +345,13 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
         columns=["day_on", "what", "is_holiday", "city", "depots"],
     )
     assert brief.day_names(special, 2) == {
-        day: "Black Friday + Promotion only in London"
+        day: "Black Friday + Promotion (London only)"
     }
     without = brief.day_names(special, 2, with_cities=False)
     assert without == {day: "Black Friday + Promotion"}
     assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}
     of_three = {
-        day: "Black Friday only in Helsinki and London + Promotion only in London"
+        day: "Black Friday (Helsinki and London only) + Promotion (London only)"
     }
     assert brief.day_names(special, 3) == of_three
 
