@@ -29,8 +29,8 @@ from forecaster.inference.explain import LEVEL
 # `alt.layer` is typed as perhaps a FacetChart; ours never have facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
-MIN_MEAN = 4
-"""Days that a mean of seven days has at least."""
+MIN_DAYS_OF_MEAN = 4
+"""Fewest scored days in a mean of seven days."""
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
@@ -245,7 +245,7 @@ def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
     table = by_day.sort_values("day_on", ignore_index=True)
     sums = table.assign(total=table["mape"] * table["counted"]).set_index("day_on")
     by_name = sums.groupby("forecaster")[["total", "counted"]]
-    rolling = by_name.rolling("7D", min_periods=MIN_MEAN).sum()
+    rolling = by_name.rolling("7D", min_periods=MIN_DAYS_OF_MEAN).sum()
     weekly = (rolling["total"] / rolling["counted"]).rename("weekly").reset_index()
     return table.merge(weekly, on=["forecaster", "day_on"])
 

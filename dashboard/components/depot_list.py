@@ -101,14 +101,9 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     keys = short.assign(**{"": is_off})
     keys.insert(0, "is_late", is_late)
     # `depots` are by city and name.
-    urgent = (
-        keys.loc[depots.index]
-        .sort_values([*keys], ascending=False, kind="stable")
-        .index
-    )
-    vans = short.add_prefix(f"{html_grids.SHORT}: ").assign(
-        **{IN_ALL: short.sum(axis=1)}
-    )
+    urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
+    vans = short.add_prefix(f"{html_grids.SHORT}: ")
+    vans[IN_ALL] = short.sum(axis=1)
     period = formatting.count(orders.shape[1], "day")
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     first_on = short.columns[0]
@@ -123,6 +118,6 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         "status": depots.apply(html_grids.status, axis=1),
         "is_late": is_late,
         "is_off": is_off,
-        "place": pd.Series(range(len(urgent)), urgent),
+        "place": pd.Series(range(len(urgent)), urgent.index),
     }
     return table.join(vans.loc[:, vans.any()]).assign(**others)

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.planner_name import planner_name, save_button
+from dashboard.components.planner_name import planner_name
 from dashboard.planning import entered_changes, overrides, van_plan
 from dashboard.planning.entered_changes import SET, WITHDRAW
 from dashboard.planning.overrides import Cell, Change
@@ -80,8 +80,7 @@ def change_form(
             unsure = _ask_if_sure(changes, names, form)
             preview = _preview(week, names, changes, len(entry.chosen), freshness)
         sentence = change_summaries.saved_sentence(changes, names, preview)
-    # Refusal and confirmation replace each other; in a panel they are always in sight.
-    place, is_clicked = save_button("Save", f"save {form}")
+    place, is_clicked = saved_change.save_button("Save", f"save {form}")
     is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:
         # The planner may not have looked at the preview of what it became. All chosen days

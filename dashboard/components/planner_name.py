@@ -8,7 +8,6 @@ from html import escape
 from urllib.parse import unquote
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.auth import session
 from dashboard.components import widgets
@@ -17,8 +16,6 @@ from dashboard.planning import overrides
 NAME, FIELD = "planner's name", "your name"
 COOKIE = "harbor_planner"
 MAX_AGE_DAYS = 90
-ENTER = "Press Enter to preview, Enter again to save."
-"""Beside the button of forms with a preview; see plan_form.js."""
 SCRIPT = (
     f"document.cookie = '{COOKIE}=' + "
     "encodeURIComponent(document.currentScript.previousElementSibling.dataset.name) + "
@@ -54,13 +51,3 @@ def planner_name(is_saving: bool) -> str:
         script = f"{mark}<script>{SCRIPT}</script>"
         st.html(script, unsafe_allow_javascript=True)
     return name
-
-
-def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
-    """The button of a form with a preview: the place above it for its outcome, and whether it is clicked."""
-    with st.container(key="plan-save"):
-        place = st.container()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            is_clicked = st.button(label, type="primary", key=key)
-            st.caption(ENTER, width=210)
-    return place, is_clicked

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
 from dashboard.components import widgets
@@ -17,6 +18,8 @@ from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
+ENTER = "Press Enter to preview, Enter again to save."
+"""Beside the button of forms with a preview; see plan_form.js."""
 
 
 @dataclass
@@ -55,11 +58,11 @@ class FormState:
         st.rerun()
 
     def save(
-        self, write: Callable[[], None], sentence: str, wrong: Sequence[str]
+        self, write: Callable[[], None], sentence: str, problems: Sequence[str]
     ) -> None:
-        """Saves and confirms with the sentence; or tells what is wrong, or why it is refused."""
-        if wrong:
-            widgets.refusal(NOT_SAVED, wrong)
+        """Saves, and loads the page again with the sentence or a refusal; or tells the problems."""
+        if problems:
+            widgets.refusal(NOT_SAVED, problems)
             return
         try:
             write()
@@ -125,6 +128,16 @@ def of_session() -> Forms:
     """What the forms of this session keep."""
     forms: Forms = st.session_state.setdefault(FORMS, Forms())
     return forms
+
+
+def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
+    """The button of a form with a preview: the place above it for its outcome, and whether it is clicked."""
+    with st.container(key="plan-save"):
+        place = st.container()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            is_clicked = st.button(label, type="primary", key=key)
+            st.caption(ENTER, width=210)
+    return place, is_clicked
 
 
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:

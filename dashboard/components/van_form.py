@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import saved_change, widgets
-from dashboard.components.planner_name import planner_name, save_button
+from dashboard.components.planner_name import planner_name
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
@@ -64,13 +64,15 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     offers = plan_summaries.offers(row)
     n_vans = max(city.vans or 0, current.off_road)
     entered = _fields(row, current, offers, f"{form} {chosen}")
-    if outside := van_decisions.range_problems(entered, n_vans):
+    outside = van_decisions.range_problems(entered, n_vans)
+    if outside:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
-    unsure = _ask_if_sure(entered, row, current, f"{form} {chosen}")
+    key = f"{form} {chosen}"
+    unsure = "" if outside else _ask_if_sure(entered, row, current, key)
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
-    place, is_clicked = save_button("Save decision", f"save vans {form}")
+    place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
     with place:
         if state.may_save(is_clicked):
             decision = replace(entered, decision_id=seen)
@@ -112,7 +114,6 @@ def _fields(
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # A field with bounds would keep what was there before, and not say so.
-        st.session_state.setdefault(f"off road {key}", current.off_road)
         extra: int | None = 0
         if kind == HIRE:
             st.session_state.setdefault(keys[1], current.extra or lacking)
@@ -120,7 +121,11 @@ def _fields(
                 "Extra vans", value=None, step=1, width=160, key=keys[1]
             )
         off_road = st.number_input(
-            "Off the road", value=None, step=1, width=160, key=f"off road {key}"
+            "Off the road",
+            value=current.off_road,
+            step=1,
+            width=160,
+            key=f"off road {key}",
         )
         note = st.text_input(
             "Note", day["note"], max_chars=500, width=320, key=f"note {key}",
@@ -129,7 +134,7 @@ def _fields(
     # A note is of a decision; where nothing is decided there is none.
     told = note.strip() if kind or off_road else ""
     return replace(
-        current, kind=kind or "", extra=extra or 0, off_road=off_road or 0, note=told
+        current, kind=kind or "", extra=extra or 0, off_road=off_road, note=told
     )
 
 

@@ -1,4 +1,4 @@
-"""Planners' overrides: changes of planned numbers, saved whole or not at all."""
+"""Planners' overrides, saved whole or not at all; Undo of whatever planners change."""
 
 import json
 from collections.abc import Sequence
@@ -76,11 +76,11 @@ def text_problems(reason: str, planner: str) -> list[str]:
 
 
 def text_problem(
-    label: str, text: str, max_length: int, *, may_lack: bool = False
+    label: str, text: str, max_length: int, *, is_optional: bool = False
 ) -> list[str]:
     """A sentence for a text that is too long, or missing unless it may be."""
     length = len(text.strip())
-    if length == 0 and not may_lack:
+    if length == 0 and not is_optional:
         return [f"{label} is missing; it is kept with the change."]
     if length > max_length:
         return [f"{label} has {length} letters, but at most {max_length} are kept."]
@@ -115,14 +115,14 @@ def add(changes: Sequence[Change], reason: str, planner: str) -> None:
 
 
 def undo(newest: pd.DataFrame, planner: str) -> None:
-    """Takes back `queries.newest_change`, of any kind, with one more row for each of its rows.
-
-    What counted before counts again. Where it was an undo itself, what that took back is set
-    again, under the planner's name.
+    """Takes back `queries.newest_change`, so that what was before counts again; of an undo, sets it again.
 
     Raises:
-      BadInputError, DatabaseError: as `add`.
+      BadInputError: the name is missing or too long; or somebody changed the same meanwhile.
+      DatabaseError: as `database.snapshot`.
     """
+    if wrong := text_problem("Your name", planner, MAX_NAME_LENGTH):
+        raise BadInputError(*wrong)
     what, ids = newest["what"].iloc[0], newest["change_id"].tolist()
     database.call(UNDO, what=what, ids=ids, planner=planner)
     queries.freshness.clear()

@@ -51,5 +51,7 @@ def problems(decision: VanDecision, planner: str, n_vans: int = MAX_VANS) -> lis
     wrong = range_problems(decision, n_vans)
     if decision.kind == HIRE and not decision.extra:
         wrong.append("Hire how many vans? Give a number, or accept the risk.")
-    wrong += text_problem("The note", decision.note, MAX_REASON_LENGTH, may_lack=True)
+    wrong += text_problem(
+        "The note", decision.note, MAX_REASON_LENGTH, is_optional=True
+    )
     return wrong + text_problem("Your name", planner, MAX_NAME_LENGTH)

@@ -47,7 +47,7 @@ MESSAGES = {
     "42703": OTHER_RELEASE,
     "42883": OTHER_RELEASE,
     "42501": "The database does not let the dashboard's user do what the page needs; it "
-    "must read all tables and may add overrides and settings. Run `harbor db upgrade` as the tables' "
+    "must read all tables, and call the functions that save what planners change. Run `harbor db upgrade` as the tables' "
     f"owner, and grant the user the role {ROLE}.",
 }
 """Remedies of database errors, by SQLSTATE."""

@@ -211,18 +211,12 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days) -> str:
     """The planned totals of some depots, by day; the name is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
-    cells = [
-        *in_columns(
-            {
-                day: f'<td class="day">{_sum(total)}</td>'
-                for day, total in totals.items()
-            },
-            days,
-        ),
+    cells = {day: f'<td class="day">{_sum(n)}</td>' for day, n in totals.items()}
+    wide = [
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
     ]
-    return html_tables.row(name, cells, "total")
+    return html_tables.row(name, in_columns(cells, days) + wide, "total")
 
 
 def _sum(total: float) -> str:
@@ -304,7 +298,7 @@ def override_note(row: Row) -> str:
     return f"; {number}, set by {row['made_by']}: {row['override_reason']}{closed}"
 
 
-def share(has: float, needed: float) -> str:
+def of_needed(has: float, needed: float) -> str:
     """'7 of 11' as HTML, '7' where no more is needed; '' where nothing is planned."""
     if pd.isna(has):
         return ""
@@ -327,7 +321,7 @@ def _day_row(
         cells = [
             f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
-    cells.append(f"<td>{share(row['allocated'], row['needed'])}</td>")
+    cells.append(f"<td>{of_needed(row['allocated'], row['needed'])}</td>")
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])

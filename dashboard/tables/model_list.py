@@ -18,6 +18,7 @@ ROLES = {
     "hindcast": "for hindcasts only",
 }
 NAIVE = formatting.NAIVE.capitalize()
+NO_TREND = "Whether it gets better is told from 14 scored days on."
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:

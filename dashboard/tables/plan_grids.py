@@ -17,8 +17,8 @@ from dashboard.tables.html_grids import (
     closed_since,
     in_columns,
     is_closed,
+    of_needed,
     override_note,
-    share,
 )
 from dashboard.text import formatting
 from pipelines.planning.city_settings import CitySettings
@@ -158,7 +158,7 @@ def _depot_cell(row: Row, marked: date | None) -> str:
     says = formatting.count(row["allocated"], "van")
     if row["needed"] > row["allocated"]:
         says += f" of {row['needed']:,} needed"
-    vans = share(row["allocated"], row["needed"])
+    vans = of_needed(row["allocated"], row["needed"])
     html = f"{vans}<small><u>{orders}</u></small>{badge(row)}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
@@ -189,7 +189,7 @@ OUTCOME: Lines = {
     "Late orders": ("undelivered", _unless_zero),
 }
 ORDERS: Lines = {"Planned orders": ("point", formatting.orders)}
-"""Rows of a city above and below what is decided: column of `Plan.cities`, and how it is written."""
+"""Rows of a city around its decisions and drivers: column of `Plan.cities`, how it is written."""
 
 
 def _drivers(
@@ -200,10 +200,10 @@ def _drivers(
     parts |= {f"Drivers {n}": own for n, own in shifts.groupby("shift", sort=False)}
     rows = []
     for name, own in parts.items():
-        texts = map(share, own["drivers"], own["drivers_needed"])
+        texts = map(of_needed, own["drivers"], own["drivers_needed"])
         told = dict(zip(own["target_on"], texts, strict=True))
         cells = [told.get(day, formatting.UNKNOWN) for day in days["target_on"]]
-        rows.append(_total(name, days, cells, marked))
+        rows.append(_city_row(name, days, cells, marked))
     return rows
 
 
@@ -214,11 +214,11 @@ def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
         texts = list(map(to_text, days[column])) if column in days else []
         if set(texts) & {"", formatting.UNKNOWN} == set(texts):
             continue
-        rows.append(_total(name, days, map(escape, texts), marked))
+        rows.append(_city_row(name, days, map(escape, texts), marked))
     return rows
 
 
-def _total(
+def _city_row(
     name: str, days: pd.DataFrame, texts: Iterable[str], marked: date | None
 ) -> str:
     """A row of the city from the HTML of its cells."""

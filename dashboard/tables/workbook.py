@@ -72,6 +72,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         decision_words(day) if day["made_by"] else ""
         for day in plan.cities.to_dict("records")
     ]
+    all_shifts = "" if plan.shifts.empty else ", all shifts"
     cities = display_tables.display(
         plan.cities.assign(made_at=decided_at, kind=decided),
         *CITY_COLUMNS,
@@ -83,7 +84,8 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         kind="Decision",
         extra="Extra vans",
         off_road="Off the road",
-        drivers="Drivers" if plan.shifts.empty else "Drivers, all shifts",
+        drivers=f"Drivers{all_shifts}",
+        drivers_needed=f"Drivers needed{all_shifts}",
     )
     every_day = display_tables.display(plan.every_day, "city", "delivery_probability")
     sheets = {

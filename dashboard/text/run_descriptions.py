@@ -126,12 +126,15 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
 
 
 def last_trouble(nights: pd.DataFrame) -> str:
-    """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs_table`; '' for none."""
-    is_troubled = nights["State"].isin([STATES["failed"], STATES["partial"]])
-    days = nights.loc[is_troubled, "Night after"].head(1)
-    return "".join(
-        f"Last trouble: the night after {day}, repaired since." for day in days
-    )
+    """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs_table`.
+
+    '' for none, and while a night runs.
+    """
+    troubles = nights[nights["State"].isin([STATES["failed"], STATES["partial"]])]
+    if troubles.empty or nights["State"].iloc[0] == STATES["running"]:
+        return ""
+    day, told = troubles.iloc[0][["Night after", "Result"]]
+    return f"Last trouble: the night after {day}{', repaired since' * ('Repaired' in told)}."
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:
@@ -139,11 +142,9 @@ def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -
     if not cities:
         return ""
     depots = [f"{city} ({formatting.count(n, 'depot')})" for city, n in cities.items()]
-    came = ""
-    if not pd.isna(night["late_came_at"]):
-        came = (
-            f", which came on {formatting.day(night['late_came_at'].astimezone(zone))}"
-        )
+    came, came_at = "", night["late_came_at"]
+    if not pd.isna(came_at):
+        came = f", which came on {formatting.day(came_at.astimezone(zone))}"
     return f"Without the orders of {formatting.listed(depots)}{came}. "
 
 

@@ -183,12 +183,12 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
 def trend_sentence(scores: pd.DataFrame) -> str:
     """'Last 28 days 8.3 %, the 28 before 9.0 %; same day last week 10.1 % and 10.8 %.'.
 
-    Of `queries.accuracy`; of seven days where there are no 56, and of no trend where there are no 14.
+    Of `queries.accuracy`; of as many as there are twice, '' where seven are not.
     """
     days = list(_scored_days(scores)["day_on"])
-    n = 4 * WEEK_DAYS if len(days) >= 8 * WEEK_DAYS else WEEK_DAYS
-    if len(days) < 2 * n:
-        return f"A trend takes {2 * n} scored days, of which there are {len(days)}."
+    n = min(4 * WEEK_DAYS, len(days) // 2)
+    if n < WEEK_DAYS:
+        return ""
     own = scores[scores["grain"].eq("day") & scores["day_on"].isin(days[-2 * n :])]
     is_last = own["day_on"].isin(days[-n:])
     total = (own["mape"] * own["counted"]).groupby([own["forecaster"], is_last]).sum()

@@ -46,7 +46,7 @@ days = scores[scores["grain"] == "day"]
 if not days.empty:
     st.header("Live, day by day")
     sentence = (
-        f"Off by, whichever model was live. {summaries.trend_sentence(scores)} Lines: mean of up "
+        f"Off by, whichever model was live. {summaries.trend_sentence(scores) or model_list.NO_TREND} Lines: mean of up "
         "to seven days. Dots: single days."
     )
     widgets.chart(forecast_charts.accuracy_by_day, days, sentence)

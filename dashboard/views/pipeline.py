@@ -37,8 +37,8 @@ if points:
     sentences = [formatting.format_dates(point, zone) for point in points]
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
-    # Whatever is left of it would be something to do.
-    widgets.answer(f"Nothing to do. {night} {run_descriptions.last_trouble(nights)}")
+    trouble = run_descriptions.last_trouble(nights)
+    widgets.answer(f"Nothing to do. {night} {trouble}".strip())
 
 if n_missing:
     st.header("Missing data")

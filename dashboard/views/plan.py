@@ -44,8 +44,8 @@ if not city:
     plan_parts.next_decision(days)
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
-        "Vans needed for a city's service level; −12: 12 short. Percentages: the chance that the "
-        "vans carry all orders, shown below 99 %. Below it, what is decided."
+        "Vans needed for a city's service level; −12: 12 short. A percentage is the chance that the "
+        "vans carry all orders, left out from 99 % on; under it, what is decided."
     )
     plan_parts.changed_days(plan)
     st.stop()

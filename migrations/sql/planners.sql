@@ -171,7 +171,20 @@ end $$;
 --   ids: their numbers in that kind's table.
 create function undo_changes(what text, ids bigint[], planner text) returns void
 language plpgsql security definer set search_path = {schema}, pg_temp as $$
+declare
+    n_known bigint;
 begin
+    select count(*) into n_known from (
+        select override_id from overrides where what = 'orders' and override_id = any (ids)
+        union all
+        select decision_id from van_decisions where what = 'vans' and decision_id = any (ids)
+        union all
+        select settings_id from city_settings where what = 'settings' and settings_id = any (ids)
+    ) known;
+    if n_known = 0 or n_known <> cardinality(ids) then
+        raise exception using errcode = 'HF001', message =
+            'What is to be undone is not known. Load the page again.';
+    end if;
     if what = 'orders' then
         perform add_overrides(jsonb_agg(jsonb_build_object(
             'depot_id', depot_id, 'target_on', target_on, 'seen', override_id, 'is_undo', true)
@@ -180,6 +193,7 @@ begin
         perform decide_vans(city, target_on, null, 0, 0, '', planner, decision_id, true)
         from van_decisions where decision_id = any (ids);
     else
+        -- The defaults of `CitySettings`.
         perform save_city_settings(city, null, null, 0.9, 1, '', planner, settings_id, true)
         from city_settings where settings_id = any (ids);
     end if;

@@ -15,11 +15,12 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 from psycopg import sql
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, UndefinedFunction
 from pydantic import SecretStr
 
 from forecaster.errors import DatabaseError
 from pipelines.database.engine import parsed_url
+from pipelines.database.schema_version import OTHER_TABLES_ADVICE
 from pipelines.schema import metadata
 from pipelines.schema.reader_views import READER_VIEWS
 from pipelines.settings import CHECKOUT, Settings
@@ -130,7 +131,7 @@ def ensure(
       The roles afterwards; one that could not be created has `is_there` false.
 
     Raises:
-      DatabaseError: this user does not own the tables.
+      DatabaseError: this user does not own the tables; or they are of another release.
     """
     try:
         with engine.begin() as connection:
@@ -143,6 +144,10 @@ def ensure(
         raise DatabaseError(
             f"The database does not let this user give rights away: {error}. Run "
             "'harbor db roles' as the owner of the tables."
+        ) from None
+    except UndefinedFunction as error:
+        raise DatabaseError(
+            f"The database is of another release: {error}. {OTHER_TABLES_ADVICE}."
         ) from None
     return role_grants(engine)
 

@@ -58,7 +58,8 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
         if value or name not in SAID_IF_ANY
         if with_details or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
-    return ". ".join(filter(None, [told, metrics.get("reason")]))
+    reason = metrics.get("reason")
+    return f"{told.rstrip('.')}. {reason}".lstrip(". ") if reason else told
 
 
 def _metric(name: str, value: Any) -> str:

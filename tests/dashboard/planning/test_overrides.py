@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pandas as pd
 import pytest
 import sqlalchemy as sa
 
@@ -128,6 +129,24 @@ def test_a_reason_that_begins_as_an_undo_is_none(tomorrow):
     assert undone() == [False]
     undo()
     assert (undone(), cell(DEPOT, tomorrow).is_set) == ([True, False], False)
+
+
+@pytest.mark.parametrize("what", ["orders", "vans", "settings", "order"])
+def test_an_undo_of_what_nobody_has_saved_is_refused_whole(tomorrow, what):
+    change(80.0, day=tomorrow)
+    [saved] = history()["override_id"]
+    known = [saved] * (what == "orders")
+    newest = pd.DataFrame({"what": what, "change_id": [*known, 999_999]})
+    with pytest.raises(BadInputError, match="is not known"):
+        overrides.undo(newest, "Anna")
+    assert len(history()) == 1
+
+
+def test_an_undo_needs_a_name(tomorrow):
+    change(80.0, day=tomorrow)
+    newest = queries.newest_change("Anna", "London", queries.freshness())
+    with pytest.raises(BadInputError, match="Your name is missing"):
+        overrides.undo(newest, " ")
 
 
 def test_what_was_saved_together_is_undone_together(tomorrow):

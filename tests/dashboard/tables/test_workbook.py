@@ -56,6 +56,7 @@ def test_the_workbook_has_a_sheet_for_each_question(book, plan):
     head, first, _ = book.get_sheet_by_name("Cities").to_python()
     named = dict(zip(head, first, strict=True))
     assert (named["Need"], named["Have"], named["Short"]) == (2, 10, 0)
+    assert (named["Drivers"], named["Drivers needed"]) == (4, 4)
 
 
 def test_numbers_have_units_totals_are_bold_and_headings_filter_the_rest(plan):
@@ -107,13 +108,17 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
 def test_drivers_are_those_of_the_shifts_where_orders_have_times(plan):
     shifts = pd.DataFrame(
         {"city": "London", "target_on": DAYS[1], "shift": ["06–14", "14–22"],
-         "orders": 9.6, "vans": [8, 6], "short": 0, "drivers": [8, 6], "busiest_hour": 9,
-         "busiest_orders": 1.5}
+         "orders": 9.6, "vans": [8, 6], "short": 0, "drivers": [8, 6], "drivers_needed": [9, 6],
+         "busiest_hour": 9, "busiest_orders": 1.5}
     )  # fmt: skip
     sheets = workbook.plan_sheets(replace(plan, shifts=shifts), ZONE)
     assert "Drivers" not in sheets
-    assert "Drivers" not in sheets["Data"][1]
-    assert sheets["Shifts"][1]["Drivers"].tolist() == [8, 6]
+    assert not {"Drivers", "Drivers needed"} & {*sheets["Data"][1]}
+    assert sheets["Shifts"][1][["Drivers", "Drivers needed"]].to_numpy().tolist() == [
+        [8, 9], [6, 6],
+    ]  # fmt: skip
+    named = {"Drivers, all shifts", "Drivers needed, all shifts"}
+    assert named < {*sheets["Cities"][1]}
 
 
 def test_what_a_shift_that_nobody_has_set_lacks_is_an_empty_cell(plan):

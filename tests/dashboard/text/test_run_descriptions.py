@@ -36,10 +36,6 @@ def test_nights_steps_and_other_runs_are_told_apart():
         "Night after": "Thu 20 Nov", "State": "◐\N{NO-BREAK SPACE}partial", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
-    told = run_descriptions.last_trouble(pd.DataFrame([night]))
-    assert told == "Last trouble: the night after Thu 20 Nov, repaired since."
-    fine = pd.DataFrame([night | {"State": run_descriptions.STATES["done"]}])
-    assert run_descriptions.last_trouble(fine) == ""
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
     [other] = run_descriptions.runs_table(ledger, ZONE, nightly=False).to_dict(
@@ -47,6 +43,22 @@ def test_nights_steps_and_other_runs_are_told_apart():
     )
     assert (other["Run"], other["State"]) == ("Ingest", "✕\N{NO-BREAK SPACE}failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
+
+
+@pytest.mark.parametrize(
+    ("newest", "result", "told"),
+    [
+        ("done", "Full.", "Last trouble: the night after Thu 20 Nov."),
+        ("done", run_descriptions.REPAIRED, "Last trouble: the night after Thu 20 Nov, repaired since."),
+        ("running", "Full.", ""),
+    ],
+)  # fmt: skip
+def test_the_last_trouble_is_told_once_no_night_runs(newest, result, told):
+    states = [run_descriptions.STATES[each] for each in (newest, "failed", "partial")]
+    days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
+    nights = pd.DataFrame({"Night after": days, "State": states, "Result": result})
+    assert run_descriptions.last_trouble(nights) == told
+    assert run_descriptions.last_trouble(nights[:1]) == ""
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,15 @@ def daily_scores(*mapes, naive=0.2):
 
 
 def test_the_newest_days_are_compared_with_those_before():
-    assert summaries.trend_sentence(daily_scores(*13 * [0.1])) == (
-        "A trend takes 14 scored days, of which there are 13."
-    )
+    assert summaries.trend_sentence(daily_scores(*13 * [0.1])) == ""
     two_weeks = daily_scores(*7 * [0.1], *6 * [0.2], 0.3)
     assert summaries.trend_sentence(two_weeks) == (
         "Last 7 days 20.5 %, the 7 before 10.0 %; same day last week 20.0 % and 20.0 %."
     )
     months = summaries.trend_sentence(daily_scores(*28 * [0.3], *28 * [0.1]))
     assert months.startswith("Last 28 days 10.0 %, the 28 before 30.0 %; ")
+    one_less = summaries.trend_sentence(daily_scores(*28 * [0.3], *27 * [0.1]))
+    assert one_less.startswith("Last 27 days 10.0 %, the 27 before 30.0 %; ")
 
 
 def test_figures_say_their_days():

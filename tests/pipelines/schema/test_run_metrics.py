@@ -38,6 +38,8 @@ from pipelines.schema.run_metrics import describe
             "not promoted. Bad.", id="a reason that is told twice",
         ),
         pytest.param({"canary_failed": "m: Bad."}, "canary failed m: Bad.", id="of a night"),
+        pytest.param({"reason": "Bad."}, "Bad.", id="a reason alone"),
+        pytest.param({"alarms": ["Wide."], "reason": "Bad."}, "Wide. Bad.", id="sentences"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
         pytest.param({"scored": None}, "", id="nothing"),
         pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),
