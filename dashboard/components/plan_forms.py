@@ -88,15 +88,18 @@ def change_form(
         history = queries.changes(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)
+    is_begun = bool(entry.number) or entry.action != SET
+    wrong = entry.number_problems(changes) * is_begun
+    if is_saving:
+        # Of a number that is not understood the field itself says it.
+        wrong = overrides.range_problems(changes)
+    if wrong:
+        below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
     with place:
         if is_saving:
             write = partial(overrides.add, changes, entry.reason, entry.planner)
             state.save(write, sentence, _problems(entry, changes, unsure))
         else:
-            is_begun = bool(entry.number) or entry.action != SET
-            wrong = entry.number_problems(changes) if is_begun else []
-            if wrong:
-                below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
             if is_begun:
                 state.sentence = ""
             state.tell(city, [cell.key for cell in cells])

@@ -18,7 +18,7 @@ from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
-ENTER = "Press Enter to preview, Enter again to save."
+ENTER = "Enter previews; Enter again in the same field saves."
 """Beside the button of forms with a preview; see plan_form.js."""
 
 

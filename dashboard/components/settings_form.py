@@ -1,5 +1,6 @@
 """The form for the settings of a city, on the page Plan."""
 
+import math
 from dataclasses import replace
 
 import streamlit as st
@@ -22,7 +23,7 @@ def settings_form(settings: CitySettings) -> None:
     state = saved_change.of_session().settings
     form = f"{settings.city} {state.n_saved}"
     when_opened = state.seen
-    if when_opened is None or f"vans {form}" not in st.session_state:
+    if when_opened is None or f"Vans {form}" not in st.session_state:
         when_opened = state.seen = settings
     with st.form(f"settings of {form}", border=False):
         entered = _settings_fields(when_opened, form)
@@ -36,29 +37,17 @@ def settings_form(settings: CitySettings) -> None:
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
-    # What is estimated may lie beyond what can be saved.
-    most_vans, most_orders = city_settings.MAX_VANS, city_settings.MAX_ORDERS_PER_VAN
-    shown = (
-        None if settings.vans is None else min(settings.vans, most_vans),
-        min(round(settings.orders_per_van), most_orders),
-    )
+    n_orders = round(settings.orders_per_van)
+    shown = {
+        "Vans": settings.vans,
+        "Orders per van per day": n_orders,
+        "Service level, %": round(100 * settings.service_level),
+        "Drivers per van": float(settings.drivers_per_van),
+    }
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        vans = st.number_input(
-            "Vans", step=1, width=160,
-            value=shown[0], key=f"vans {form}",
-        )  # fmt: skip
-        capacity = st.number_input(
-            "Orders per van per day", step=1, width=200, value=shown[1], key=f"orders per van {form}",
-        )  # fmt: skip
-        level = st.number_input(
-            "Service level, %", step=1, width=160,
-            value=round(100 * settings.service_level), key=f"service level {form}",
-            help="Share of days on which the city's vans are to carry all of its orders.",
-        )  # fmt: skip
-        drivers = st.number_input(
-            "Drivers per van", step=0.1, width=160, value=float(settings.drivers_per_van),
-            key=f"drivers per van {form}",
-        )  # fmt: skip
+        vans, orders, level, drivers = (
+            _number(label, value, f"{label} {form}") for label, value in shown.items()
+        )
         entered_shifts = st.text_input(
             "Shifts", value=settings.shifts, placeholder=shift_times.DEFAULT_SHIFTS, width=200,
             key=f"shifts {form}", help=shift_times.RULE,
@@ -70,12 +59,19 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         shifts=entered_shifts.strip(),
     )
     # Who changes only what else there is says nothing about estimated vans.
-    is_kept = (vans, capacity) == shown and entered != settings
+    is_kept = (vans, orders) == (settings.vans, n_orders) and entered != settings
     if settings.is_estimated and is_kept:
         return replace(entered, has_estimated_vans=True)
-    return replace(
-        entered, vans=vans, orders_per_van=float(capacity), has_estimated_vans=False
-    )
+    entered = replace(entered, vans=None if math.isnan(vans) else int(vans))
+    return replace(entered, orders_per_van=orders, has_estimated_vans=False)
+
+
+def _number(label: str, value: float | None, key: str) -> float:
+    """What is typed into a field that begins with the value; NaN once it is emptied."""
+    st.session_state.setdefault(key, value)
+    step = 0.1 if isinstance(value, float) else 1
+    number = st.number_input(label, value=None, step=step, width=180, key=key)
+    return math.nan if number is None else float(number)
 
 
 def _save(settings: CitySettings, planner: str) -> None:

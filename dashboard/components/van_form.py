@@ -1,5 +1,6 @@
 """The form for the vans of a city on a day: hire more, accept the risk, ask for help."""
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
@@ -55,8 +56,12 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     seen = state.seen.setdefault(f"{form} {chosen}", current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
     now = parts.clock(datetime.now(queries.zone()))
-    if told := parts.on_the_way(name, now, freshness).get(chosen):
-        st.markdown(f"**Today:** {told}")
+    if chosen in (today := parts.on_the_way(name, now, freshness)):
+        told, ratio = today[chosen]
+        pace = (
+            f" At today's pace about {math.ceil(row['needed'] * ratio):,} are needed."
+        )
+        st.markdown(f"**Today:** {told}{pace * (round(ratio, 2) > 1)}")
     if row["made_by"]:
         words = decision_words(row)
         by = plan_summaries.decided_by(row, queries.zone())
@@ -129,7 +134,7 @@ def _fields(
         )
         note = st.text_input(
             "Note", day["note"], max_chars=500, width=320, key=f"note {key}",
-            placeholder="From whom, at what cost",
+            placeholder="From whom, at what cost" if kind == HIRE else None,
         )  # fmt: skip
     # A note is of a decision; where nothing is decided there is none.
     told = note.strip() if kind or off_road else ""
@@ -153,7 +158,7 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     late = plan_summaries.late_in_words(day["undelivered"])
     short = f"{day['short']:,} still short; " if day["short"] else ""
     chance = formatting.chance(day["delivery_probability"])
-    sentence = f"{short}with {vans} all is carried with a chance of {chance}, {late}."
+    sentence = f"{short}with {vans}: {chance} sure to carry all orders, {late}."
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 

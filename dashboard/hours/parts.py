@@ -35,7 +35,7 @@ def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
     )
     st.caption(
         f"{unset}A day needs the vans of its fullest shift. "
-        "Orders of hours in which no shift works go to the next one."
+        "Orders outside shift hours go to the next shift."
     )
 
 
@@ -76,24 +76,25 @@ def clock(now: datetime) -> datetime:
 
 # A form asks at every change of a field.
 @st.cache_data(max_entries=16, show_spinner=False)
-def on_the_way(city: str, now: datetime, freshness: Freshness) -> dict[date, str]:
-    """Where the running day of a city is heading, by its day; empty where nothing has come.
-
-    `now` is a `clock`.
-    """
+def on_the_way(
+    city: str, now: datetime, freshness: Freshness
+) -> dict[date, tuple[str, float]]:
+    """By day where a city's running day is heading, and its ratio to the forecast; by a `clock`."""
     cities = today.running_cities(hour_queries.running_depots(now, freshness))
     sentences = {}
     for row in cities[cities["city"] == city].to_dict("records"):
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
-        sentences[row["target_on"].date()] = (
+        ratio = row["estimate"] / row["forecast"] if row["forecast"] > 0 else 1.0
+        sentence = (
             f"on the way to {number['estimate']} orders ({number['p10']} to "
             f"{number['p90']}). The vans here are still planned for the forecast, {number['forecast']}."
         )
+        sentences[row["target_on"].date()] = sentence, ratio
     return sentences
 
 
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
-    """'Today so far: 301 orders, usually 205 by now.' by a `clock`; '' where nothing has come."""
+    """'Today so far: 301 orders, 205 expected by now.' by a `clock`; '' where nothing has come."""
     running = hour_queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
@@ -104,7 +105,7 @@ def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
-    return f"{orders} orders, usually {usual} by now"
+    return f"{orders} orders, {usual} expected by now"
 
 
 def today_html(depots: pd.DataFrame) -> str:
@@ -129,17 +130,13 @@ def today_html(depots: pd.DataFrame) -> str:
 
 def _cities(cities: pd.DataFrame) -> str:
     """The running day by city as a table; each leads to its plan."""
-    heads = ("So far", "Usually", "On the way to", "Forecast")
+    heads = ("So far", "Expected by now", "On the way to", "Forecast")
     rows = []
     for city in cities.to_dict("records"):
         minutes = int(60 * city["until_hour"])
         # A fleet in several zones has no clock.
-        until = (
-            f"by {minutes // 60:02d}:{minutes % 60:02d} local" if city["city"] else ""
-        )
-        number = {
-            each: formatting.orders(city[each]) for each in today.CITY_COLUMNS[4:]
-        }
+        until = f"by {minutes // 60:02d}:{minutes % 60:02d} local" * bool(city["city"])
+        number = {n: formatting.orders(city[n]) for n in today.CITY_COLUMNS[4:]}
         cells = [
             f"{number['orders_so_far']}<small>{until}</small>",
             formatting.orders(city["usual_share"] * city["forecast"]),

@@ -1,5 +1,7 @@
 """The settings that a city is planned with: saved by a planner, or estimated."""
 
+import math
+
 import streamlit as st
 
 from dashboard import queries
@@ -73,7 +75,7 @@ def _range_problems(settings: CitySettings) -> list[str]:
         ("Drivers per van", settings.drivers_per_van, 1, MAX_DRIVERS),
     ]
     return [
-        f"{name} is {'missing' if value is None else f'{value:,.10g}'}, but must lie between "
+        f"{name} is {'missing' if value is None or math.isnan(value) else f'{value:,.10g}'}, but must lie between "
         f"{low:,g} and {high:,g}.".replace("-", "−")
         for name, value, low, high in ranges
         if value is None or not low <= value <= high

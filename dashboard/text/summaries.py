@@ -195,10 +195,8 @@ def trend_sentence(scores: pd.DataFrame) -> str:
     counted = own["counted"].groupby([own["forecaster"], is_last]).sum()
     mape = (total / counted).map(formatting.percent)
     (before, last), (naive_before, naive) = mape["forecast"], mape["seasonal naive"]
-    return (
-        f"Last {n} days {last}, the {n} before {before}; {formatting.NAIVE} {naive} and "
-        f"{naive_before}."
-    )
+    told = f"Last {n} days {last}, the {n} before {before}"
+    return f"{told}; {formatting.NAIVE} {naive} and {naive_before}."
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:
@@ -283,7 +281,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def where_sentence(depots: pd.DataFrame) -> str:
-    """'At 1 of 24 depots it is not better: Kallio.' of `queries.depot_accuracy`, after `accuracy_sentence`.
+    """'At 1 of 24 depots that was as good or better: Kallio.' of `queries.depot_accuracy`.
 
     Then the depots whose bands held less than half of the forecasts.
     """
@@ -291,7 +289,8 @@ def where_sentence(depots: pd.DataFrame) -> str:
     is_narrow = (depots["coverage"] < 0.5) & (depots["counted"] >= MIN_FORECASTS)
     narrow = depots[is_narrow].sort_values("coverage")
     of = f"of {formatting.count(len(depots), 'depot')}"
-    where = f"At {len(worse):,} {of} it is not better: {formatting.listed([*worse['name']])}."
+    names = formatting.listed([*worse["name"]])
+    where = f"At {len(worse):,} {of} that was as good or better: {names}."
     if worse.empty:
         where = f"It is better at all {formatting.count(len(depots), 'depot')}."
     elif len(worse) == len(depots):

@@ -113,9 +113,7 @@ with scored:
     else:
         if not past["is_live"].all():
             widgets.hindcast_warning()
-        sentence = (
-            "The last forecast before each day with its 80 % band, and the orders."
-        )
+        sentence = "The last forecast before each day, its 80 % band, and the orders."
         widgets.chart(forecast_charts.past_forecasts, past, sentence)
         with st.expander("Past days, and why"):
             st.caption(display_tables.MISSES_NOTE)
@@ -155,5 +153,7 @@ with why:
         )
 
 with st.expander("What if", expanded="scenario" in st.query_params):
-    st.caption("One event more, by the model that made the forecast. Nothing is saved.")
+    st.caption(
+        "Adds an event to the forecast, by the model that made it. Nothing is saved."
+    )
     what_if_form.what_if_form(depot, own["city"], days_ahead, freshness)

@@ -63,6 +63,7 @@ with st.container(horizontal=True, key="screen-only"):
         is_primary = form == "vans" and bool(plan.cities["short"].any())
         widgets.action(heading, address, is_primary=is_primary)
 plan_parts.settings_note(settings[city])
+newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders. Need: "
@@ -81,7 +82,7 @@ with right:
         st.subheader("Vans to move")
         st.html(moves)
         if plan.cities["short"].any():
-            st.caption("On short days vans move to spread the lack evenly.")
+            st.caption("On short days the moves share the shortage evenly.")
 
 form = plan_parts.form_of_address(depot, settings[city])
 if form:
@@ -97,9 +98,9 @@ if form:
         else:
             plan_forms.change_form(city, freshness, depot, day)
 
-with st.container(key="plan-history"):
+with newest:
     # Where the form confirms it, it is there.
     if not (form and getattr(saved_change.of_session(), form).sentence):
         saved_change.newest_change(city)
-    with st.expander("All changes until now"):
-        plan_parts.history(city, freshness)
+with st.container(key="plan-history"), st.expander("All changes until now"):
+    plan_parts.history(city, freshness)

@@ -50,11 +50,11 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     )
     html = parts.today_html(depots)
     [head, row] = Cells(html).text
-    assert head == ["City", "So far", "Usually", "On the way to", "Forecast"]
+    assert head == ["City", "So far", "Expected by now", "On the way to", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
-    assert "&lt;b&gt;</a> 220 orders, usually 110 by now" in html
+    assert "&lt;b&gt;</a> 220 orders, 110 expected by now" in html
     assert "quiet" not in html
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
@@ -66,5 +66,5 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     so_far = partial(
         parts.depot_so_far, now=datetime(2026, 7, 6, 11, tzinfo=UTC), freshness=None
     )
-    assert so_far("a") == "Today so far: 220 orders, usually 110 by now."
+    assert so_far("a") == "Today so far: 220 orders, 110 expected by now."
     assert so_far("not running") == ""
