@@ -131,7 +131,7 @@ def of_session() -> Forms:
 
 
 def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
-    """The button of a form with a preview: the place above it for its outcome, and whether it is clicked."""
+    """A form's button: the place above it for what becomes of a click, and whether it is clicked."""
     with st.container(key="plan-save"):
         place = st.container()
         with st.container(horizontal=True, vertical_alignment="center"):

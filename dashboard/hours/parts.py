@@ -87,7 +87,8 @@ def on_the_way(
         ratio = row["estimate"] / row["forecast"] if row["forecast"] > 0 else 1.0
         sentence = (
             f"on the way to {number['estimate']} orders ({number['p10']} to "
-            f"{number['p90']}). The vans here are still planned for the forecast, {number['forecast']}."
+            f"{number['p90']}). The vans here are still planned for the forecast, "
+            f"{number['forecast']}."
         )
         sentences[row["target_on"].date()] = sentence, ratio
     return sentences

@@ -115,7 +115,7 @@ def add(changes: Sequence[Change], reason: str, planner: str) -> None:
 
 
 def undo(newest: pd.DataFrame, planner: str) -> None:
-    """Takes back `queries.newest_change`, so that what was before counts again; of an undo, sets it again.
+    """Takes back `queries.newest_change`: what was before counts again; an undo is set again.
 
     Raises:
       BadInputError: the name is missing or too long; or somebody changed the same meanwhile.

@@ -35,7 +35,7 @@ def save(decision: VanDecision, planner: str) -> None:
 
 
 def range_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
-    """A sentence for each number that is out of range; a city with `n_vans` has no more off the road."""
+    """A sentence for each number out of range; at most `n_vans` are off the road."""
     return [
         f"{name} are {number:,}, but must lie between 0 and {most:,}.".replace("-", "−")
         for name, number, most in (

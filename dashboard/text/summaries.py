@@ -281,7 +281,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def where_sentence(depots: pd.DataFrame) -> str:
-    """'At 1 of 24 depots that was as good or better: Kallio.' of `queries.depot_accuracy`.
+    """'At 1 of 24 depots same day last week was as good or better: Kallio.'.
 
     Then the depots whose bands held less than half of the forecasts.
     """
@@ -290,7 +290,7 @@ def where_sentence(depots: pd.DataFrame) -> str:
     narrow = depots[is_narrow].sort_values("coverage")
     of = f"of {formatting.count(len(depots), 'depot')}"
     names = formatting.listed([*worse["name"]])
-    where = f"At {len(worse):,} {of} that was as good or better: {names}."
+    where = f"At {len(worse):,} {of} {formatting.NAIVE} was as good or better: {names}."
     if worse.empty:
         where = f"It is better at all {formatting.count(len(depots), 'depot')}."
     elif len(worse) == len(depots):

@@ -2,9 +2,10 @@
 
 The owner runs the migrations and owns the tables. The writer may change rows but no table.
 The reader, the dashboard's role, may select, and call `add_overrides`, `save_city_settings`,
-`decide_vans` and `undo_changes`; the migrations create them. Other systems are given `harbor_reader`, which has no
-login of its own and may select from the views of `schema.reader_views`. A pipeline that connects
-as the owner takes the writer's role, so that a mistake cannot drop a table.
+`decide_vans` and `undo_changes`; the migrations create them. Other systems are given
+`harbor_reader`, which has no login of its own and may select from the views of
+`schema.reader_views`. A pipeline that connects as the owner takes the writer's role, so that a
+mistake cannot drop a table.
 """
 
 from collections.abc import Sequence

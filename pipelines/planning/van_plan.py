@@ -42,8 +42,8 @@ class Plan:
         its city's need), allocated (of the city's vans, the need at most), short (needed -
         allocated; they add up to the city's), short_alone (what those lack for the service level
         at this depot if none is moved), drivers (of the allocated vans), drivers_needed (of the
-        needed ones), undelivered (expected orders beyond the capacity of the allocated vans), delivery_probability
-        (that these carry all orders of the depot).
+        needed ones), undelivered (expected orders beyond the capacity of the allocated vans),
+        delivery_probability (that these carry all orders of the depot).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
         model's), needed, vans (with hired ones and without those off the road; NaN if not
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans

@@ -184,7 +184,7 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
         }
     )  # fmt: skip
     assert summaries.where_sentence(depots) == (
-        "At 2 of 3 depots that was as good or better: Poplar and Barking."
+        "At 2 of 3 depots same day last week was as good or better: Poplar and Barking."
     )
     assert summaries.where_sentence(depots[2:]) == ""
     worse = depots.assign(value_added=-0.1)
