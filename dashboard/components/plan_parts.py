@@ -44,11 +44,12 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 def next_decision(days: pd.DataFrame) -> None:
     """Leads to the form of what is to be decided first in `Plan.cities`; nothing where all is."""
     left = days[(days["short"] > 0) & ~days["is_decided"]]
-    worst = left.sort_values(["target_on", "short"], ascending=[True, False]).head(1)
-    for city, day in zip(worst["city"], worst["target_on"], strict=True):
-        [address] = display_tables.form_links(worst)
-        label = f"Decide on {city}, {formatting.day(day)}"
-        widgets.action(label, address, is_primary=True)
+    if left.empty:
+        return
+    first = left.sort_values(["target_on", "short"], ascending=[True, False]).iloc[0]
+    address = formatting.plan_link(first["city"], first["target_on"], form="vans")
+    label = f"Decide on {first['city']}, {formatting.day(first['target_on'])}"
+    widgets.action(label, address, is_primary=True)
 
 
 def changed_days(plan: Plan) -> None:

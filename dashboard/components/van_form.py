@@ -38,9 +38,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     form = f"{name} {day} {state.n_saved}"
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
-    st.session_state[key] = st.session_state.get(
-        key, day if day in days else plan_summaries.first_to_look_at(plan.cities)
-    )
+    first = day if day in days else plan_summaries.first_to_look_at(plan.cities)
+    st.session_state[key] = st.session_state.get(key, first)
     chosen = st.selectbox(
         "Day",
         list(days),
@@ -53,14 +52,14 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     current = city.decision_on(chosen)
     # A colleague's decision is seen before it is replaced.
     state.seen = state.seen or {}
-    seen = state.seen.setdefault(f"{form} {chosen}", current.decision_id)
+    here = f"{form} {chosen}"
+    seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
     now = parts.clock(datetime.now(queries.zone()))
     if chosen in (today := parts.on_the_way(name, now, freshness)):
         told, ratio = today[chosen]
-        pace = (
-            f" At today's pace about {math.ceil(row['needed'] * ratio):,} are needed."
-        )
+        n_needed = math.ceil(row["needed"] * ratio)
+        pace = f" At today's pace about {n_needed:,} are needed."
         st.markdown(f"**Today:** {told}{pace * (round(ratio, 2) > 1)}")
     if row["made_by"]:
         words = decision_words(row)
@@ -68,14 +67,13 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
     offers = plan_summaries.offers(row)
     n_vans = max(city.vans or 0, current.off_road)
-    entered = _fields(row, current, offers, f"{form} {chosen}")
+    entered = _fields(row, current, offers, here)
     outside = van_decisions.range_problems(entered, n_vans)
     if outside:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness)
-    key = f"{form} {chosen}"
-    unsure = "" if outside else _ask_if_sure(entered, row, current, key)
+    unsure = "" if outside else _ask_if_sure(entered, row, current, here)
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
     place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
     with place:

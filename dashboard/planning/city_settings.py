@@ -5,7 +5,7 @@ import math
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning.overrides import MAX_NAME_LENGTH, text_problem
+from dashboard.planning.overrides import name_problem
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
 from forecaster.errors import BadInputError
@@ -54,13 +54,10 @@ def save(settings: CitySettings, planner: str) -> None:
 def problems(settings: CitySettings, planner: str) -> list[str]:
     """A sentence for each number that is missing or out of range, and for the name."""
     text = settings.shifts.strip()
-    wrong = (
-        []
-        if shift_times.is_valid(text)
-        else [f"Shifts are “{text}”. {shift_times.RULE}"]
-    )
-    nameless = text_problem("Your name", planner, MAX_NAME_LENGTH)
-    return _range_problems(settings) + wrong + nameless
+    wrong = _range_problems(settings)
+    if not shift_times.is_valid(text):
+        wrong.append(f"Shifts are “{text}”. {shift_times.RULE}")
+    return wrong + name_problem(planner)
 
 
 def _range_problems(settings: CitySettings) -> list[str]:
@@ -75,8 +72,13 @@ def _range_problems(settings: CitySettings) -> list[str]:
         ("Drivers per van", settings.drivers_per_van, 1, MAX_DRIVERS),
     ]
     return [
-        f"{name} is {'missing' if value is None or math.isnan(value) else f'{value:,.10g}'}, but must lie between "
-        f"{low:,g} and {high:,g}.".replace("-", "−")
+        f"{name} is {_typed(value)}, but must lie between {low:,g} and {high:,g}."
         for name, value, low, high in ranges
         if value is None or not low <= value <= high
     ]
+
+
+def _typed(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return "missing"
+    return f"{value:,.10g}".replace("-", "−")

@@ -69,10 +69,12 @@ def range_problems(changes: Sequence[Change]) -> list[str]:
 
 def text_problems(reason: str, planner: str) -> list[str]:
     """A sentence for a reason, and for a name, that is missing or too long."""
-    return [
-        *text_problem("A reason", reason, MAX_REASON_LENGTH),
-        *text_problem("Your name", planner, MAX_NAME_LENGTH),
-    ]
+    return text_problem("A reason", reason, MAX_REASON_LENGTH) + name_problem(planner)
+
+
+def name_problem(planner: str) -> list[str]:
+    """A sentence for a name that is missing or too long."""
+    return text_problem("Your name", planner, MAX_NAME_LENGTH)
 
 
 def text_problem(
@@ -121,7 +123,7 @@ def undo(newest: pd.DataFrame, planner: str) -> None:
       BadInputError: the name is missing or too long; or somebody changed the same meanwhile.
       DatabaseError: as `database.snapshot`.
     """
-    if wrong := text_problem("Your name", planner, MAX_NAME_LENGTH):
+    if wrong := name_problem(planner):
         raise BadInputError(*wrong)
     what, ids = newest["what"].iloc[0], newest["change_id"].tolist()
     database.call(UNDO, what=what, ids=ids, planner=planner)

@@ -1,11 +1,7 @@
 """What planners decide about the vans of a city on a day; each decision is one more row."""
 
 from dashboard import queries
-from dashboard.planning.overrides import (
-    MAX_NAME_LENGTH,
-    MAX_REASON_LENGTH,
-    text_problem,
-)
+from dashboard.planning.overrides import MAX_REASON_LENGTH, name_problem, text_problem
 from dashboard.queries import database
 from forecaster.errors import BadInputError
 from pipelines.planning.city_settings import HIRE, VanDecision
@@ -54,4 +50,4 @@ def problems(decision: VanDecision, planner: str, n_vans: int = MAX_VANS) -> lis
     wrong += text_problem(
         "The note", decision.note, MAX_REASON_LENGTH, is_optional=True
     )
-    return wrong + text_problem("Your name", planner, MAX_NAME_LENGTH)
+    return wrong + name_problem(planner)

@@ -262,12 +262,11 @@ def changed_days(depots: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 def form_links(days: pd.DataFrame) -> list[str]:
     """Addresses of the forms of days: of `Plan.depots` for orders, of `Plan.cities` for vans."""
-    keys = days["depot_id"] if "depot_id" in days else [""] * len(days)
-    rows = zip(days["city"], days["target_on"], keys, strict=True)
-    return [
-        formatting.plan_link(city, day, **({"depot": key} if key else {"form": "vans"}))
-        for city, day, key in rows
-    ]
+    forms = [{"form": "vans"}] * len(days)
+    if "depot_id" in days:
+        forms = [{"depot": key} for key in days["depot_id"]]
+    rows = zip(days["city"], days["target_on"], forms, strict=True)
+    return [formatting.plan_link(city, day, **form) for city, day, form in rows]
 
 
 def _with_times(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

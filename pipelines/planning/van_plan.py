@@ -22,7 +22,7 @@ from pipelines.planning.shifts import Load
 QUANTILES = ["p10", "p50", "p90"]
 PARTS = ("part", "model_part")
 """Of a total: what is planned, and the model's."""
-DRIVERS, KEYS = ["drivers", "drivers_needed"], ["city", "target_on"]
+DRIVERS = ["drivers", "drivers_needed"]
 ALL_CITIES = "All cities"
 LIKELY = 0.7
 """A chance of full delivery that needs fewer extra vans than a usual service level."""
@@ -117,11 +117,10 @@ def make_plan(
     cities = cities.sort_values(["city", "target_on"], ignore_index=True)
     by_shift = shifts.with_vans(by_shift, cities, settings)
     if not by_shift.empty:
-        of_shifts = by_shift.groupby(KEYS)[DRIVERS].sum()
-        of_days = cities.set_index(KEYS)[DRIVERS]
-        cities[DRIVERS] = (
-            of_shifts.reindex(of_days.index).fillna(of_days).astype(int).to_numpy()
-        )
+        of_shifts = by_shift.groupby(["city", "target_on"])[DRIVERS].sum()
+        of_days = cities.set_index(of_shifts.index.names)[DRIVERS]
+        own = of_shifts.reindex(of_days.index).fillna(of_days)
+        cities[DRIVERS] = own.astype(int).to_numpy()
     hires_too_few = (cities["kind"] == HIRE) & (cities["short"] > 0)
     cities["is_decided"] = (cities["kind"] != "") & ~hires_too_few
     return Plan(

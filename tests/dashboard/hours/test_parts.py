@@ -1,9 +1,11 @@
 """What pages show of shifts and of the running day."""
 
+import re
 from datetime import UTC, datetime
 from functools import partial
 
 import pandas as pd
+import pytest
 
 from dashboard.hours import parts
 from dashboard.hours import queries as hour_queries
@@ -68,3 +70,9 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     )
     assert so_far("a") == "Today so far: 220 orders, 110 expected by now."
     assert so_far("not running") == ""
+    now = datetime(2026, 7, 6, 11, tzinfo=UTC)
+    [(told, ratio)] = parts.on_the_way("Lon & don", now, None).values()
+    assert told.startswith("on the way to ")
+    number = r"on the way to (\d+) .* for the forecast, (\d+)\."
+    estimate, forecast = map(int, re.fullmatch(number, told).groups())
+    assert ratio == pytest.approx(estimate / forecast, abs=0.01)

@@ -1,5 +1,6 @@
 """The page Plan as a planner meets it."""
 
+import math
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -10,11 +11,13 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
 from dashboard.components import plan_parts
+from dashboard.hours import parts
 from dashboard.planning import (
     city_settings,
     entered_changes,
     overrides,
     van_decisions,
+    van_plan,
 )
 from dashboard.planning.entered_changes import WITHDRAW
 from pipelines import schema
@@ -212,6 +215,61 @@ def test_a_number_that_is_not_taken_is_told_and_nothing_is_saved(
     assert not app.success
     assert changing.history("vans").empty
     assert len(changing.history("settings")) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "label", "told_of"),
+    [
+        ("settings", "Vans", "Vans is missing, but must lie between 0 and 100,000."),
+        ("settings", "Orders per van", "Orders per van is missing, but must lie between 1 "),
+        ("settings", "Service level", "Service level in % is missing, but must lie between "),
+        ("settings", "Drivers", "Drivers per van is missing, but must lie between 1 and 5."),
+        ("vans", "Extra vans", "Hire how many vans? Give a number, or accept the risk."),
+    ],
+)  # fmt: skip
+def test_an_emptied_number_is_missing_and_not_the_one_before(
+    seeded, open_page, form, label, told_of
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=2), "Anna")
+    app = city_page(open_page, "London", form=form)
+    setting(app, label).set_value(None)
+    field(app, "your name").set_value("Ann")
+    app = press(app, "Save settings" if form == "settings" else "Save decision")
+    assert told_of in told(app.error)
+    assert changing.history("vans").empty
+    assert len(changing.history("settings")) == 1
+
+
+@pytest.mark.parametrize(
+    ("ratio", "is_told"), [(1.5, True), (1.0, False), (0.8, False)]
+)
+def test_the_form_of_today_says_what_its_pace_takes(
+    seeded, open_page, tomorrow, monkeypatch, ratio, is_told
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=2), "Anna")
+    heading = {tomorrow: ("on the way to 90 orders.", ratio)}
+    monkeypatch.setattr(parts, "on_the_way", lambda *_: heading)
+    text = page_text(city_page(open_page, "London", form="vans", day=f"{tomorrow}"))
+    assert "on the way to 90 orders." in text
+    days = van_plan.city_plan("London", queries.freshness()).cities
+    need = days.loc[days["target_on"].dt.date == tomorrow, "needed"].iloc[0]
+    pace = f"At today's pace about {math.ceil(ratio * need)} are needed."
+    assert (pace in text) == is_told
+
+
+def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
+    seeded, open_page, tomorrow
+):
+    app = enter(city_page(open_page, "London"), "1234", reason="Ice hockey")
+    [common] = [each for each in app.pills if each.label == "Reason"]
+    common.set_value("Event nearby")
+    app = press(rerun(app), "Save")
+    assert changing.history()["reason"].tolist() == ["Event nearby: Ice hockey"]
+    app = press(choose_action(app, WITHDRAW), "Save")
+    assert changing.history()["orders"].isna().tolist() == [True, False]
+    assert changing.history()["reason"].iloc[0] == "Back to the model"
 
 
 def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
