@@ -53,13 +53,13 @@ def next_decision(days: pd.DataFrame) -> None:
 
 
 def changed_days(plan: Plan) -> None:
-    """What is decided and changed in all cities; each row leads to its form."""
+    """What is decided and changed for the days ahead; each row leads to its form."""
     days, depots = plan.cities, plan.depots
     decided = days[days["made_by"].ne("")].sort_values("target_on")
     changed = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
     for name, rows, to_table, hidden in (
         ("Decisions on vans", decided, display_tables.decided_days, ()),
-        ("Changed orders", changed, display_tables.changed_days, ("City", "When")),
+        ("Changed orders", changed, display_tables.changed_days, ("City",)),
     ):  # fmt: skip
         if rows.empty:
             continue
@@ -67,6 +67,8 @@ def changed_days(plan: Plan) -> None:
         widgets.cut_notice(len(rows), MAX_CHANGES, "rows")
         shown = rows.head(MAX_CHANGES)
         table = to_table(shown, queries.zone())
+        if days["city"].nunique() == 1:
+            table = table.drop(columns="City")
         links = {str(table.columns[0]): display_tables.form_links(shown)}
         widgets.small_table(table, name, hidden, links)
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -55,8 +55,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    now = parts.clock(datetime.now(queries.zone()))
-    if chosen in (today := parts.on_the_way(name, now, freshness)):
+    if chosen in (today := parts.on_the_way(name, parts.clock(), freshness)):
         told, ratio = today[chosen]
         n_needed = math.ceil(row["needed"] * ratio)
         pace = f" At today's pace about {n_needed:,} are needed."

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dashboard import queries
 from dashboard.hours import queries as hour_queries
 from dashboard.planning import city_settings
 from dashboard.queries.freshness import Freshness
@@ -68,8 +69,9 @@ def today_so_far(now: datetime, freshness: Freshness) -> str:
     return today_html(hour_queries.running_depots(now, freshness))
 
 
-def clock(now: datetime) -> datetime:
+def clock() -> datetime:
     """The time by which the pages know the running day: every ten minutes another one."""
+    now = datetime.now(queries.zone())
     minute = now.minute // CLOCK_MINUTES * CLOCK_MINUTES
     return now.replace(minute=minute, second=0, microsecond=0)
 

@@ -232,7 +232,8 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.changes`; times in `zone`."""
     words = list(map(plan_summaries.change_in_history, result.to_dict("records")))
-    rows = _with_times(result, zone).assign(Change=words)
+    times = [formatting.timestamp(at, zone) for at in result["made_at"]]
+    rows = result.assign(When=times, Change=words)
     return display(
         rows, "When", "name", "target_on", "Change", "note", "made_by",
         name="Depot or city", made_by="By",
@@ -247,16 +248,16 @@ def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         + f"; {plan_summaries.shortage_in_words(row)}" * bool(row["lacking"])
         for row in rows
     ]
-    return display(
-        _with_times(days, zone).assign(Decision=words), "city", "target_on", "Decision", "note", "made_by", "When", made_by="Decided by"
-    )  # fmt: skip
+    named = days.assign(made_by=_by(days, zone), Decision=words)
+    columns = "city", "target_on", "Decision", "note", "made_by"
+    return display(named, *columns, made_by="Decided by")
 
 
 def changed_days(depots: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of days of `Plan.depots` whose orders a planner has set; times in `zone`."""
     return display(
-        _with_times(depots, zone),
-        "name", "city", "target_on", "point", "model_point", "override_reason", "made_by", "When",
+        depots.assign(made_by=_by(depots, zone)),
+        "name", "city", "target_on", "point", "model_point", "override_reason", "made_by",
     )  # fmt: skip
 
 
@@ -269,9 +270,10 @@ def form_links(days: pd.DataFrame) -> list[str]:
     return [formatting.plan_link(city, day, **form) for city, day, form in rows]
 
 
-def _with_times(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    times = [formatting.timestamp(at, zone) for at in result["made_at"]]
-    return result.assign(When=times)
+def _by(result: pd.DataFrame, zone: ZoneInfo) -> list[str]:
+    """'Ann, Fri 21 Nov, 06:31' of each row."""
+    rows = zip(result["made_by"], result["made_at"], strict=True)
+    return [f"{name}, {formatting.timestamp(at, zone)}" for name, at in rows]
 
 
 def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -89,8 +89,11 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
-        city = escape(depot["city"]) * has_cities
-        about = " · ".join(filter(None, [city, cells.get("status")]))
+        about = escape(depot["city"]) * has_cities
+        if told := cells.get("status"):
+            # On a phone what changed would take two lines more, of nearly every depot.
+            css = "" if cells["is_late"] else "desk"
+            about += f'<span class="{css}">{" · " * has_cities}{told}</span>'
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'
@@ -122,6 +125,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
     if heads:
         texts["status"] = list(map(_late, numbers["status"], numbers["is_late"]))
+        texts["is_late"] = list(numbers["is_late"])
         off_by = html_tables.column(numbers[heads[-1]], "Off by")
         marks = numbers["is_off"].map({True: "<small>outside</small>", False: ""})
         texts[heads[-1]] = [
@@ -260,7 +264,7 @@ def _week_cell(row: Row, busiest: float) -> str:
     about = "≈" if row["basis"] == "cold_start" and not row["is_set"] else ""
     return (
         f'<td class="day {_shade(row["point"], busiest)}" title="{escape(title)}">'
-        f"{about}{formatting.orders(row['point'])}{badge(row)}</td>"
+        f"{about}{formatting.orders(row['point'])}{badge(row, row['made_by'])}</td>"
     )
 
 
@@ -280,13 +284,14 @@ def _closed_note(row: Row) -> str:
     return f"Closed, so {row['overruled_by']}'s number is not used"
 
 
-def badge(row: Row) -> str:
-    """The mark of a number that a planner set, with the model's number."""
+def badge(row: Row, planner: str = "") -> str:
+    """The mark of a number that a planner set, with the model's; who it was has no room on a phone."""
     if not row["is_set"]:
         return ""
     planned, model = (formatting.orders(row[key]) for key in ("point", "model_point"))
     other = "" if planned == model else f"<small>model {model}</small>"
-    return f'<small class="mark">set</small>{other}'
+    by = f'<span class="desk"> by {escape(planner)}</span>' * bool(planner)
+    return f'<small class="mark">set{by}</small>{other}'
 
 
 def override_note(row: Row) -> str:

@@ -137,9 +137,9 @@ def column(values: pd.Series, name: str) -> list[str]:
 
 
 def head(name: str, before: str) -> str:
-    """A column's heading as HTML; the first of a group has the group's above it."""
+    """A column's heading as HTML, with the group's where one begins or ends, there an empty one."""
     group, _, own = name.replace("Off by", "Off\N{NO-BREAK SPACE}by").rpartition(": ")
-    begins = bool(group) and not before.startswith(f"{group}: ")
+    begins = group != before.rpartition(": ")[0]
     return f'<b class="group">{escape(group)}</b>' * begins + escape(own)
 
 

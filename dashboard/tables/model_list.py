@@ -90,13 +90,15 @@ def all_models(
         {
             "Version": models["version"].to_list(),
             "Trained through": models["trained_through"].to_list(),
-            "Status": models["role"].map(ROLES).to_list(),
             "Live: Off by": live[names[0]].to_list(),
             f"Live: {NAIVE}": live[names[1]].to_list(),
             "Test: Off by": own,
             f"Test: {NAIVE}": naive,
             "Test: Model before": champion,
-            "Decision": [decision(model, zone) for model in models.to_dict("records")],
+            "Decision": [
+                f"{formatting.display_name(ROLES[model['role']])}. {decision(model, zone)}"
+                for model in models.to_dict("records")
+            ],
         }
     )
     return table.dropna(axis="columns", how="all")

@@ -159,7 +159,7 @@ def _depot_cell(row: Row, marked: date | None) -> str:
     if row["needed"] > row["allocated"]:
         says += f" of {row['needed']:,} needed"
     vans = of_needed(row["allocated"], row["needed"])
-    html = f"{vans}<small><u>{orders}</u></small>{badge(row)}"
+    html = f"{vans}<small><u>{orders}</u></small>{badge(row, row['made_by'])}"
     return (
         f'<td class="{css_class}" title="{escape(title)}">'
         f"{_edit_link(row, f'{says}, {orders} orders', html)}</td>"

@@ -27,12 +27,11 @@ A_DAY = pd.Timedelta(days=1)
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
-MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Set a little low"}
+MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
 """Parts of a forecast whose names say how it is made, in plain words."""
 PART_NOTES = {
     NETWORK: "Recent weeks: how the network expects them to go on.",
-    POINT_SHIFT: "Set a little low: the forecast lies a little below the median, where errors in "
-    "percent are smallest.",
+    POINT_SHIFT: "Below median: errors in percent are smallest for a forecast a little below it.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.text import formatting
-from pipelines.schema.run_metrics import describe
+from pipelines.schema.run_metrics import describe, duration
 
 STATES = {
     "running": "…\N{NO-BREAK SPACE}running",
@@ -169,18 +169,6 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def duration(seconds: float) -> str:
-    """'12 s', '3 min 5 s', '2 h 4 min'; a dash where unknown."""
-    if pd.isna(seconds):
-        return formatting.UNKNOWN
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    hours, rest = divmod(whole, 3600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {left} s"
-
-
 def _table(
     rows: pd.DataFrame,
     zone: ZoneInfo,
@@ -209,6 +197,8 @@ def _result(row: Mapping[Any, Any]) -> str:
         metrics["told"] = formatting.count(len(lines), "city", "cities")
     if row.get("late"):
         metrics.pop("late_depots", None)
+    if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
+        metrics["accuracy_alarms"] = len(alarms)  # whose texts its step has
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
     told = formatting.with_naive_name(describe(metrics))

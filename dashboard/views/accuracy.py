@@ -144,4 +144,7 @@ with st.expander("Days ahead, bands, and all measures"):
 if len(newest_on) > 1:
     other = "Hindcast" if live else "Live"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    widgets.note("Hindcasts" if live else "Live forecasts", address)
+    what = "made afterwards for past days" if live else "as they were made each night"
+    widgets.note(
+        "Hindcasts" if live else "Live forecasts", address, f"Forecasts {what}: "
+    )

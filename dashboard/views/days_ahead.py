@@ -25,7 +25,7 @@ brief, today = st.columns([3, 2], gap="large")
 with brief:
     st.html(days_ahead.brief_html(freshness, now.date(), due_on))
 with today:
-    if so_far := parts.today_so_far(parts.clock(now), freshness):
+    if so_far := parts.today_so_far(parts.clock(), freshness):
         st.html(so_far)
 st.header("By depot")
 city = widgets.choose_city(cities)

@@ -1,7 +1,5 @@
 """The page "Depot": forecast, actuals, errors, contributions and scenarios of one depot."""
 
-from datetime import datetime
-
 import streamlit as st
 
 from dashboard import queries
@@ -79,12 +77,11 @@ with week:
         )
     else:
         with answer:
-            now = parts.clock(datetime.now(queries.zone()))
-            so_far = parts.depot_so_far(depot, now, freshness)
+            so_far = parts.depot_so_far(depot, parts.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
         note = "Vans given to this depot; “4 of 7”: it gets 4 and needs 7."
-        year = " Last year: the nearest day with the same holiday, else the same weekday and events."
+        year = " Last year: the nearest day with the same holiday, else the same weekday and events; –: none."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 with chart:
     if days["actual"].notna().any() or not ahead.empty:

@@ -30,12 +30,7 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-hidden = (
-    "Trained through",
-    "Status",
-    f"Test: {model_list.NAIVE}",
-    "Test: Model before",
-)
+hidden = "Trained through", "Test: Model before"
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
     "Live: since it is champion. Test: the last days before it was trained, forecast by a model "

@@ -56,6 +56,8 @@ st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
+for heading, _ in parts.on_the_way(city, parts.clock(), freshness).values():
+    st.caption(f"Today: {heading}")
 marked = day or plan_summaries.first_to_look_at(plan.cities)
 with st.container(horizontal=True, key="screen-only"):
     for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
@@ -71,6 +73,7 @@ st.caption(
     "that go take 104, those needed 145. "
     f"{summaries.totals_note(plan.depots)}"
 )
+plan_parts.changed_days(plan)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 left = right = st.container()
 if not plan.shifts.empty:

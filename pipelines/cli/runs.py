@@ -1,5 +1,6 @@
 """`harbor runs`: lists, shows and follows runs."""
 
+import math
 import time
 from datetime import UTC
 from typing import Annotated, Any
@@ -122,7 +123,7 @@ def follow_run(
 
 
 def _show(rows: list[dict[str, Any]], title: str, with_details: bool) -> None:
-    from pipelines.schema.run_metrics import describe
+    from pipelines.schema.run_metrics import describe, duration
 
     cells = [
         (
@@ -131,7 +132,7 @@ def _show(rows: list[dict[str, Any]], title: str, with_details: bool) -> None:
             str(row["origin_on"] or "–"),
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
-            _duration(row),
+            duration(_seconds(row)),
             row["error"] or describe(row["metrics"], with_details),
         )
         for row in rows
@@ -140,10 +141,10 @@ def _show(rows: list[dict[str, Any]], title: str, with_details: bool) -> None:
     show_table(title, columns, cells)
 
 
-def _duration(row: dict[str, Any]) -> str:
+def _seconds(row: dict[str, Any]) -> float:
     if row["finished_at"] is None:
-        return "–"
-    return f"{(row['finished_at'] - row['started_at']).total_seconds():.1f} s"
+        return math.nan
+    return float((row["finished_at"] - row["started_at"]).total_seconds())
 
 
 def _line(line: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
-"""The metrics of a run in words: for the command line and the pages."""
+"""The duration and the metrics of a run in words: for the command line and the pages."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,12 +42,27 @@ DETAILS = {
 MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
 
 
+def duration(seconds: float) -> str:
+    """'2.5 s', '12 s', '3 min 5 s', '2 h 4 min'; a dash where unknown (NaN)."""
+    if math.isnan(seconds):
+        return "–"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {left} s"
+
+
 def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
     """Describes metrics, as in '2 files, canary passed. It beats …'; unknown names are left out.
 
-    The reason comes last: it is a sentence, and says why a canary failed.
+    Alarms and the reason, which says why a canary failed, are sentences and come last.
     """
-    redundant = {"reason", "canary_failed"} if "reason" in metrics else set()
+    sentences = [*metrics.get("alarms", ()), metrics.get("reason")]
+    redundant = {"alarms", "reason"}
+    if "reason" in metrics:
+        redundant |= {"canary_failed"}
     if "late_cities" in metrics:
         redundant |= {"late_depots"}
     if not metrics.get("worse_days"):
@@ -58,8 +74,9 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
         if value or name not in SAID_IF_ANY
         if with_details or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
-    reason = metrics.get("reason")
-    return f"{told.rstrip('.')}. {reason}".lstrip(". ") if reason else told
+    if not any(sentences):
+        return told
+    return " ".join(filter(None, [f"{told}." * bool(told), *sentences]))
 
 
 def _metric(name: str, value: Any) -> str:

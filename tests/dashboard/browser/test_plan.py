@@ -236,7 +236,8 @@ def test_the_history_and_the_actions_fit_a_phone(fleet, visit):
     assert len(set(tops)) == 1, "on one line"
     window.close_form()
     page.get_by_text("All changes until now").click()
-    page.locator("table").get_by_text("Harbour road: Stra").wait_for()
+    history = page.get_by_role("table", name="Changes")
+    history.get_by_text("Harbour road: Stra").wait_for()
     window.settled()
     assert window.too_wide() <= 0
     of_history = BROKEN_WORDS.replace(

@@ -183,7 +183,7 @@ def test_an_offer_is_filled_in_by_a_click(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=Rotterdam&form=vans")
     offers = window.page.get_by_role("button", name=re.compile(r"^Hire \d+: "))
-    assert offers.count() == 2
+    assert offers.count() in {1, 2}, "one where it is both sure enough and likely"
     for offer in (offers.last, offers.first):
         [number] = re.findall(r"Hire (\d+)", offer.inner_text())
         offer.click()

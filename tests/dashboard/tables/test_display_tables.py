@@ -160,8 +160,8 @@ def test_orders_that_a_planner_set_are_listed_and_lead_to_their_form():
     )  # fmt: skip
     shown = display_tables.changed_days(depots, ZoneInfo("Europe/London"))
     assert shown.iloc[0].tolist() == [
-        "Poplar", "London", pd.Timestamp("2025-11-28"), 420, 341, "Fog", "Ann",
-        "Fri 21 Nov, 06:31",
+        "Poplar", "London", pd.Timestamp("2025-11-28"), 420, 341, "Fog",
+        "Ann, Fri 21 Nov, 06:31",
     ]  # fmt: skip
     assert display_tables.form_links(depots[:1]) == [
         "plan?city=London&day=2025-11-28&depot=A"
@@ -252,11 +252,11 @@ def test_decided_days_say_what_they_leave_short():
     )  # fmt: skip
     table = display_tables.decided_days(days, ZoneInfo("Europe/London"))
     assert table.astype({"Day": str}).to_numpy().tolist() == [
-        ["Rotterdam", "2025-11-21", "help asked for; 9 short", "", "Ben", "Thu 20 Nov, 07:30"],
-        ["London", "2025-11-22", "2 vans hired, 1 van off the road; covered", "from Hertz", "Ann",
-         "Thu 20 Nov, 07:30"],
+        ["Rotterdam", "2025-11-21", "help asked for; 9 short", "", "Ben, Thu 20 Nov, 07:30"],
+        ["London", "2025-11-22", "2 vans hired, 1 van off the road; covered", "from Hertz",
+         "Ann, Thu 20 Nov, 07:30"],
     ]  # fmt: skip
-    assert list(table) == ["City", "Day", "Decision", "Note", "Decided by", "When"]
+    assert list(table) == ["City", "Day", "Decision", "Note", "Decided by"]
     quiet = display_tables.decided_days(days.assign(lacking=0), ZoneInfo("UTC"))
     assert quiet["Decision"].tolist() == [
         "help asked for",

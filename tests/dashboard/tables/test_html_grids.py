@@ -67,14 +67,14 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
     rows = Cells(html).text
     assert rows[1][:3] == ["All cities", "1,410", "500"]
     assert rows[2][:3] == ["London vans and drivers", "1,400", "500"]
-    assert rows[3][:3] == ["Wapping", "1,400 set model 1,000", "500"]
+    assert rows[3][:3] == ["Wapping", "1,400 set by Anna model 1,000", "500"]
     assert "1,400 (model 1,000), set by Anna: &lt;b&gt;strike" in html
 
 
 @pytest.mark.parametrize(
     ("is_set", "cell", "title"),
     [
-        pytest.param(True, "50 set model 0", "the calendar says closed", id="set so"),
+        pytest.param(True, "50 set by Anna model 0", "the calendar says closed", id="set so"),
         pytest.param(
             False, "closed", "Closed, so Anna's number is not used", id="wins"
         ),

@@ -46,14 +46,12 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Version": "new", "Status": "champion", "Trained through": DAYS[1], "Live: Off by": 7.7,
+        "Version": "new", "Trained through": DAYS[1], "Live: Off by": 7.7,
         "Live: Same day last week": 10.9, "Test: Off by": 8.1,
         "Test: Same day last week": 12.0, "Test: Model before": 8.9,
-        "Decision": "It beats it.",
+        "Decision": "Champion. It beats it.",
     }  # fmt: skip
-    assert (second["Status"], second["Decision"]) == (
-        "former champion", "No reason recorded.",
-    )  # fmt: skip
+    assert second["Decision"] == "Former champion. No reason recorded."
     assert math.isnan(second["Test: Off by"])
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, LIVE, ZONE)
@@ -67,8 +65,8 @@ def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(m
     )
     reasons = models.assign(decision_reason=[stored, own])
     assert model_list.all_models(reasons, LIVE, ZONE)["Decision"].tolist() == [
-        "It beats same day last week.",
-        own,
+        "Champion. It beats same day last week.",
+        f"Former champion. {own}",
     ]
 
 
@@ -76,13 +74,16 @@ def test_a_pruned_model_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
     decisions = model_list.all_models(pruned, LIVE, ZONE)["Decision"].tolist()
-    assert decisions == ["It beats it.", f"No reason recorded. {notice}"]
+    assert decisions == [
+        "Champion. It beats it.",
+        f"Former champion. No reason recorded. {notice}",
+    ]
 
 
 def test_a_challenger_waits_for_its_evaluation(models):
     waiting = models.assign(role="challenger", decision_reason=None)
     assert set(model_list.all_models(waiting, LIVE, ZONE)["Decision"]) == {
-        "To be evaluated in the next nightly run."
+        "Not evaluated yet. To be evaluated in the next nightly run."
     }
 
 

@@ -54,7 +54,7 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]  # fmt: skip
     assert rows[8:] == [
         ["Planned orders", "150", "349"],
-        ["Poplar 3 own vans", "3 150 set model 100", "3 of 4 200"],
+        ["Poplar 3 own vans", "3 150 set by Anna model 100", "3 of 4 200"],
         ["<b>Wapping 3 own vans", "closed", "2 of 3 149"],
     ]
 

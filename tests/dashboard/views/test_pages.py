@@ -247,7 +247,7 @@ def test_the_list_of_depots_has_the_next_day_what_is_missing_and_the_last_error(
             off_by = by_name[name][-1].removesuffix(" outside")
             assert off_by == formatting.signed(round(off[depot_id]))
     assert by_name["Poplar"][-1] == "–", "its last day is missing"
-    assert 'Poplar</a><small>London · <b class="late">missing data after' in grid
+    assert 'Poplar</a><small>London<span class=""> · <b class="late">missing' in grid
     assert app.get("download_button")[0].proto.label == "Save as Excel"
 
 

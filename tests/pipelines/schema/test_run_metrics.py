@@ -1,8 +1,10 @@
 """The metrics of a run, as the command line and the pages show them."""
 
+import math
+
 import pytest
 
-from pipelines.schema.run_metrics import describe
+from pipelines.schema.run_metrics import describe, duration
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ from pipelines.schema.run_metrics import describe
         pytest.param({"has_hours": True}, "orders by the hour", id="hours"),
         pytest.param({"has_hours": False}, "no orders by the hour", id="no hours"),
         pytest.param({"late_cities": {"Ghent": 2}, "late_depots": 2}, "late: Ghent 2", id="by city"),
-        pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
+        pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high. Too wide.", id="alarms"),
         pytest.param({"reason": "It is worse.", "new": 1}, "1 depot-day counted. It is worse.", id="a sentence"),
         pytest.param(
             {"promoted": False, "canary_failed": "m: Bad.", "reason": "Bad."},
@@ -39,7 +41,7 @@ from pipelines.schema.run_metrics import describe
         ),
         pytest.param({"canary_failed": "m: Bad."}, "canary failed m: Bad.", id="of a night"),
         pytest.param({"reason": "Bad."}, "Bad.", id="a reason alone"),
-        pytest.param({"alarms": ["Wide."], "reason": "Bad."}, "Wide. Bad.", id="sentences"),
+        pytest.param({"alarms": ["Wide."], "depots": 2, "reason": "Bad."}, "2 depots forecast. Wide. Bad.", id="sentences"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
         pytest.param({"scored": None}, "", id="nothing"),
         pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),
@@ -58,3 +60,14 @@ def test_a_close_look_shows_measurements_in_their_units():
     assert describe(metrics, with_details=True) == (
         "step seconds 0.2, memory 3 MiB, 4 cache hits"
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0.04, "0.0 s"), (9.94, "9.9 s"), (12.4, "12 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"),
+        (7_260, "2 h 1 min"), (math.nan, "–"),
+    ],
+)  # fmt: skip
+def test_a_duration_has_the_units_of_its_size(seconds, told):
+    assert duration(seconds) == told
