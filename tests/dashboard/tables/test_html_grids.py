@@ -74,7 +74,9 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
 @pytest.mark.parametrize(
     ("is_set", "cell", "title"),
     [
-        pytest.param(True, "50 set by Anna model 0", "the calendar says closed", id="set so"),
+        pytest.param(
+            True, "50 set by Anna model 0", "the calendar says closed", id="set so"
+        ),
         pytest.param(
             False, "closed", "Closed, so Anna's number is not used", id="wins"
         ),
