@@ -17,7 +17,7 @@ MAX_DEPOTS = 1000
 URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)
 """Orders of the list; the first is the default."""
-IN_ALL = f"{html_grids.SHORT}: in all"
+IN_ALL = f"{html_grids.SHORT}: all"
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
@@ -58,7 +58,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if not numbers.empty:
         st.caption(
             "Off by: + is a forecast too high. Outside: orders outside the 80 % band. To check "
-            "first are depots with missing data, then those that lack most vans on the first day."
+            "first are depots with missing data, then those that lack most vans, first day before all."
         )
 
 
@@ -97,9 +97,9 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)
-    # Vans that lack on the first day, then on each next one.
-    keys = short.assign(**{"": is_off})
-    keys.insert(0, "is_late", is_late)
+    # Vans that lack on the first day, then on all days.
+    keys = pd.DataFrame({"is_late": is_late, "first": short.iloc[:, 0]})
+    keys = keys.assign(all_days=short.sum(axis=1), is_off=is_off)
     # `depots` are by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")

@@ -15,8 +15,7 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS, MAX_CHANGES = 120, 50
-"""Depots of a city in the grid, as a browser is slow with more; decisions, and changed orders,
-of all cities in their tables."""
+"""Depots in a city's grid, as a browser is slow with more; rows of each table of changes."""
 FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
 """Forms of a city by the address's `form`, with their headings."""
 

@@ -89,7 +89,7 @@ def on_the_way(
         ratio = row["estimate"] / row["forecast"] if row["forecast"] > 0 else 1.0
         sentence = (
             f"on the way to {number['estimate']} orders ({number['p10']} to "
-            f"{number['p90']}). The vans here are still planned for the forecast, "
+            f"{number['p90']}). The vans are still those for the planned "
             f"{number['forecast']}."
         )
         sentences[row["target_on"].date()] = sentence, ratio

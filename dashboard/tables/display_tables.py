@@ -213,12 +213,11 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         reason = formatting.quoted(row["override_reason"])
         orders = formatting.orders(row["override_orders"])
         notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
+    elif row["p10"] <= row["actual"] <= row["p90"]:
+        return "Within the usual spread"
     if notes:
         return ", ".join(notes)
-    if row["basis"] == "cold_start":
-        return "No history"
-    is_inside = row["p10"] <= row["actual"] <= row["p90"]
-    return "Within the usual spread" if is_inside else "Not known"
+    return "No history" if row["basis"] == "cold_start" else "Not known"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

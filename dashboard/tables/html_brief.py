@@ -47,7 +47,8 @@ def brief(
 
 
 def _items(decisions: Sequence[Decision], more: str, most: int = MAX_DECISIONS) -> str:
-    """The first ones as a list, and the others, which unfold."""
+    """The first ones as a list, and the others, which unfold; a single one is not worth a click."""
+    most += 0 < most == len(decisions) - 1
     first, others = decisions[:most], decisions[most:]
     body = f"<ul>{''.join(map(_item, first))}</ul>" if first else ""
     if not others:

@@ -91,9 +91,9 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         cells = texts.get(depot["depot_id"], {})
         about = escape(depot["city"]) * has_cities
         if told := cells.get("status"):
-            # On a phone what changed would take two lines more, of nearly every depot.
-            css = "" if cells["is_late"] else "desk"
-            about += f'<span class="{css}">{" · " * has_cities}{told}</span>'
+            # The change since the previous forecast takes two more lines on a phone.
+            told = " · " * has_cities + told
+            about += told if cells["is_late"] else f'<span class="desk">{told}</span>'
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'
@@ -285,7 +285,7 @@ def _closed_note(row: Row) -> str:
 
 
 def badge(row: Row, planner: str = "") -> str:
-    """The mark of a number that a planner set, with the model's; who it was has no room on a phone."""
+    """The mark of a number that a planner set, with their name, if given, and the model's number."""
     if not row["is_set"]:
         return ""
     planned, model = (formatting.orders(row[key]) for key in ("point", "model_point"))

@@ -137,8 +137,9 @@ def column(values: pd.Series, name: str) -> list[str]:
 
 
 def head(name: str, before: str) -> str:
-    """A column's heading as HTML, with the group's where one begins or ends, there an empty one."""
-    group, _, own = name.replace("Off by", "Off\N{NO-BREAK SPACE}by").rpartition(": ")
+    """A column's heading as HTML, below its group's name where one begins; an empty one ends it."""
+    group, _, own = name.rpartition(": ")
+    own = own.replace("Off by", "Off\N{NO-BREAK SPACE}by")
     begins = group != before.rpartition(": ")[0]
     return f'<b class="group">{escape(group)}</b>' * begins + escape(own)
 

@@ -18,7 +18,7 @@ ROLES = {
     "hindcast": "for hindcasts only",
 }
 NAIVE = formatting.NAIVE.capitalize()
-NO_TREND = "Whether it gets better is told from 14 scored days on."
+NO_TREND = "Two weeks are compared from 14 scored days on."
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
@@ -95,8 +95,8 @@ def all_models(
             "Test: Off by": own,
             f"Test: {NAIVE}": naive,
             "Test: Model before": champion,
-            "Decision": [
-                f"{formatting.display_name(ROLES[model['role']])}. {decision(model, zone)}"
+            "Status": [
+                f"{ROLES[model['role']].capitalize()}. {decision(model, zone)}"
                 for model in models.to_dict("records")
             ],
         }
@@ -113,7 +113,7 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
         reason = model["decision_reason"].partition(": MAPE")[0].rstrip(".")
         reason = formatting.with_naive_name(formatting.format_dates(f"{reason}.", zone))
     elif model["role"] == "challenger":
-        reason = "To be evaluated in the next nightly run."
+        reason = "The next nightly run evaluates it."
     else:
         reason = "No reason recorded."
     if pd.isna(model["pruned_at"]):

@@ -30,8 +30,8 @@ NAIVE = "same day last week"
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
 """Parts of a forecast whose names say how it is made, in plain words."""
 PART_NOTES = {
-    NETWORK: "Recent weeks: how the network expects them to go on.",
-    POINT_SHIFT: "Below median: errors in percent are smallest for a forecast a little below it.",
+    NETWORK: "Recent weeks: what the network makes of them.",
+    POINT_SHIFT: "Below median: a little below the middle, where errors in percent are smallest.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

@@ -163,7 +163,7 @@ def late_in_words(orders: float) -> str:
 
 
 def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
-    """What numbers of extra vans buy on a day that is short: 23 → 'Hire 23: 92 %'."""
+    """What numbers of extra vans buy on a day that is short: 23 → 'Hire 23: 92 % sure'."""
     if not day["short"]:
         return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
@@ -172,7 +172,7 @@ def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
         chances[fewer] = day["likely_chance"]
     in_all = " in all" if day["extra"] else ""
     return {
-        vans: f"Hire {vans:,}{in_all}: {formatting.chance(chance)}"
+        vans: f"Hire {vans:,}{in_all}: {formatting.chance(chance)} sure"
         for vans, chance in chances.items()
     }
 

@@ -197,8 +197,9 @@ def _result(row: Mapping[Any, Any]) -> str:
         metrics["told"] = formatting.count(len(lines), "city", "cities")
     if row.get("late"):
         metrics.pop("late_depots", None)
+    # Of a night; their texts are at its step.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
-        metrics["accuracy_alarms"] = len(alarms)  # whose texts its step has
+        metrics = {"accuracy_alarms": len(alarms)} | metrics
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
     told = formatting.with_naive_name(describe(metrics))

@@ -69,6 +69,7 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
+    st.caption("A day counts with every forecast of it, not only with the last.")
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
@@ -144,7 +145,7 @@ with st.expander("Days ahead, bands, and all measures"):
 if len(newest_on) > 1:
     other = "Hindcast" if live else "Live"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    what = "made afterwards for past days" if live else "as they were made each night"
+    what = "made afterwards for past days" if live else "made night by night"
     widgets.note(
-        "Hindcasts" if live else "Live forecasts", address, f"Forecasts {what}: "
+        "Hindcasts" if live else "Live", address, f"The same of forecasts {what}: "
     )

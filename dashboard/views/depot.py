@@ -81,7 +81,7 @@ with week:
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
         note = "Vans given to this depot; “4 of 7”: it gets 4 and needs 7."
-        year = " Last year: the nearest day with the same holiday, else the same weekday and events; –: none."
+        year = " Last year: the nearest day with the same holiday, else weekday and events, if any."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 with chart:
     if days["actual"].notna().any() or not ahead.empty:

@@ -33,9 +33,9 @@ table = model_list.all_models(models, scores, zone)
 hidden = "Trained through", "Test: Model before"
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
-    "Live: since it is champion. Test: the last days before it was trained, forecast by a model "
-    "with the same settings that knew only the days before. Off by: MAPE, the mean of |forecast − "
-    "actual| ÷ actual. Same day last week: the seasonal naive."
+    "Live: its forecasts since it is the one in use. Test: the last days before it was trained, "
+    "forecast by a model with the same settings that knew only the days before. Off by: MAPE, the "
+    "mean of |forecast − actual| ÷ actual. Same day last week: the seasonal naive."
 )
 days = scores[scores["grain"] == "day"]
 if not days.empty:
@@ -45,9 +45,9 @@ if not days.empty:
         "to seven days. Dots: single days."
     )
     widgets.chart(forecast_charts.accuracy_by_day, days, sentence)
-st.header("For administrators: go back, or choose another model")
-st.markdown(
-    f"- {model_list.rollback(models)}\n"
-    "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"
-    "- `harbor models promote VERSION` makes another the champion."
-)
+with st.expander("For administrators: go back, or choose another model"):
+    st.markdown(
+        f"- {model_list.rollback(models)}\n"
+        "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"
+        "- `harbor models promote VERSION` makes another the champion."
+    )

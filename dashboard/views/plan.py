@@ -45,7 +45,7 @@ if not city:
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
         "Vans needed for a city's service level; −12: 12 short. A percentage is the chance that the "
-        "vans carry all orders, left out from 99 % on; under it, what is decided."
+        "vans carry all orders, left out from 99 % on; under it, what is decided. Vans stay in their city."
     )
     plan_parts.changed_days(plan)
     st.stop()
@@ -56,24 +56,25 @@ st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
-for heading, _ in parts.on_the_way(city, parts.clock(), freshness).values():
-    st.caption(f"Today: {heading}")
+form = plan_parts.form_of_address(depot, settings[city])
+if form != "vans":
+    for sentence, _ in parts.on_the_way(city, parts.clock(), freshness).values():
+        st.caption(f"Today: {sentence}")
 marked = day or plan_summaries.first_to_look_at(plan.cities)
 with st.container(horizontal=True, key="screen-only"):
-    for form, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
-        address = formatting.plan_link(city, marked, form=form)
-        is_primary = form == "vans" and bool(plan.cities["short"].any())
+    for kind, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
+        address = formatting.plan_link(city, marked, form=kind)
+        is_primary = kind == "vans" and bool(plan.cities["short"].any())
         widgets.action(heading, address, is_primary=is_primary)
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 st.caption(
-    "“7 of 9”: a depot gets 7 of the city's vans and needs 9. Small: its planned orders. Need: "
-    "vans for the service level, if they may move between depots. Drivers “104 of 145”: the vans "
-    "that go take 104, those needed 145. "
+    "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
+    "orders. Need: vans for the service level, if they may move between depots. Drivers: for the "
+    "vans that go “of” those needed. "
     f"{summaries.totals_note(plan.depots)}"
 )
-plan_parts.changed_days(plan)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 left = right = st.container()
 if not plan.shifts.empty:
@@ -85,9 +86,9 @@ with right:
         st.subheader("Vans to move")
         st.html(moves)
         if plan.cities["short"].any():
-            st.caption("On short days the moves share the shortage evenly.")
+            st.caption("On short days each van goes where it carries most orders.")
+plan_parts.changed_days(plan)
 
-form = plan_parts.form_of_address(depot, settings[city])
 if form:
     with panel.container(key="plan-panel"), st.container(key="plan-form"):
         with st.container(horizontal=True, horizontal_alignment="distribute"):

@@ -40,10 +40,11 @@ class Plan:
     Attributes:
       depots: The rows and columns of `days_ahead.fleet_week`, and: needed (the depot's part of
         its city's need), allocated (of the city's vans, the need at most), short (needed -
-        allocated; they add up to the city's), short_alone (what those lack for the service level
-        at this depot if none is moved), drivers (of the allocated vans), drivers_needed (of the
-        needed ones), undelivered (expected orders beyond the capacity of the allocated vans),
-        delivery_probability (that these carry all orders of the depot).
+        allocated; they add up to the city's), short_alone (what its own vans, or the allocated
+        ones where these are not known, lack for the service level at this depot), drivers (of the
+        allocated vans), drivers_needed (of the needed ones), undelivered (expected orders beyond
+        the capacity of the allocated vans), delivery_probability (that these carry all orders of
+        the depot).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
         model's), needed, vans (with hired ones and without those off the road; NaN if not
         known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
@@ -253,11 +254,12 @@ def _plan_city(
                 "undelivered_without": late,
             }
         )
+    own_r = week["vans"].fillna(pd.Series(allocated_r, week.index))
     depots = week.assign(
         needed=needed_r,
         allocated=allocated_r,
         short=needed_r - allocated_r,
-        short_alone=np.maximum(alone_r - allocated_r, 0),
+        short_alone=np.maximum(alone_r - own_r, 0).astype(int),
         drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
         drivers_needed=vans.vans_for(needed_r * city.drivers_per_van, 1.0),
         undelivered=late_r,

@@ -48,7 +48,7 @@ def duration(seconds: float) -> str:
         return "–"
     whole = round(seconds)
     if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+        return f"{seconds:.1f} s" if round(seconds, 1) < 10 else f"{whole} s"
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {left} s"
@@ -57,11 +57,12 @@ def duration(seconds: float) -> str:
 def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
     """Describes metrics, as in '2 files, canary passed. It beats …'; unknown names are left out.
 
-    Alarms and the reason, which says why a canary failed, are sentences and come last.
+    Alarms and the reason are sentences and come last. Of a promotion the reason also says why
+    the canary failed.
     """
     sentences = [*metrics.get("alarms", ()), metrics.get("reason")]
     redundant = {"alarms", "reason"}
-    if "reason" in metrics:
+    if "promoted" in metrics:
         redundant |= {"canary_failed"}
     if "late_cities" in metrics:
         redundant |= {"late_depots"}
@@ -76,7 +77,7 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
     )
     if not any(sentences):
         return told
-    return " ".join(filter(None, [f"{told}." * bool(told), *sentences]))
+    return " ".join(filter(None, [f"{told.rstrip('.')}." * bool(told), *sentences]))
 
 
 def _metric(name: str, value: Any) -> str:

@@ -73,6 +73,6 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     [(told, ratio)] = parts.on_the_way("Lon & don", now, None).values()
     assert told.startswith("on the way to ")
-    number = r"on the way to (\d+) .* for the forecast, (\d+)\."
+    number = r"on the way to (\d+) .* for the planned (\d+)\."
     estimate, forecast = map(int, re.fullmatch(number, told).groups())
     assert ratio == pytest.approx(estimate / forecast, abs=0.01)

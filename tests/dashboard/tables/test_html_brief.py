@@ -79,6 +79,9 @@ def test_beyond_five_decisions_the_others_unfold():
     shown, _, folded = html.partition("<details>")
     assert (shown.count("<li>"), folded.count("<li>")) == (5, 2)
     assert "<summary>2 more</summary>" in html
+    six = html_brief.brief(make(6), "", "", "", [])
+    assert six.count("<li>") == 6, "a single one is not worth a click"
+    assert "<details>" not in six
 
 
 def test_what_is_decided_is_never_among_the_folded_rest():

@@ -60,15 +60,15 @@ def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
         part=two_cities["part"].mask(set_day, 1400.0),
         is_set=set_day,
         override_id=set_day.map({True: 7.0, False: np.nan}),
-        made_by=set_day.map({True: "Anna", False: None}),
+        made_by=set_day.map({True: "<i>Anna", False: None}),
         override_reason=set_day.map({True: "<b>strike", False: None}),
     )
     html = html_grids.fleet_grid(week)
     rows = Cells(html).text
     assert rows[1][:3] == ["All cities", "1,410", "500"]
     assert rows[2][:3] == ["London vans and drivers", "1,400", "500"]
-    assert rows[3][:3] == ["Wapping", "1,400 set by Anna model 1,000", "500"]
-    assert "1,400 (model 1,000), set by Anna: &lt;b&gt;strike" in html
+    assert rows[3][:3] == ["Wapping", "1,400 set by <i>Anna model 1,000", "500"]
+    assert "1,400 (model 1,000), set by &lt;i&gt;Anna: &lt;b&gt;strike" in html
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ def test_an_empty_column_is_left_out():
 
 def test_a_group_of_columns_is_named_above_its_first():
     table = pd.DataFrame({"Model": ["a"], "Test: <MAPE>": [8.14], "Test: Bias": [1.0]})
-    html = html_tables.table(table, "")
-    assert Cells(html).text[0] == ["Model", "Test <MAPE>", "Bias"]
+    html = html_tables.table(table.assign(Status="new"), "")
+    assert Cells(html).text[0] == ["Model", "Test <MAPE>", "Bias", "Status"]
+    assert '<b class="group"></b>Status</th>' in html, "which ends its line"
     assert '<b class="group">Test</b>&lt;MAPE&gt;</th>' in html
 
 

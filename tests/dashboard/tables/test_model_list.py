@@ -49,9 +49,9 @@ def test_every_model_has_its_status_scores_and_decision(models):
         "Version": "new", "Trained through": DAYS[1], "Live: Off by": 7.7,
         "Live: Same day last week": 10.9, "Test: Off by": 8.1,
         "Test: Same day last week": 12.0, "Test: Model before": 8.9,
-        "Decision": "Champion. It beats it.",
+        "Status": "Champion. It beats it.",
     }  # fmt: skip
-    assert second["Decision"] == "Former champion. No reason recorded."
+    assert second["Status"] == "Former champion. No reason recorded."
     assert math.isnan(second["Test: Off by"])
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, LIVE, ZONE)
@@ -64,7 +64,7 @@ def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(m
         "Anna: the seasonal naive was right on Sunday.",
     )
     reasons = models.assign(decision_reason=[stored, own])
-    assert model_list.all_models(reasons, LIVE, ZONE)["Decision"].tolist() == [
+    assert model_list.all_models(reasons, LIVE, ZONE)["Status"].tolist() == [
         "Champion. It beats same day last week.",
         f"Former champion. {own}",
     ]
@@ -73,7 +73,7 @@ def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(m
 def test_a_pruned_model_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
-    decisions = model_list.all_models(pruned, LIVE, ZONE)["Decision"].tolist()
+    decisions = model_list.all_models(pruned, LIVE, ZONE)["Status"].tolist()
     assert decisions == [
         "Champion. It beats it.",
         f"Former champion. No reason recorded. {notice}",
@@ -82,8 +82,8 @@ def test_a_pruned_model_says_so(models):
 
 def test_a_challenger_waits_for_its_evaluation(models):
     waiting = models.assign(role="challenger", decision_reason=None)
-    assert set(model_list.all_models(waiting, LIVE, ZONE)["Decision"]) == {
-        "Not evaluated yet. To be evaluated in the next nightly run."
+    assert set(model_list.all_models(waiting, LIVE, ZONE)["Status"]) == {
+        "Not evaluated yet. The next nightly run evaluates it."
     }
 
 

@@ -172,8 +172,8 @@ def test_what_depots_lack_adds_up_to_what_their_city_lacks_if_vans_are_moved(pla
     poplar, wapping, alone = (
         workbook.grid(few.depots, "short_alone").to_numpy().tolist()
     )
-    assert (poplar[3:], wapping[3:]) == ([0, 2], ["closed", 2])
-    assert alone[3:] == [0, 4]
+    assert (poplar[3:], wapping[3:]) == ([0, 2], ["closed", 1]), "of their own vans"
+    assert alone[3:] == [0, 3]
 
 
 def test_vans_to_move_are_a_row_each(plan):

@@ -150,11 +150,11 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     [
         (
             0, 33, "33 vans short; 9 % sure to carry all orders, about 120 orders late.",
-            {33: "Hire 33: 92 %", 21: "Hire 21: 74 %"},
+            {33: "Hire 33: 92 % sure", 21: "Hire 21: 74 % sure"},
         ),
         (
             20, 13, "20 vans hired, 13 still short; 9 % sure to carry all orders, about 120 orders late.",
-            {33: "Hire 33 in all: 92 %", 21: "Hire 21 in all: 74 %"},
+            {33: "Hire 33 in all: 92 % sure", 21: "Hire 21 in all: 74 % sure"},
         ),
         (
             33, 0, "covered, 33 vans hired; 9 % sure to carry all orders. Without: < 1 %, and about 682 orders late.",

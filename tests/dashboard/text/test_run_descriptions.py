@@ -123,6 +123,10 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
     )
     [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
     assert step["Result"] == alarm.replace("the seasonal naive", "same day last week")
+    alarmed = list(NIGHT)
+    alarmed[6] = {"late_depots": 2, "alarms": [alarm]}
+    table = run_descriptions.runs_table(runs(alarmed), ZONE, nightly=True)
+    assert table["Result"].tolist() == ["1 accuracy alarm, 2 late depots"]
 
 
 def test_runs_are_offered_nights_first_and_newest_first():

@@ -22,6 +22,7 @@ from dashboard.planning import (
 from dashboard.planning.entered_changes import WITHDRAW
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, VanDecision
+from tests.dashboard.cells import Cells
 from tests.dashboard.planning import changing
 from tests.dashboard.planning.changing import cell
 from tests.dashboard.planning.changing import change as override
@@ -119,6 +120,12 @@ def test_what_is_to_be_decided_and_what_is_decided_lead_to_their_forms(
     app = open_page("plan")
     heads = [each.value for each in app.subheader]
     assert heads == ["Decisions on vans", "Changed orders"]
+    of_city = city_page(open_page, "London")
+    assert "Changed orders" in [each.value for each in of_city.subheader]
+    grids = [element.proto.body for element in of_city.get("html")]
+    [table] = [Cells(each).text for each in grids if 'aria-label="Changed' in each]
+    assert table[0][:2] == ["Depot", "Day"], "without the city"
+    assert [row[2] for row in table[1:]] == ["66", "77"]
     text = page_text(app)
     assert f'<th scope="row" class="fill short"><a href="{first}">Rotterdam</a>' in text
     links = re.findall(
@@ -251,8 +258,11 @@ def test_the_form_of_today_says_what_its_pace_takes(
     city_settings.save(replace(london, vans=2), "Anna")
     heading = {tomorrow: ("on the way to 90 orders.", ratio)}
     monkeypatch.setattr(parts, "on_the_way", lambda *_: heading)
-    text = page_text(city_page(open_page, "London", form="vans", day=f"{tomorrow}"))
-    assert "on the way to 90 orders." in text
+    app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    text = page_text(app)
+    assert "**Today:** on the way to 90 orders." in text, "in the form"
+    captions = [each.value for each in city_page(open_page, "London").caption]
+    assert "Today: on the way to 90 orders." in captions
     days = van_plan.city_plan("London", queries.freshness()).cities
     need = days.loc[days["target_on"].dt.date == tomorrow, "needed"].iloc[0]
     pace = f"At today's pace about {math.ceil(ratio * need)} are needed."

@@ -40,6 +40,10 @@ from pipelines.schema.run_metrics import describe, duration
             "not promoted. Bad.", id="a reason that is told twice",
         ),
         pytest.param({"canary_failed": "m: Bad."}, "canary failed m: Bad.", id="of a night"),
+        pytest.param(
+            {"canary_failed": "m: Bad.", "alarms": ["Wide."], "reason": "Shown again."},
+            "canary failed m: Bad. Wide. Shown again.", id="of a night with a reason of its own",
+        ),
         pytest.param({"reason": "Bad."}, "Bad.", id="a reason alone"),
         pytest.param({"alarms": ["Wide."], "depots": 2, "reason": "Bad."}, "2 depots forecast. Wide. Bad.", id="sentences"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
@@ -65,7 +69,7 @@ def test_a_close_look_shows_measurements_in_their_units():
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [
-        (0.04, "0.0 s"), (9.94, "9.9 s"), (12.4, "12 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"),
+        (0.04, "0.0 s"), (9.94, "9.9 s"), (9.97, "10 s"), (12.4, "12 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"),
         (7_260, "2 h 1 min"), (math.nan, "–"),
     ],
 )  # fmt: skip
