@@ -14,8 +14,8 @@ from jaxtyping import Float, Float32
 from forecaster.hours.day_shape import HOURS
 from forecaster.inference.baseline_errors import NORMAL_HIGH
 
-MIN_SHARE = 0.01
-"""Usual share of the day below which the count says nothing yet."""
+MIN_SHARE = 0.03
+"""Usual share of the day below which the estimate is further off than the forecast (lab book)."""
 FLEET = ""
 OFF_DEVIATIONS = 2.5
 """Standard deviations from which on a depot's orders so far are out of the ordinary."""
