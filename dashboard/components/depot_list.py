@@ -97,13 +97,13 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)
-    # Vans that lack on the first day, then on all days.
+    in_all = short.sum(axis=1)
     keys = pd.DataFrame({"is_late": is_late, "first": short.iloc[:, 0]})
-    keys = keys.assign(all_days=short.sum(axis=1), is_off=is_off)
+    keys = keys.assign(in_all=in_all, is_off=is_off)
     # `depots` are by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")
-    vans[IN_ALL] = short.sum(axis=1)
+    vans[IN_ALL] = in_all
     period = formatting.count(orders.shape[1], "day")
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     first_on = short.columns[0]
