@@ -49,9 +49,11 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             _number(label, value, f"{label} {form}") for label, value in shown.items()
         )
         entered_shifts = st.text_input(
-            "Shifts", value=settings.shifts, placeholder=shift_times.DEFAULT_SHIFTS, width=200,
+            "Shifts", value=settings.shifts, width=200,
+            placeholder=f"such as {shift_times.DEFAULT_SHIFTS}",
             key=f"shifts {form}", help=shift_times.RULE,
         )  # fmt: skip
+    st.caption("Drivers per van: over a whole day; each shift has at least one.")
     entered = replace(
         settings,
         service_level=level / 100,

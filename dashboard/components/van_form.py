@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import saved_change, widgets
+from dashboard.components import plan_parts, saved_change, widgets
 from dashboard.components.planner_name import planner_name
 from dashboard.hours import parts
 from dashboard.planning import city_settings, van_decisions, van_plan
@@ -21,7 +21,12 @@ from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import decision_words
 
-ACTIONS = {HIRE: "Hire", ACCEPT: "Accept the risk", ASK: "Ask for help", "": "None"}
+ACTIONS = {
+    HIRE: "Hire",
+    ACCEPT: "Accept the risk",
+    ASK: "Ask for help",
+    "": "Undecided",
+}
 
 
 def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
@@ -84,8 +89,10 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
             write = partial(van_decisions.save, decision, planner)
             state.save(write, sentence, wrong)
-        else:
-            state.tell(name, chosen)
+        elif state.tell(name, chosen):
+            days_of_all = van_plan.fleet_plan(freshness).cities
+            is_here = days_of_all[["city", "target_on"]].eq([name, row["target_on"]])
+            plan_parts.next_decision(days_of_all[~is_here.all(axis=1)])
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:

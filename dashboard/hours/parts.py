@@ -1,10 +1,8 @@
-"""What the pages show of shifts, and of the running day."""
+"""What the pages show of the running day."""
 
 from collections.abc import Hashable, Mapping
 from datetime import date, datetime
 from html import escape
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -12,7 +10,6 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.hours import queries as hour_queries
-from dashboard.planning import city_settings
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
 from dashboard.text import formatting
@@ -22,45 +19,6 @@ from pipelines.planning.van_plan import ALL_CITIES
 MAX_DEPOTS = 3
 CLOCK_MINUTES = 10
 """The page of the running day is made anew so often, and after each load."""
-
-
-def shifts_of_city(city: str, rows: pd.DataFrame, freshness: Freshness) -> None:
-    """The section "Shifts" of a city's plan, from `Plan.shifts`; nothing without rows."""
-    if rows.empty:
-        return
-    st.subheader("Shifts")
-    st.html(shift_grid(rows))
-    settings = city_settings.by_city(freshness)[city]
-    unset = (
-        "" if settings.shifts else "Nobody has set the shifts; these are usual ones. "
-    )
-    st.caption(
-        f"{unset}A day needs the vans of its fullest shift. "
-        "Orders outside shift hours go to the next shift."
-    )
-
-
-def shift_grid(rows: pd.DataFrame) -> str:
-    """`Plan.shifts` of one city as days × shifts."""
-    names = list(dict.fromkeys(rows["shift"]))
-    heads = [
-        f'<th scope="col">{escape(name)}</th>' for name in (*names, "Busiest hour")
-    ]
-    body = []
-    for day, own in groupby(rows.to_dict("records"), itemgetter("target_on")):
-        cells, last = [], {}
-        for last in own:
-            vans = f"needs {formatting.count(last['vans'], 'van')}"
-            vans += f", {last['short']:.0f} short" if last["short"] > 0 else ""
-            orders = formatting.count(round(last["orders"]), "order")
-            cells.append(f"<td>{orders}<small>{vans}</small></td>")
-        hour = last["busiest_hour"]
-        orders = formatting.count(round(last["busiest_orders"]), "order")
-        cells.append(f"<td>{hour:02d}–{hour + 1:02d}<small>{orders}</small></td>")
-        body.append(html_tables.row(escape(formatting.day(day)), cells))
-    return html_tables.grid(
-        "hf-shifts narrow", "Orders and vans by day and shift", "Day", heads, body
-    )
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

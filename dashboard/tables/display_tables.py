@@ -49,7 +49,10 @@ FRACTIONS = {
     "override_mape", "value_added", "wape",
 }  # fmt: skip
 
-MISSES_NOTE = "Off by: the model's last forecast less the actual orders; + is too high."
+MISSES_NOTE = (
+    "Off by: the model's last forecast less the actual orders; + is too high. Within the 80 % band "
+    "no cause is sought."
+)
 
 DEPOT_ORDERS = ["Largest error", "Largest bias", "Least value added", "Name"]
 LARGEST_ERROR, LARGEST_BIAS, LEAST_ADDED, BY_NAME = DEPOT_ORDERS
@@ -214,7 +217,7 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         orders = formatting.orders(row["override_orders"])
         notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
     elif row["p10"] <= row["actual"] <= row["p90"]:
-        return "Within the usual spread"
+        return ""
     if notes:
         return ", ".join(notes)
     return "No history" if row["basis"] == "cold_start" else "Not known"

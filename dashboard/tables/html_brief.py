@@ -7,8 +7,8 @@ from dashboard.text import formatting
 from dashboard.text.brief import VANS, Decision
 from dashboard.text.formatting import plan_link
 
-MAX_DECISIONS = 5
-"""Decisions shown at once, so that a phone shows them in one screen."""
+MAX_DECISIONS = 7
+"""Decisions shown at once: a week of days short of vans."""
 MAX_CITIES = 5
 
 
@@ -23,8 +23,8 @@ def brief(
     """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
 
     Args:
-      decisions: Most urgent first; the first five that are left are shown, and of the decided
-        ones; the others unfold, and all days that hired vans cover.
+      decisions: In order; the first seven that are left are shown, and of the decided ones; the
+        others unfold, and all days that hired vans cover.
       short_days: How many days are short of vans, from `plan_summaries.short_days`.
       last_day: A sentence.
       address: Of the page with that day by depot; '' for none.
@@ -93,7 +93,7 @@ def _item(decision: Decision) -> str:
     places = "".join(_link(address, name) for name, address in decision.places)
     cities = f'<span class="places">{places}</span>' if places else ""
     css_class = ' class="decided"' if decision.is_decided else ""
-    link = _link(decision.link, decision.text, decision.occasion)
+    link = _link(decision.link, decision.text, decision.about)
     return (
         f'<li{css_class}><b class="{kind.lower()}{severe}">{kind}</b>'
         f"<div>{link}{cities}</div></li>"

@@ -145,7 +145,8 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
     """The forecast rows of `queries.depot_days`, with vans, band and events.
 
     Args:
-      days: With allocated and needed, as a plan of the depot has them.
+      days: With allocated and needed, as a plan of the depot has them, and moved, the vans that it
+        is lent and lends in words.
       depot: Its depot_id and city. Each day leads to why it is forecast so, its orders to their
         change.
     """
@@ -326,7 +327,8 @@ def _day_row(
         cells = [
             f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
-    cells.append(f"<td>{of_needed(row['allocated'], row['needed'])}</td>")
+    moved = f'<small class="desk moved">{escape(row["moved"])}</small>'
+    cells.append(f"<td>{of_needed(row['allocated'], row['needed'])}{moved}</td>")
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])

@@ -18,7 +18,6 @@ ROLES = {
     "hindcast": "for hindcasts only",
 }
 NAIVE = formatting.NAIVE.capitalize()
-NO_TREND = "Two weeks are compared from 14 scored days on."
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:

@@ -1,7 +1,7 @@
 """Grids of the page Plan as HTML: cities × days, and the depots of a city × days."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import date
 from html import escape
 from itertools import groupby
@@ -37,7 +37,7 @@ def cities(
     Each cell leads to its city and day; the column of the day `marked` is marked.
     """
     columns = _columns(days)
-    body = [_all_cities(days, marked)] if len(settings) > 1 else []
+    body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
         name = _city_name(settings[str(city)], marked)
@@ -46,7 +46,9 @@ def cities(
     return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
 
 
-def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
+def _all_cities(
+    days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None
+) -> str:
     """The need of each day of all cities, and the vans that their shortages add up to."""
     sums = days.groupby("target_on", as_index=False)[["needed", "short"]].sum()
     cells = [
@@ -54,7 +56,14 @@ def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
         f"{_shortage(row['short'])}</td>"
         for row in sums.to_dict("records")
     ]
-    return html_tables.row(ALL_CITIES, cells, "total")
+    vans = [each.vans for each in settings.values()]
+    known = [each for each in vans if each is not None]
+    has = _vans(sum(known)) if len(known) == len(vans) else ""
+    return html_tables.row(f"{ALL_CITIES}<small>{has}</small>", cells, "total")
+
+
+def _vans(number: int) -> str:
+    return f"has {formatting.count(number, 'van')}"
 
 
 def _shortage(short: int) -> str:
@@ -85,9 +94,7 @@ def _day_class(day: pd.Timestamp, marked: date | None) -> str:
 
 
 def _city_name(settings: CitySettings, marked: date | None) -> str:
-    vans = "vans not known"
-    if settings.vans is not None:
-        vans = f"has {formatting.count(settings.vans, 'van')}"
+    vans = "vans not known" if settings.vans is None else _vans(settings.vans)
     estimated = " (estimated)" if settings.is_estimated else ""
     name = html_tables.city_name(settings.city, marked)
     return f"{name}<small>{vans}{estimated}</small>"
@@ -128,12 +135,12 @@ def depots(plan: Plan, marked: date | None = None) -> str:
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, city)
     label = "Vans and orders by day and depot"
+    below = _totals(days, OUTCOME) | _drivers(days, plan.shifts)
+    below |= _totals(days, ORDERS) | _orders_by_shift(plan.shifts)
     totals = [
-        *_totals(days, VANS, marked),
+        *_city_rows(_totals(days, VANS), days, marked),
         *_decisions(days, marked),
-        *_totals(days, OUTCOME, marked),
-        *_drivers(days, plan.shifts, marked),
-        *_totals(days, ORDERS, marked),
+        *_city_rows(below, days, marked),
     ]
     return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
 
@@ -141,7 +148,9 @@ def depots(plan: Plan, marked: date | None = None) -> str:
 def _depot_name(depot: Row) -> str:
     vans = depot["vans"]
     own = "" if math.isnan(vans) else formatting.count(int(vans), "own van")
-    return f"{escape(depot['name'])}<small>{own}</small>"
+    link = escape(formatting.link("depot", depot=depot["depot_id"]))
+    name = f'<a href="{link}" target="_self">{escape(depot["name"])}</a>'
+    return f"{name}<small>{own}</small>"
 
 
 def _depot_cell(row: Row, marked: date | None) -> str:
@@ -192,41 +201,59 @@ ORDERS: Lines = {"Planned orders": ("point", formatting.orders)}
 """Rows of a city around its decisions and drivers: column of `Plan.cities`, how it is written."""
 
 
-def _drivers(
-    days: pd.DataFrame, shifts: pd.DataFrame, marked: date | None
-) -> list[str]:
-    """The rows of drivers, in all and by shift: '52 of 64' where vans that lack need some."""
+Cells = Mapping[Hashable, str]
+"""Texts of a row of the city by day."""
+
+
+def _drivers(days: pd.DataFrame, shifts: pd.DataFrame) -> dict[str, Cells]:
+    """Drivers in all and by shift: '52 of 64' where vans that lack need some."""
     parts = {"Drivers": days}
     parts |= {f"Drivers {n}": own for n, own in shifts.groupby("shift", sort=False)}
-    rows = []
-    for name, own in parts.items():
-        texts = map(of_needed, own["drivers"], own["drivers_needed"])
-        told = dict(zip(own["target_on"], texts, strict=True))
-        cells = [told.get(day, formatting.UNKNOWN) for day in days["target_on"]]
-        rows.append(_city_row(name, days, cells, marked))
-    return rows
+    return {
+        name: _by_day(own, map(of_needed, own["drivers"], own["drivers_needed"]))
+        for name, own in parts.items()
+    }
 
 
-def _totals(days: pd.DataFrame, lines: Lines, marked: date | None) -> list[str]:
-    """The rows of the city; one without a number on any day is left out."""
-    rows = []
+def _orders_by_shift(shifts: pd.DataFrame) -> dict[str, Cells]:
+    """The orders of each shift, and the busiest hour of each day; empty without hours."""
+    if shifts.empty:
+        return {}
+    rows = {
+        f"Orders {name}": _by_day(own, map(formatting.orders, own["orders"]))
+        for name, own in shifts.groupby("shift", sort=False)
+    }
+    days = shifts.drop_duplicates("target_on")
+    hours = [f"{hour:02d}–{hour + 1:02d}" for hour in days["busiest_hour"]]
+    return rows | {"Busiest hour": _by_day(days, hours)}
+
+
+def _by_day(rows: pd.DataFrame, texts: Iterable[str]) -> Cells:
+    return dict(zip(rows["target_on"], texts, strict=True))
+
+
+def _totals(days: pd.DataFrame, lines: Lines) -> dict[str, Cells]:
+    """The rows of `lines` but those without a number on any day."""
+    rows = {}
     for name, (column, to_text) in lines.items():
         texts = list(map(to_text, days[column])) if column in days else []
-        if set(texts) & {"", formatting.UNKNOWN} == set(texts):
-            continue
-        rows.append(_city_row(name, days, map(escape, texts), marked))
+        if set(texts) - {"", formatting.UNKNOWN}:
+            rows[name] = _by_day(days, map(escape, texts))
     return rows
 
 
-def _city_row(
-    name: str, days: pd.DataFrame, texts: Iterable[str], marked: date | None
-) -> str:
-    """A row of the city from the HTML of its cells."""
-    cells = [
-        f'<td class="{_day_class(day, marked)}">{text}</td>'
-        for day, text in zip(days["target_on"], texts, strict=True)
-    ]
-    return html_tables.row(name, cells, "total" * (name == "Short"))
+def _city_rows(
+    rows: Mapping[str, Cells], days: pd.DataFrame, marked: date | None
+) -> list[str]:
+    """The rows of the city from the HTML of their cells."""
+    lines = []
+    for name, cells in rows.items():
+        told = [
+            f'<td class="{_day_class(day, marked)}">{cells.get(day, formatting.UNKNOWN)}</td>'
+            for day in days["target_on"]
+        ]
+        lines.append(html_tables.row(name, told, "total" * (name == "Short")))
+    return lines
 
 
 def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:

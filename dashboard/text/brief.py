@@ -1,7 +1,7 @@
-"""The morning brief: what to look at today, most urgent first; no I/O.
+"""The morning brief: what to look at today; no I/O.
 
-Urgency is ranked over the whole fleet: days short of vans, the severe ones first, then missing
-data, then holidays and events, then forecasts that changed much.
+It has the days short of vans in their order, then missing data, then holidays and events, then
+forecasts that changed much, each over the whole fleet.
 """
 
 import math
@@ -28,6 +28,7 @@ MAX_CHANGES = 3
 MAX_NAMES = 3
 SEVERE_BELOW = 0.5
 """Chance of full delivery below which a day short of vans is severe."""
+UNLIKELY = "Full delivery unlikely"
 EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
 """First and last day, name or kind, whether it is a holiday."""
 
@@ -40,7 +41,7 @@ class Decision:
       kind: Why it is urgent: 'Vans', 'Data', 'Event' or 'Change'.
       text: What, where and how much, as a sentence.
       link: Address of the page that shows it.
-      occasion: Holidays and events of that day; '' for none.
+      about: That full delivery is unlikely, holidays and events of that day; '' for none.
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
@@ -50,7 +51,7 @@ class Decision:
     kind: str
     text: str
     link: str
-    occasion: str = ""
+    about: str = ""
     places: tuple[tuple[str, str], ...] = ()
     is_severe: bool = False
     is_decided: bool = False
@@ -65,7 +66,7 @@ def decisions(
     newest: date,
     zone: ZoneInfo,
 ) -> list[Decision]:
-    """Everything to look at, most urgent first; last the shortages that are decided.
+    """Everything to look at; last the shortages that are decided.
 
     Args:
       plan_days: `Plan.cities`.
@@ -101,7 +102,7 @@ def _lacks(days: pd.DataFrame) -> pd.Series:
 def _shortages(
     short: pd.DataFrame, events: pd.DataFrame, n_cities: int, today: date
 ) -> list[Decision]:
-    """One decision per day that is not all decided, the severe ones first, with what is on."""
+    """One decision per day that is not all decided, with what is on."""
     found = []
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
@@ -112,11 +113,12 @@ def _shortages(
             events[events["day_on"] == day], list(own["city"]), n_cities
         )
         named = formatting.coming_day(day, today)
-        text = f"{named}: {_short(on_day)}{_too_few(own)}"
+        text = f"{named}: {_short(on_day)}"
         is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
+        about = " · ".join(filter(None, (UNLIKELY * is_severe, occasion)))
         address, places = plan_link(day=day), _places(own, day)
-        found.append(Decision(VANS, text, address, occasion, places, is_severe))
-    return sorted(found, key=lambda each: not each.is_severe)
+        found.append(Decision(VANS, text, address, about, places, is_severe))
+    return found
 
 
 def _short(cities: pd.DataFrame) -> str:
@@ -124,18 +126,9 @@ def _short(cities: pd.DataFrame) -> str:
     total = formatting.count(int(cities["short"].sum()), "van")
     decided = cities.loc[cities["is_decided"], "short"].sum()
     of_it = f", {decided:,} of them decided" if decided else ""
-    hired = cities[cities["is_decided"] & cities["extra"].gt(0)]
+    hired = cities[cities["extra"] > 0]
     where = f"{hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
     return f"{total} short{of_it}" + f", {where}" * (not hired.empty)
-
-
-def _too_few(cities: pd.DataFrame) -> str:
-    """'; London: 5 vans hired by Ann, 4 still short'."""
-    return "".join(
-        f"; {day['city']}: {decision_words(day)} by {day['made_by']}, "
-        f"{day['short']:,} still short"
-        for day in cities[cities["kind"] != ""].to_dict("records")
-    )
 
 
 def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:

@@ -1,12 +1,13 @@
 """Key figures and sentences of a plan; no I/O."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from dashboard.planning.van_plan import Transfer
 from dashboard.text import formatting
 from dashboard.text.summaries import short_of
 from pipelines.planning.city_settings import CitySettings
@@ -154,6 +155,15 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     if day["extra"]:
         short = f"{hired}, {day['short']:,} still short"
     return f"{name}: {short}; {sure}, {late_in_words(day['undelivered'])}."
+
+
+def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
+    """'+1 Alexander' and '−2 Hoogvliet', a line each: the vans that a depot is lent, and lends."""
+    return "\n".join(
+        f"+{each.vans} {each.from_depot}" if each.to_depot == depot
+        else f"−{each.vans} {each.to_depot}"
+        for each in moves if depot in (each.from_depot, each.to_depot)
+    )  # fmt: skip
 
 
 def late_in_words(orders: float) -> str:

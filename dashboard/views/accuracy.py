@@ -55,8 +55,10 @@ if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
 depots = queries.depot_accuracy(scope, freshness)
 where = "" if scope.depot else summaries.where_sentence(depots)
+verdict_on_bands = summaries.bands_sentence(scores, depots)
 with answer:
-    widgets.answer(f"{summaries.accuracy_sentence(scores)} {where}".strip())
+    told = summaries.accuracy_sentence(scores), where, verdict_on_bands
+    widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
@@ -69,7 +71,7 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.caption("A day counts with every forecast of it, not only with the last.")
+    st.caption(summaries.horizons_sentence(scores))
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
@@ -83,8 +85,7 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        f"Off by (MAPE). {summaries.trend_sentence(scores)} Lines: mean of up to seven days. Dots: "
-        "single days of the forecast.",
+        "Off by (MAPE). Lines: mean of up to seven days. Dots: single days of the forecast.",
     )
     st.header("Biggest misses")
     first = misses.head(one_day.IN_SIGHT)

@@ -16,7 +16,7 @@ from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import display_tables, html_grids, workbook
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {
     "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
@@ -55,9 +55,14 @@ days = queries.depot_days(depot, freshness, SPANS[span][0])
 ahead = days[days["point"].notna()]
 with head:
     if not ahead.empty:
-        planned = van_plan.city_plan(own["city"], freshness).depots
-        planned = planned[planned["depot_id"] == depot].set_index("target_on")
+        of_city = van_plan.city_plan(own["city"], freshness).depots
+        planned = of_city[of_city["depot_id"] == depot].set_index("target_on")
         ahead = ahead.join(planned[["allocated", "needed", "short"]], on="day_on")
+        moves = van_plan.transfers_by_day(of_city)
+        ahead["moved"] = [
+            plan_summaries.moved_vans(own["name"], moves.get(day, []))
+            for day in ahead["day_on"]
+        ]
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]
         first_days = [row["day_on"] for row in (*open_days, *rows)]
@@ -80,7 +85,10 @@ with week:
             so_far = parts.depot_so_far(depot, parts.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = "Vans given to this depot; “4 of 7”: it gets 4 and needs 7."
+        note = (
+            "Vans given to this depot, with those lent by (+) and to (−) others; “4 of 7”: it gets "
+            "4 and needs 7."
+        )
         year = " Last year: the nearest day with the same holiday, else weekday and events, if any."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 with chart:

@@ -3,11 +3,9 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import forecast_charts
 from dashboard.components import widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
-from dashboard.text import summaries
 
 LIVE_DAYS = 182
 """Days of live forecasts by which the champion is judged."""
@@ -37,14 +35,6 @@ st.caption(
     "forecast by a model with the same settings that knew only the days before. Off by: MAPE, the "
     "mean of |forecast − actual| ÷ actual. Same day last week: the seasonal naive."
 )
-days = scores[scores["grain"] == "day"]
-if not days.empty:
-    st.header("Live, day by day")
-    sentence = (
-        f"Off by, whichever model was live. {summaries.trend_sentence(scores) or model_list.NO_TREND} Lines: mean of up "
-        "to seven days. Dots: single days."
-    )
-    widgets.chart(forecast_charts.accuracy_by_day, days, sentence)
 with st.expander("For administrators: go back, or choose another model"):
     st.markdown(
         f"- {model_list.rollback(models)}\n"

@@ -69,24 +69,22 @@ with st.container(horizontal=True, key="screen-only"):
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
+has_usual_shifts = not plan.shifts.empty and not settings[city].shifts
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
-    "orders. Need: vans for the service level, if they may move between depots. Drivers: for the "
-    "vans that go “of” those needed. "
+    "orders. Need: vans for the service level, if they may move between depots; with shifts, of the "
+    "fullest one. Chance: that they carry all orders where they help each other during the day. "
+    "Drivers: for the vans that go “of” those needed. "
+    f"{'Nobody has set the shifts; these are usual ones. ' * has_usual_shifts}"
     f"{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
-left = right = st.container()
-if not plan.shifts.empty:
-    left, right = st.columns(2, gap="large")
-with left:
-    parts.shifts_of_city(city, plan.shifts, freshness)
-with right:
-    if moves:
-        st.subheader("Vans to move")
-        st.html(moves)
-        if plan.cities["short"].any():
-            st.caption("On short days each van goes where it carries most orders.")
+if moves:
+    st.subheader("Vans to move")
+    st.html(moves)
+    st.caption(
+        "A move is for that day alone. On short days each van goes where it carries most orders."
+    )
 plan_parts.changed_days(plan)
 
 if form:

@@ -146,17 +146,17 @@ class Visit:
     def choose(self, label: str, option: str) -> None:
         """Opens a select box, types an option and takes it with Enter, all by keyboard.
 
-        A key pressed before the page had wired the box is lost: it is pressed again.
+        What is typed before the page had wired the box, or while it runs, is lost: it is typed
+        again.
         """
         box = self.page.get_by_role("combobox", name=label)
         offered = self.page.get_by_role("option", name=option)
         deadline = time.monotonic() + PATIENCE_S
         while not offered.is_visible() and time.monotonic() < deadline:
             box.press("ArrowDown")
+            box.fill(option)
             with suppress(TimeoutExpired):
                 offered.wait_for(timeout=2000)
-        box.fill(option)
-        offered.wait_for()
         box.press("Enter")
 
     def too_wide(self) -> float:

@@ -131,7 +131,7 @@ def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=London")
     page = window.page
-    link = page.locator("table.hf-plan a[href*=depot]").last
+    link = page.locator("table.hf-plan a[href^=plan][href*=depot]").last
     named = link.get_attribute("aria-label").removeprefix("Change ")
     depot, day = named.split(", ", 1)
     link.click()
@@ -152,7 +152,7 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     window = visit(fleet, size)
     page = window.page
     window.to("/plan?city=London")
-    link = page.locator("table.hf-plan a[href*=depot]").first
+    link = page.locator("table.hf-plan a[href^=plan][href*=depot]").first
     before = int(link.locator("u").inner_text().replace(",", ""))
     link.click()
     page.wait_for_url("**depot=*")
@@ -165,7 +165,9 @@ def test_a_cells_form_stays_beside_the_grid_and_takes_steps_and_chips(
     save = page.get_by_role("button", name="Save", exact=True)
     in_sight, end = page.get_by_label("Your name"), save.bounding_box()["y"]
     if size == "desk":
-        in_sight = page.locator("table.hf-plan tr:has(a[href*=depot])").first
+        in_sight = page.locator(
+            "table.hf-plan tr:has(a[href^=plan][href*=depot])"
+        ).first
         end = browser.SIZES[size][1]
     box = in_sight.bounding_box()
     assert box["y"] + box["height"] <= end
@@ -211,7 +213,7 @@ def test_a_planners_name_is_kept_by_the_browser_and_never_in_the_address(fleet, 
     field.fill(name)
     field.press("Enter")
     window.page.wait_for_function("() => document.cookie.includes('harbor_planner=Zo')")
-    window.page.locator("table.hf-plan a[href*=depot]").last.click()
+    window.page.locator("table.hf-plan a[href^=plan][href*=depot]").last.click()
     window.page.wait_for_url("**depot=*")
     window.settled()
     assert field.input_value() == name

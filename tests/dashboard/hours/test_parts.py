@@ -1,4 +1,4 @@
-"""What pages show of shifts and of the running day."""
+"""What pages show of the running day."""
 
 import re
 from datetime import UTC, datetime
@@ -12,21 +12,6 @@ from dashboard.hours import queries as hour_queries
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
-
-
-def test_shifts_have_orders_vans_and_the_busiest_hour():
-    both = {
-        "target_on": DAY, "orders": 400.0, "busiest_hour": 17, "busiest_orders": 90.0,
-    }  # fmt: skip
-    rows = pd.DataFrame(
-        [
-            both | {"shift": "06–14", "vans": 20, "short": 0},
-            both | {"shift": "14–22", "vans": 28, "short": 3},
-        ]
-    )
-    assert Cells(parts.shift_grid(rows)).text[1] == [
-        "Thu 26 Nov", "400 orders needs 20 vans", "400 orders needs 28 vans, 3 short", "17–18 90 orders",
-    ]  # fmt: skip
 
 
 def test_today_is_told_city_by_city_and_escaped(monkeypatch):

@@ -74,23 +74,23 @@ def test_estimated_vans_lead_to_the_settings_of_their_cities():
     assert "and 2 more cities: click a city to set its vans" in html
 
 
-def test_beyond_five_decisions_the_others_unfold():
-    html = html_brief.brief(make(7), "", "", "", [])
+def test_beyond_seven_decisions_the_others_unfold():
+    html = html_brief.brief(make(9), "", "", "", [])
     shown, _, folded = html.partition("<details>")
-    assert (shown.count("<li>"), folded.count("<li>")) == (5, 2)
+    assert (shown.count("<li>"), folded.count("<li>")) == (7, 2)
     assert "<summary>2 more</summary>" in html
-    six = html_brief.brief(make(6), "", "", "", [])
-    assert six.count("<li>") == 6, "a single one is not worth a click"
-    assert "<details>" not in six
+    eight = html_brief.brief(make(8), "", "", "", [])
+    assert eight.count("<li>") == 8, "a single one is not worth a click"
+    assert "<details>" not in eight
 
 
 def test_what_is_decided_is_never_among_the_folded_rest():
     decided = Decision("Vans", "Fri: 9 hired", "plan?day=F", is_decided=True)
-    html = html_brief.brief([*make(7), decided], "", "", "", [])
+    html = html_brief.brief([*make(9), decided], "", "", "", [])
     unfolded = re.sub("<details>.*?</details>", "", html)
-    assert unfolded.count("<li>") == 5
+    assert unfolded.count("<li>") == 7
     assert '<li class="decided">' in unfolded
-    many = html_brief.brief([decided] * 7, "", "", "", [])
+    many = html_brief.brief([decided] * 9, "", "", "", [])
     assert "<summary>2 more decided</summary>" in many
 
 

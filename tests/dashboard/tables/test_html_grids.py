@@ -186,6 +186,7 @@ def days_of(basis, events=(), holidays=(), point=120.0, **override):
             "p90": [point * 1.25],
             "allocated": [3.0],
             "needed": [3.0],
+            "moved": [""],
             "basis": [basis],
             "events": [list(events)],
             "holidays": [list(holidays)],
@@ -252,8 +253,12 @@ def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
 
 @pytest.mark.parametrize(
     ("vans", "expected"),
-    [({"needed": 7.0}, "3 of 7"), ({"allocated": np.nan, "needed": np.nan}, "")],
-    ids=["short", "not planned"],
+    [
+        ({"needed": 7.0}, "3 of 7"),
+        ({"moved": "+1 <b>"}, "3 +1 <b>"),
+        ({"allocated": np.nan, "needed": np.nan}, ""),
+    ],
+    ids=["short", "with a van lent", "not planned"],
 )
 def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     vans, expected

@@ -59,21 +59,26 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]
 
 
-def test_drivers_are_told_by_shift_where_orders_have_times(plan):
+def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
     shifts = pd.DataFrame(
         {
             "target_on": DAYS[0],
             "shift": ["06–14", "14–22"],
+            "orders": [99.6, 50.4],
+            "busiest_hour": 9,
             "drivers": [3, 2],
             "drivers_needed": [3, 4],
         }
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
-    assert rows[7:11] == [
+    assert rows[7:14] == [
         ["Drivers", "3", "5 of 7"],
         ["Drivers 06–14", "3", "–"],
         ["Drivers 14–22", "2 of 4", "–"],
         ["Planned orders", "150", "349"],
+        ["Orders 06–14", "100", "–"],
+        ["Orders 14–22", "50", "–"],
+        ["Busiest hour", "09–10", "–"],
     ]
 
 
@@ -103,8 +108,9 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
 def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
     html = plan_grids.depots(plan)
     tags = Cells(html).tags
-    day, _, _, _, first, second, *_ = [each for tag, each in tags if tag == "a"]
+    day, _, _, _, name, first, second, *_ = [each for tag, each in tags if tag == "a"]
     assert day["href"] == "plan?city=London&day=2025-11-21"
+    assert name["href"] == "depot?depot=A"
     assert first["href"] == "plan?city=London&day=2025-11-21&depot=A"
     assert first["aria-label"] == "Change Poplar, Fri 21 Nov: 3 vans, 150 orders"
     assert second["aria-label"] == (
@@ -159,7 +165,7 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     both = pd.concat([delft, plan.cities], ignore_index=True)
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
     head, total, first, second = Cells(plan_grids.cities(both, settings)).text
-    assert total == ["All cities", "3", "14 −4"]
+    assert total == ["All cities has 10 vans", "3", "14 −4"]
     assert head == ["City", "Fri 21 Nov", "Sat 22 Nov"]
     assert first[1] == ""
     assert first[2] == second[2] != ""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.planning.van_plan import Transfer
 from dashboard.text import plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
@@ -220,3 +221,16 @@ ONLY_SHIFTS = CitySettings(
 def test_settings_are_stated_with_who_saved_them(settings, expected):
     text = plan_summaries.settings_text(settings, ZONE)
     assert text == f"London: {expected}"
+
+
+def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
+    moves = [
+        Transfer(1, "Alexander", "Waalhaven"),
+        Transfer(2, "hired or spare", "Waalhaven"),
+        Transfer(1, "Kralingen", "Overschie"),
+        Transfer(1, "Waalhaven", "Overschie"),
+    ]
+    assert plan_summaries.moved_vans("Waalhaven", moves) == (
+        "+1 Alexander\n+2 hired or spare\n−1 Overschie"
+    )
+    assert plan_summaries.moved_vans("Charlois", moves) == ""

@@ -85,20 +85,10 @@ def daily_scores(*mapes, naive=0.2):
             "coverage": 0.79,
         }
     )
-    own = pd.concat([overall, days], ignore_index=True).assign(forecaster="forecast")
+    nearest = pd.DataFrame({"grain": ["horizon"], "horizon": 1, "mape": 0.09})
+    own = pd.concat([overall, days, nearest], ignore_index=True)
+    own["forecaster"] = "forecast"
     return pd.concat([own, own.assign(forecaster="seasonal naive", mape=naive)])
-
-
-def test_the_newest_days_are_compared_with_those_before():
-    assert summaries.trend_sentence(daily_scores(*13 * [0.1])) == ""
-    two_weeks = daily_scores(*7 * [0.1], *6 * [0.2], 0.3)
-    assert summaries.trend_sentence(two_weeks) == (
-        "Last 7 days 20.5 %, the 7 before 10.0 %; same day last week 20.0 % and 20.0 %."
-    )
-    months = summaries.trend_sentence(daily_scores(*28 * [0.3], *28 * [0.1]))
-    assert months.startswith("Last 28 days 10.0 %, the 28 before 30.0 %; ")
-    one_less = summaries.trend_sentence(daily_scores(*28 * [0.3], *27 * [0.1]))
-    assert one_less.startswith("Last 27 days 10.0 %, the 27 before 30.0 %; ")
 
 
 def test_figures_say_their_days():
@@ -108,6 +98,15 @@ def test_figures_say_their_days():
         "Bias": ("−1.2 %", "too low; 14 days"),
         "In the 80 % band": ("79.0 %", "14 days; 80 % is right"),
     }
+
+
+def test_the_error_of_all_forecasts_stands_beside_that_of_the_nearest():
+    scores = daily_scores(0.1)
+    told = "A day counts with every forecast of it"
+    assert summaries.horizons_sentence(scores) == (
+        f"{told}; those made the day before were off by 9.0 %."
+    )
+    assert summaries.horizons_sentence(scores[scores["horizon"].isna()]) == f"{told}."
 
 
 def test_a_scenario_is_summarised_as_a_difference():
@@ -171,7 +170,11 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "Outside their 80 % band: 2 of 3 depots; 1 in 5 is usual."
+        "Too high at 2 of 3 depots, outside the 80 % band at 2; 1 in 5 is usual."
+    )
+    low = summaries.outside_sentence(scored.assign(actual=scored["point"] + 1))
+    assert (
+        low == "Too low at 4 of 4 depots, outside the 80 % band at 0; 1 in 5 is usual."
     )
     assert summaries.outside_sentence(scored[3:]) == ""
 
@@ -192,14 +195,21 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
     assert summaries.where_sentence(worse[:1]) == ""
     better = depots.assign(value_added=0.1)
     assert summaries.where_sentence(better) == "It is better at all 3 depots."
-    narrow = better.assign(coverage=[0.38, 0.9, 0.3])
-    outside = "Mostly outside the 80 % band: Wapping and Barking."
-    assert (
-        summaries.where_sentence(narrow) == f"It is better at all 3 depots. {outside}"
+
+
+def test_depots_mostly_outside_their_bands_are_named_worst_first():
+    narrow = pd.DataFrame(
+        {
+            "name": ["Barking", "Poplar", "Wapping"], "coverage": [0.38, 0.9, 0.3],
+            "counted": 28,
+        }
+    )  # fmt: skip
+    scores = daily_scores(*9 * [0.1])
+    assert summaries.bands_sentence(scores, narrow) == (
+        "Mostly outside the 80 % band: Wapping and Barking."
     )
-    few = summaries.where_sentence(narrow.assign(counted=27))
-    assert few == "It is better at all 3 depots."
-    assert summaries.where_sentence(narrow[:1]) == outside.replace("Wapping and ", "")
+    assert not summaries.bands_sentence(scores, narrow.assign(counted=27))
+    assert not summaries.bands_sentence(scores, narrow[:1]), "the verdict is of it"
 
 
 def test_a_miss_is_that_of_the_whole_orders_beside_it():
@@ -299,13 +309,18 @@ def test_coverage_is_told_of_ten_days_at_each_level():
 
 @pytest.mark.parametrize(
     ("coverage", "told"),
-    [(0.64, " The 80 % band is too narrow: 64.0 % lay in it."), (0.93, " The 80 % band is too wide: 93.0 % lay in it."),
-     (0.72, ""), (float("nan"), "")],
+    [(0.64, "The 80 % band is too narrow: 64.0 % lay in it."), (0.93, "The 80 % band is too wide: 93.0 % lay in it."),
+     (0.72, "The 80 % band is too narrow: 72.0 % lay in it."), (0.77, ""), (float("nan"), "")],
 )  # fmt: skip
 def test_a_verdict_tells_of_bands_that_are_far_from_right(coverage, told):
+    depots = pd.DataFrame({"name": ["A", "B"], "coverage": coverage, "counted": 99})
     scores = daily_scores(*9 * [0.1])
     scores.loc[scores["grain"] == "all", "coverage"] = coverage
-    assert summaries.accuracy_sentence(scores).endswith(f"same day last week.{told}")
+    assert summaries.bands_sentence(scores, depots) == told
+    of_one = summaries.bands_sentence(scores, depots[:1])
+    assert of_one == (told if abs(coverage - 0.8) > 0.1 else ""), (
+        "fewer days, more luck"
+    )
     few = daily_scores(*6 * [0.1])
     few.loc[few["grain"] == "all", "coverage"] = coverage
-    assert "band" not in summaries.accuracy_sentence(few)
+    assert not summaries.bands_sentence(few, depots)

@@ -160,7 +160,7 @@ def short_of_vans(seeded, monkeypatch):
 
 def depots_in_grid(app):
     text = page_text(app)
-    return {name for name in ROTTERDAM if f'<tr><th scope="row">{name}<' in text}
+    return {name for name in ROTTERDAM if f">{name}</a><small>" in text}
 
 
 def test_a_large_city_starts_with_the_depots_shortest_of_vans(short_of_vans, open_page):
@@ -420,6 +420,8 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     history = changing.history("vans")
     assert history[["kind", "extra"]].to_numpy().tolist() == [["hire", 1]]
     assert f"1 van hired, {suggested - 1} still short" in page_text(app)
+    later = tomorrow + timedelta(days=1)
+    assert f">Decide on London, {later:%a} {later.day} {later:%b}<" in page_text(app)
     everywhere = page_text(open_page("plan"))
     assert f"1 van hired; {suggested - 1} short" in everywhere
 
