@@ -12,7 +12,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
-MAX_DEPOTS = 1000
+MAX_DEPOTS = 200
 """Depots in the list; the box above it finds them all."""
 URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)

@@ -49,8 +49,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             _number(label, value, f"{label} {form}") for label, value in shown.items()
         )
         entered_shifts = st.text_input(
-            "Shifts", value=settings.shifts, width=200,
-            placeholder=f"such as {shift_times.DEFAULT_SHIFTS}",
+            "Shifts", value=settings.shifts, placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=200,
             key=f"shifts {form}", help=shift_times.RULE,
         )  # fmt: skip
     st.caption("Drivers per van: over a whole day; each shift has at least one.")

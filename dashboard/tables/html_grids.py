@@ -145,8 +145,7 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
     """The forecast rows of `queries.depot_days`, with vans, band and events.
 
     Args:
-      days: With allocated and needed, as a plan of the depot has them, and moved, the vans that it
-        is lent and lends in words.
+      days: With allocated and needed, as a plan of the depot has them, and moved (`moved_vans`).
       depot: Its depot_id and city. Each day leads to why it is forecast so, its orders to their
         change.
     """

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -18,6 +19,8 @@ AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Foreca
 WEEK_DAYS = 7
 BAND_TOLERANCE = 0.05
 """The page tells of an 80 % band whose share of days lies further than this from 0.8; of one depot further than twice this."""
+ONE_SIDED = 0.7
+"""Share of depots off in one direction from which on this is told of a day."""
 MIN_FORECASTS = 28
 """Of a depot whose band is told to be too narrow; there are as many after a week."""
 Figures = dict[str, tuple[str, str]]
@@ -257,16 +260,18 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'Too low at 21 of 24 depots, outside the 80 % band at 3; 1 in 5 is usual.' of a day, or ''."""
+    """'Too low at 21 of 24 depots. Outside their 80 % band: 3; 1 in 5 is usual.' of a day, or ''."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
     error = known["point"].round() - known["actual"]
-    n_high, n_low = int((error > 0).sum()), int((error < 0).sum())
-    direction = "Too high" if n_high > n_low else "Too low"
-    depots = f"{max(n_high, n_low):,} of {formatting.count(len(known), 'depot')}"
-    outside = f"{is_outside(known).sum():,}; 1 in 5 is usual"
-    return f"{direction} at {depots}, outside the 80 % band at {outside}."
+    sides = {"Too high": (error > 0).sum(), "Too low": (error < 0).sum()}
+    side, n_off = max(sides.items(), key=itemgetter(1))
+    of = f"of {formatting.count(len(known), 'depot')}"
+    told = (
+        f"Outside their 80 % band: {is_outside(known).sum():,} {of}; 1 in 5 is usual."
+    )
+    return f"{side} at {n_off:,} {of}. " * bool(n_off >= ONE_SIDED * len(known)) + told
 
 
 def where_sentence(depots: pd.DataFrame) -> str:

