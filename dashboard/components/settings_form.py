@@ -52,7 +52,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             "Shifts", value=settings.shifts, placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=200,
             key=f"shifts {form}", help=shift_times.RULE,
         )  # fmt: skip
-    st.caption("Drivers per van: over a whole day; each shift has at least one.")
+    st.caption("Drivers per van: over a whole day; at least one in each shift.")
     entered = replace(
         settings,
         service_level=level / 100,

@@ -1,5 +1,5 @@
-"""When in the day: shifts on page Plan, and the running day on page Days ahead.
+"""The running day on the pages.
 
 queries  what has come of the running day
-parts    what the pages show of both
+parts    what the pages show of it
 """

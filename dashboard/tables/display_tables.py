@@ -233,13 +233,19 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.changes`; times in `zone`."""
-    words = list(map(plan_summaries.change_in_history, result.to_dict("records")))
-    times = [formatting.timestamp(at, zone) for at in result["made_at"]]
-    rows = result.assign(When=times, Change=words)
-    return display(
-        rows, "When", "name", "target_on", "Change", "note", "made_by",
-        name="Depot or city", made_by="By",
-    )  # fmt: skip
+    rows = result.to_dict("records")
+    table = {
+        "Changed by": _by(result, zone),
+        "Depot or city": [
+            # Settings are of no day.
+            row["name"] if pd.isna(row["target_on"])
+            else f"{row['name']}, {formatting.day(row['target_on'])}"
+            for row in rows
+        ],
+        "Change": list(map(plan_summaries.change_in_history, rows)),
+        "Note": result["note"].to_list(),
+    }  # fmt: skip
+    return pd.DataFrame(table)
 
 
 def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

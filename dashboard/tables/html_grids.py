@@ -326,8 +326,8 @@ def _day_row(
         cells = [
             f'<td class="day {shade}">{change}{badge(row)}</td><td>{_band(row)}</td>'
         ]
-    moved = f'<small class="desk moved">{escape(row["moved"])}</small>'
-    cells.append(f"<td>{of_needed(row['allocated'], row['needed'])}{moved}</td>")
+    vans, moved = of_needed(row["allocated"], row["needed"]), escape(row["moved"])
+    cells.append(f'<td>{vans}<small class="desk moved">{moved}</small></td>')
     cells.append(f"<td>{formatting.orders(row['week_before'])}</td>")
     if has_year:
         is_known = not pd.isna(row["year_before"])
@@ -344,7 +344,8 @@ def _day_row(
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
-    return html_tables.row(f'{name}<small class="phone">{told}</small>', cells)
+    below = f'<small class="phone">{told}</small><small class="phone">{moved}</small>'
+    return html_tables.row(name + below, cells)
 
 
 def _override_line(row: Row) -> str:

@@ -1,7 +1,7 @@
 """Grids of the page Plan as HTML: cities × days, and the depots of a city × days."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import date
 from html import escape
 from itertools import groupby
@@ -40,7 +40,7 @@ def cities(
     body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
-        name = _city_name(settings[str(city)], marked)
+        name = html_tables.city_name(str(city), marked) + _vans([settings[str(city)]])
         body.append(html_tables.row(name, in_columns(cells, columns)))
     label = "Vans needed by city and day"
     return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
@@ -56,14 +56,17 @@ def _all_cities(
         f"{_shortage(row['short'])}</td>"
         for row in sums.to_dict("records")
     ]
-    vans = [each.vans for each in settings.values()]
-    known = [each for each in vans if each is not None]
-    has = _vans(sum(known)) if len(known) == len(vans) else ""
-    return html_tables.row(f"{ALL_CITIES}<small>{has}</small>", cells, "total")
+    name = f"{ALL_CITIES}{_vans(settings.values())}"
+    return html_tables.row(name, cells, "total")
 
 
-def _vans(number: int) -> str:
-    return f"has {formatting.count(number, 'van')}"
+def _vans(settings: Collection[CitySettings]) -> str:
+    """'has 120 vans (estimated)', of some cities together, as HTML below their name."""
+    known = [each.vans for each in settings if each.vans is not None]
+    if len(known) < len(settings):
+        return "<small>vans not known</small>"
+    estimated = " (estimated)" * any(each.is_estimated for each in settings)
+    return f"<small>has {formatting.count(sum(known), 'van')}{estimated}</small>"
 
 
 def _shortage(short: int) -> str:
@@ -91,13 +94,6 @@ def _heads(
 
 def _day_class(day: pd.Timestamp, marked: date | None) -> str:
     return "day marked" if day.date() == marked else "day"
-
-
-def _city_name(settings: CitySettings, marked: date | None) -> str:
-    vans = "vans not known" if settings.vans is None else _vans(settings.vans)
-    estimated = " (estimated)" if settings.is_estimated else ""
-    name = html_tables.city_name(settings.city, marked)
-    return f"{name}<small>{vans}{estimated}</small>"
 
 
 def _city_cell(day: Row, marked: date | None) -> str:
@@ -187,6 +183,8 @@ def _unless_zero(number: float) -> str:
     return formatting.orders(number) if round(number) else ""
 
 
+DayTexts = Mapping[Hashable, str]
+"""Texts of a row of the city by day, as HTML."""
 Lines = Mapping[str, tuple[str, Callable[[float], str]]]
 VANS: Lines = {
     "Need": ("needed", formatting.orders),
@@ -201,11 +199,7 @@ ORDERS: Lines = {"Planned orders": ("point", formatting.orders)}
 """Rows of a city around its decisions and drivers: column of `Plan.cities`, how it is written."""
 
 
-Cells = Mapping[Hashable, str]
-"""Texts of a row of the city by day."""
-
-
-def _drivers(days: pd.DataFrame, shifts: pd.DataFrame) -> dict[str, Cells]:
+def _drivers(days: pd.DataFrame, shifts: pd.DataFrame) -> dict[str, DayTexts]:
     """Drivers in all and by shift: '52 of 64' where vans that lack need some."""
     parts = {"Drivers": days}
     parts |= {f"Drivers {n}": own for n, own in shifts.groupby("shift", sort=False)}
@@ -215,7 +209,7 @@ def _drivers(days: pd.DataFrame, shifts: pd.DataFrame) -> dict[str, Cells]:
     }
 
 
-def _orders_by_shift(shifts: pd.DataFrame) -> dict[str, Cells]:
+def _orders_by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
     """The orders of each shift, and the busiest hour of each day; empty without hours."""
     if shifts.empty:
         return {}
@@ -228,11 +222,11 @@ def _orders_by_shift(shifts: pd.DataFrame) -> dict[str, Cells]:
     return rows | {"Busiest hour": _by_day(days, hours)}
 
 
-def _by_day(rows: pd.DataFrame, texts: Iterable[str]) -> Cells:
+def _by_day(rows: pd.DataFrame, texts: Iterable[str]) -> DayTexts:
     return dict(zip(rows["target_on"], texts, strict=True))
 
 
-def _totals(days: pd.DataFrame, lines: Lines) -> dict[str, Cells]:
+def _totals(days: pd.DataFrame, lines: Lines) -> dict[str, DayTexts]:
     """The rows of `lines` but those without a number on any day."""
     rows = {}
     for name, (column, to_text) in lines.items():
@@ -243,16 +237,16 @@ def _totals(days: pd.DataFrame, lines: Lines) -> dict[str, Cells]:
 
 
 def _city_rows(
-    rows: Mapping[str, Cells], days: pd.DataFrame, marked: date | None
+    rows: Mapping[str, DayTexts], days: pd.DataFrame, marked: date | None
 ) -> list[str]:
     """The rows of the city from the HTML of their cells."""
     lines = []
-    for name, cells in rows.items():
-        told = [
-            f'<td class="{_day_class(day, marked)}">{cells.get(day, formatting.UNKNOWN)}</td>'
+    for name, texts in rows.items():
+        cells = [
+            f'<td class="{_day_class(day, marked)}">{texts.get(day, formatting.UNKNOWN)}</td>'
             for day in days["target_on"]
         ]
-        lines.append(html_tables.row(name, told, "total" * (name == "Short")))
+        lines.append(html_tables.row(name, cells, "total" * (name == "Short")))
     return lines
 
 

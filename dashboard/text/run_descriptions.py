@@ -200,6 +200,9 @@ def _result(row: Mapping[Any, Any]) -> str:
     # Of a night; their texts are at its step.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
+    if metrics.get("new") == metrics.get("depots"):
+        # As on every good night.
+        metrics.pop("new", None)
     if isinstance(metrics.get("model"), str):
         metrics["model"] = formatting.short_version(metrics["model"])
     told = formatting.with_naive_name(describe(metrics))

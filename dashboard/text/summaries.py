@@ -18,9 +18,9 @@ LEVELS = {"depots": "depots", "cities": "cities", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 BAND_TOLERANCE = 0.05
-"""The page tells of an 80 % band whose share of days lies further than this from 0.8; of one depot further than twice this."""
+"""How far from 0.8 the share within an 80 % band is called wrong; of one depot, twice as far."""
 ONE_SIDED = 0.7
-"""Share of depots off in one direction from which on this is told of a day."""
+"""Share of depots off in one direction on a day from which on the page says so."""
 MIN_FORECASTS = 28
 """Of a depot whose band is told to be too narrow; there are as many after a week."""
 Figures = dict[str, tuple[str, str]]
@@ -143,11 +143,10 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
 
 
 def horizons_sentence(scores: pd.DataFrame) -> str:
-    """'A day counts with every forecast of it; those made the day before were off by 7.9 %.'."""
-    told = "A day counts with every forecast of it"
-    first = scores.query("horizon == 1 and forecaster == 'forecast'")["mape"]
-    nearest = [formatting.percent(mape) for mape in first]
-    return "; those made the day before were off by ".join([told, *nearest]) + "."
+    """'A day counts with every forecast of it; those of that morning were off by 7.9 %.'."""
+    first = scores.query("horizon == 1 and forecaster == 'forecast'")["mape"].dropna()
+    parts = ["A day counts with every forecast of it", *map(formatting.percent, first)]
+    return "; those of that morning were off by ".join(parts) + "."
 
 
 def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:
@@ -260,18 +259,18 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'Too low at 21 of 24 depots. Outside their 80 % band: 3; 1 in 5 is usual.' of a day, or ''."""
+    """Of a day, 'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; …', or ''."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
     error = known["point"].round() - known["actual"]
-    sides = {"Too high": (error > 0).sum(), "Too low": (error < 0).sum()}
+    sides = {"Too high": int((error > 0).sum()), "Too low": int((error < 0).sum())}
     side, n_off = max(sides.items(), key=itemgetter(1))
     of = f"of {formatting.count(len(known), 'depot')}"
-    told = (
-        f"Outside their 80 % band: {is_outside(known).sum():,} {of}; 1 in 5 is usual."
-    )
-    return f"{side} at {n_off:,} {of}. " * bool(n_off >= ONE_SIDED * len(known)) + told
+    is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
+    outside = f"{is_outside(known).sum():,} {of}; 1 in 5 is usual."
+    one_sided = f"{side} at {n_off:,} {of}. " * is_one_sided
+    return f"{one_sided}Outside their 80 % band: {outside}"
 
 
 def where_sentence(depots: pd.DataFrame) -> str:
@@ -293,17 +292,18 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     Of a week and more of `queries.accuracy`; then the depots of `queries.depot_accuracy` with less
     than half in their bands.
     """
-    inside, told = _overall(scores)["forecast"]["coverage"], []
+    inside, sentences = _overall(scores)["forecast"]["coverage"], []
     is_far = abs(inside - 0.8) > BAND_TOLERANCE * (1 + (len(depots) == 1))
     if len(_scored_days(scores)) >= WEEK_DAYS and is_far:
         words = "too narrow" if inside < 0.8 else "too wide"
-        told = [f"The 80 % band is {words}: {formatting.percent(inside)} lay in it."]
+        share = formatting.percent(inside)
+        sentences = [f"The 80 % band is {words}: {share} lay in it."]
     is_narrow = (depots["coverage"] < 0.5) & (depots["counted"] >= MIN_FORECASTS)
     if is_narrow.any() and len(depots) > 1:
         names = depots[is_narrow].sort_values("coverage")["name"]
-        band = "it" if told else "the 80 % band"
-        told.append(f"Mostly outside {band}: {formatting.listed([*names])}.")
-    return " ".join(told)
+        band = "it" if sentences else "the 80 % band"
+        sentences.append(f"Mostly outside {band}: {formatting.listed([*names])}.")
+    return " ".join(sentences)
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

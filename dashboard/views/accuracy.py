@@ -57,8 +57,8 @@ depots = queries.depot_accuracy(scope, freshness)
 where = "" if scope.depot else summaries.where_sentence(depots)
 verdict_on_bands = summaries.bands_sentence(scores, depots)
 with answer:
-    told = summaries.accuracy_sentence(scores), where, verdict_on_bands
-    widgets.answer(" ".join(filter(None, told)))
+    sentences = summaries.accuracy_sentence(scores), where, verdict_on_bands
+    widgets.answer(" ".join(filter(None, sentences)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"

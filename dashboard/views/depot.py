@@ -59,8 +59,10 @@ with head:
         planned = of_city[of_city["depot_id"] == depot].set_index("target_on")
         ahead = ahead.join(planned[["allocated", "needed", "short"]], on="day_on")
         moves = van_plan.transfers_by_day(of_city)
+        # Namesakes of a city have their ids behind their names there.
+        display_name = "".join(planned["name"].head(1))
         ahead["moved"] = [
-            plan_summaries.moved_vans(own["name"], moves.get(day, []))
+            plan_summaries.moved_vans(display_name, moves.get(day, []))
             for day in ahead["day_on"]
         ]
         rows = ahead.to_dict("records")
@@ -86,8 +88,8 @@ with week:
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
         note = (
-            "Vans given to this depot, with those lent by (+) and to (−) others; “4 of 7”: it gets "
-            "4 and needs 7."
+            "Vans given to this depot; + come to it for the day, − leave it; “4 of 7”: it gets 4 and "
+            "needs 7."
         )
         year = " Last year: the nearest day with the same holiday, else weekday and events, if any."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))

@@ -287,6 +287,23 @@ def test_the_list_of_depots_begins_with_those_that_need_somebody_first(
     )
 
 
+def test_a_depot_says_whose_vans_it_gets_also_from_a_namesake(seeded, write, open_page):
+    depots = sa.update(schema.depots).where(schema.depots.c.city == "Rotterdam")
+    write(
+        depots.values(
+            name="Nord",
+            vans=sa.case((schema.depots.c.depot_id == "RTM-01", 40), else_=0),
+        )
+    )
+    app = open_page("depot", depot="RTM-03")
+    tables = [each.proto.body for each in app.get("html")]
+    [grid] = [table for table in tables if "Orders of the days ahead" in table]
+    vans = [row[3] for row in Cells(grid).text[1:]]
+    lent = [cell for cell in vans if cell not in ("", "0")]
+    assert lent == [f"{cell[0]} +{cell[0]} Nord · RTM-01" for cell in lent]
+    assert lent
+
+
 def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
     seeded, write, open_page
 ):
