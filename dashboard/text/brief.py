@@ -29,8 +29,6 @@ MAX_NAMES = 3
 SEVERE_BELOW = 0.5
 """Chance of full delivery below which a day short of vans is severe."""
 UNLIKELY = "Full delivery unlikely"
-EventKey = tuple[pd.Timestamp, pd.Timestamp, str, bool]
-"""First and last day, name or kind, whether it is a holiday."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +231,9 @@ def _events(
     found = []
     keys = ["first_on", "last_on", "what", "is_holiday"]
     for key, own in runs.groupby(keys):
-        first, last, what, is_holiday = cast(EventKey, key)
+        first, last, what, is_holiday = cast(
+            tuple[pd.Timestamp, pd.Timestamp, str, bool], key
+        )
         cities = list(own["city"])
         rows = week[week["city"].isin(cities) & week["target_on"].between(first, last)]
         name = formatting.occasion_name(what, is_holiday)

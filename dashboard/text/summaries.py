@@ -23,8 +23,6 @@ ONE_SIDED = 0.7
 """Share of depots off in one direction on a day from which on the page says so."""
 MIN_FORECASTS = 28
 """Of a depot whose band is told to be too narrow; there are as many after a week."""
-Figures = dict[str, tuple[str, str]]
-"""Key figures: label → (value, reference)."""
 
 
 def change(days: pd.DataFrame, forecast: str = "part") -> float:
@@ -125,8 +123,8 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def accuracy_figures(scores: pd.DataFrame) -> Figures:
-    """MAPE beside the seasonal naive's, bias and band, of `queries.accuracy`."""
+def accuracy_figures(scores: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """MAPE beside the seasonal naive's, bias and band: value and reference by label."""
     overall, days = _overall(scores), formatting.count(len(_scored_days(scores)), "day")
     mape, naive = (
         formatting.percent(overall[name]["mape"])

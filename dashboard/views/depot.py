@@ -57,13 +57,12 @@ with head:
     if not ahead.empty:
         of_city = van_plan.city_plan(own["city"], freshness).depots
         planned = of_city[of_city["depot_id"] == depot].set_index("target_on")
-        ahead = ahead.join(planned[["allocated", "needed", "short"]], on="day_on")
+        columns = ["name", "allocated", "needed", "short"]
+        ahead = ahead.join(planned[columns], on="day_on")
         moves = van_plan.transfers_by_day(of_city)
-        # Namesakes of a city have their ids behind their names there.
-        display_name = "".join(planned["name"].head(1))
         ahead["moved"] = [
-            plan_summaries.moved_vans(display_name, moves.get(day, []))
-            for day in ahead["day_on"]
+            plan_summaries.moved_vans(name, moves.get(day, []))
+            for name, day in zip(ahead["name"], ahead["day_on"], strict=True)
         ]
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]

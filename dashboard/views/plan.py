@@ -69,17 +69,15 @@ with st.container(horizontal=True, key="screen-only"):
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
-of_shifts = ""
-if not plan.shifts.empty:
-    of_shifts = "Nobody has set the shifts; these are usual ones. "
-    if settings[city].shifts:
-        of_shifts = "A day needs the vans of its fullest shift. "
-    of_shifts += "Orders outside shift hours go to the next shift. "
+of_shifts = "Nobody has set the shifts; these are usual ones. "
+if settings[city].shifts:
+    of_shifts = "A day needs the vans of its fullest shift. "
+of_shifts += "Orders outside shift hours go to the next shift. "
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
     "orders. Need: vans for the service level, if they may move between depots. Chance: that they "
     "carry all orders where they help each other during the day. Drivers: for the vans that go “of” "
-    f"those needed. {of_shifts}{summaries.totals_note(plan.depots)}"
+    f"those needed. {of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
