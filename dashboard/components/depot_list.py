@@ -17,7 +17,7 @@ MAX_DEPOTS = 200
 URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)
 """Orders of the list; the first is the default."""
-IN_ALL = f"{html_grids.SHORT}: all"
+IN_ALL = f"{html_grids.SHORT}: all days"
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:

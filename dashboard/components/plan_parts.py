@@ -40,15 +40,20 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     return replace(plan, depots=depots[depots["depot_id"].isin(shown)])
 
 
-def next_decision(days: pd.DataFrame) -> None:
-    """Leads to the form of what is to be decided first in `Plan.cities`; nothing where all is."""
+def next_decision(days: pd.DataFrame, after: str = "") -> None:
+    """Leads to the form of what is to be decided first in `Plan.cities`; nothing where all is.
+
+    `after` a decision on a city, of its other days first.
+    """
     left = days[(days["short"] > 0) & ~days["is_decided"]]
     if left.empty:
         return
-    first = left.sort_values(["target_on", "short"], ascending=[True, False]).iloc[0]
+    by = ["is_elsewhere", "target_on", "lacking"]
+    in_order = left.assign(is_elsewhere=left["city"] != after, lacking=-left["short"])
+    first = in_order.sort_values(by, kind="stable").iloc[0]
     address = formatting.plan_link(first["city"], first["target_on"], form="vans")
     label = f"Decide on {first['city']}, {formatting.day(first['target_on'])}"
-    widgets.action(label, address, is_primary=True)
+    widgets.action(label, address, is_primary=not after)
 
 
 def changed_days(plan: Plan) -> None:

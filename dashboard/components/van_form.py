@@ -92,7 +92,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         elif state.tell(name, chosen):
             days_of_all = van_plan.fleet_plan(freshness).cities
             is_here = days_of_all[["city", "target_on"]].eq([name, row["target_on"]])
-            plan_parts.next_decision(days_of_all[~is_here.all(axis=1)])
+            plan_parts.next_decision(days_of_all[~is_here.all(axis=1)], after=name)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:

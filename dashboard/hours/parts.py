@@ -81,11 +81,15 @@ def today_html(depots: pd.DataFrame) -> str:
         for row in off.to_dict("records")
     ]
     furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
+    early = sorted({*depots["city"]} - {*cities["city"]})
+    too_early = f"<p>Too early to tell: {escape(formatting.listed(early))}.</p>" * bool(
+        early
+    )
     whole = "<p>All cities are estimated as a whole, not added up.</p>"
     whole *= bool(cities["city"].eq("").any())
     return (
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
-        f"{_cities(cities)}{whole}{furthest}</section>"
+        f"{_cities(cities)}{too_early}{whole}{furthest}</section>"
     )
 
 

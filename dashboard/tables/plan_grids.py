@@ -200,11 +200,11 @@ ORDERS: Lines = {"Planned orders": ("point", formatting.orders)}
 
 
 def _drivers(days: pd.DataFrame, shifts: pd.DataFrame) -> dict[str, DayTexts]:
-    """Drivers in all and by shift: '52 of 64' where vans that lack need some."""
+    """Drivers of the vans that go, in all and by shift."""
     parts = {"Drivers": days}
     parts |= {f"Drivers {n}": own for n, own in shifts.groupby("shift", sort=False)}
     return {
-        name: _by_day(own, map(of_needed, own["drivers"], own["drivers_needed"]))
+        name: _by_day(own, map(formatting.orders, own["drivers"]))
         for name, own in parts.items()
     }
 

@@ -160,8 +160,8 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
 def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
     """'+1 Alexander' and '−2 Hoogvliet', a line each: the vans that a depot is lent, and lends."""
     return "\n".join(
-        f"+{each.vans} {each.from_depot}" if each.to_depot == depot
-        else f"−{each.vans} {each.to_depot}"
+        f"+{each.vans}\N{NO-BREAK SPACE}{each.from_depot}" if each.to_depot == depot
+        else f"−{each.vans}\N{NO-BREAK SPACE}{each.to_depot}"
         for each in moves if depot in (each.from_depot, each.to_depot)
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ STATES = {
     "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
 REPAIRED = "Repaired: another run of this night made its forecast."
+ALARM = "accuracy alarm"
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -105,7 +106,8 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
     parents = parent_runs(runs)
     is_nightly = parents["step"] == "nightly"
     if not nightly:
-        return _table(parents[~is_nightly], zone, "Run", _step)
+        others = parents[~is_nightly].sort_values("started_at", ascending=False)
+        return _table(others, zone, "Run", _step)
     nights = parents[is_nightly]
     is_done = nights["state"] == "done"
     is_made = nights["origin_on"].isin(nights.loc[is_done, "origin_on"])
@@ -128,13 +130,19 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
 def last_trouble(nights: pd.DataFrame) -> str:
     """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs_table`.
 
-    '' for none, and while a night runs.
+    And the last alarm; '' for none, and while a night runs.
     """
-    troubles = nights[nights["State"].isin([STATES["failed"], STATES["partial"]])]
-    if troubles.empty or nights["State"].iloc[0] == STATES["running"]:
+    if nights.empty or nights["State"].iloc[0] == STATES["running"]:
         return ""
-    day, told = troubles.iloc[0][["Night after", "Result"]]
-    return f"Last trouble: the night after {day}{', repaired since' * ('Repaired' in told)}."
+    is_trouble = nights["State"].isin([STATES["failed"], STATES["partial"]])
+    sentences = [
+        f"Last trouble: the night after {night['Night after']}"
+        f"{', repaired since' * ('Repaired' in night['Result'])}."
+        for night in nights[is_trouble].head(1).to_dict("records")
+    ]
+    alarms = nights.loc[nights["Result"].str.contains(ALARM), "Night after"].head(1)
+    sentences += [f"Last accuracy alarm: the night after {day}." for day in alarms]
+    return " ".join(sentences)
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:

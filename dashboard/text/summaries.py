@@ -294,8 +294,9 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     is_far = abs(inside - 0.8) > BAND_TOLERANCE * (1 + (len(depots) == 1))
     if len(_scored_days(scores)) >= WEEK_DAYS and is_far:
         words = "too narrow" if inside < 0.8 else "too wide"
+        degree = "a little " * (abs(inside - 0.8) <= 2 * BAND_TOLERANCE)
         share = formatting.percent(inside)
-        sentences = [f"The 80 % band is {words}: {share} lay in it."]
+        sentences = [f"The 80 % band is {degree}{words}: {share} lay in it."]
     is_narrow = (depots["coverage"] < 0.5) & (depots["counted"] >= MIN_FORECASTS)
     if is_narrow.any() and len(depots) > 1:
         names = depots[is_narrow].sort_values("coverage")["name"]

@@ -76,8 +76,8 @@ of_shifts += "Orders outside shift hours go to the next shift. "
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
     "orders. Need: vans for the service level, if they may move between depots. Chance: that they "
-    "carry all orders where they help each other during the day. Drivers: for the vans that go “of” "
-    f"those needed. {of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
+    "carry all orders where they help each other during the day. Drivers: of the vans "
+    f"that go. {of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:

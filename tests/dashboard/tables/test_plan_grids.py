@@ -72,9 +72,9 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
     assert rows[7:14] == [
-        ["Drivers", "3", "5 of 7"],
+        ["Drivers", "3", "5"],
         ["Drivers 06–14", "3", "–"],
-        ["Drivers 14–22", "2 of 4", "–"],
+        ["Drivers 14–22", "2", "–"],
         ["Planned orders", "150", "349"],
         ["Orders 06–14", "100", "–"],
         ["Orders 14–22", "50", "–"],

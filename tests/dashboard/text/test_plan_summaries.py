@@ -231,6 +231,6 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
         Transfer(1, "Waalhaven", "Overschie"),
     ]
     assert plan_summaries.moved_vans("Waalhaven", moves) == (
-        "+1 Alexander\n+2 hired or spare\n−1 Overschie"
+        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or spare\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""

@@ -61,6 +61,25 @@ def test_the_last_trouble_is_told_once_no_night_runs(newest, result, told):
     assert run_descriptions.last_trouble(nights[:1]) == ""
 
 
+def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
+    days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
+    results = [
+        "24 depots forecast",
+        "1 accuracy alarm, 24 depots forecast",
+        "2 accuracy alarms",
+    ]
+    nights = pd.DataFrame(
+        {
+            "Night after": days,
+            "State": run_descriptions.STATES["done"],
+            "Result": results,
+        }
+    )
+    assert run_descriptions.last_trouble(nights) == (
+        "Last accuracy alarm: the night after Thu 20 Nov."
+    )
+
+
 @pytest.mark.parametrize(
     ("came_at", "came"),
     [(pd.Timestamp("2025-11-22T23:30Z"), ", which came on Sun 23 Nov"), (pd.NaT, "")],

@@ -214,7 +214,7 @@ def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
     scores = daily_scores(*9 * [0.1])
     scores.loc[scores["grain"] == "all", "coverage"] = 0.72
     several = summaries.bands_sentence(scores, depots)
-    assert several == "The 80 % band is too narrow: 72.0 % lay in it."
+    assert several == "The 80 % band is a little too narrow: 72.0 % lay in it."
     assert summaries.bands_sentence(scores, depots[:1]) == ""
 
 

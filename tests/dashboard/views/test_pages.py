@@ -265,7 +265,7 @@ def test_the_list_of_depots_begins_with_those_that_need_somebody_first(
     assert grid[1][0].startswith("Poplar London · missing data after")
     head = [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in grid[0]]
     first = next(i for i, cell in enumerate(head) if cell.startswith("Vans short"))
-    total = head.index("all")
+    total = head.index("all days")
     own = van_plan.city_plan("London", queries.freshness()).depots
     for name, days in own.groupby("name"):
         [row] = [row for row in grid if row[0].split(" ")[0] == name]
@@ -340,7 +340,7 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
     column = {
         "Off by": "Yesterday off by", "Vs last week": "vs last week",
-        "Vans short": "Vans short: all",
+        "Vans short": "Vans short: all days",
     }[order]  # fmt: skip
     assert table[column].abs().dropna().is_monotonic_decreasing
     of_city = Cells(grid_of(open_page("depot", first=order, city="London"))).text
