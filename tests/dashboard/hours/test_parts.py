@@ -48,6 +48,10 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     both = parts.today_html(apart.assign(city_p10=215.0, city_p90=265.0))
     assert Cells(both).text[1][0] == "All cities"
     assert "All cities are estimated as a whole, not added up." in both
+    assert "Too early" not in both
+    # Where all orders of a day come late, none are expected by eleven.
+    late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])
+    assert "<p>Too early to tell: Delft.</p>" in parts.today_html(late)
     assert parts.today_html(depots[:0]) == ""
     monkeypatch.setattr(hour_queries, "running_depots", lambda *_: depots)
     so_far = partial(
