@@ -18,8 +18,6 @@ from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
-ENTER = "Enter previews; Enter again in the same field saves."
-"""Beside the button of forms with a preview; see plan_form.js."""
 
 
 @dataclass
@@ -134,10 +132,7 @@ def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
     """A form's button: the place above it for what becomes of a click, and whether it is clicked."""
     with st.container(key="plan-save"):
         place = st.container()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            is_clicked = st.button(label, type="primary", key=key)
-            st.caption(ENTER, width=210)
-    return place, is_clicked
+        return place, st.button(label, type="primary", key=key)
 
 
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:

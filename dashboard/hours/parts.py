@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.hours import queries as hour_queries
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
 from dashboard.text import formatting
@@ -24,7 +23,7 @@ CLOCK_MINUTES = 10
 @st.cache_data(max_entries=4, show_spinner=False)
 def today_so_far(now: datetime, freshness: Freshness) -> str:
     """The section "Today so far" of page Days ahead by a `clock`; '' where nothing has come."""
-    return today_html(hour_queries.running_depots(now, freshness))
+    return today_html(queries.running_depots(now, freshness))
 
 
 def clock() -> datetime:
@@ -40,7 +39,7 @@ def on_the_way(
     city: str, now: datetime, freshness: Freshness
 ) -> dict[date, tuple[str, float]]:
     """By day where a city's running day is heading, and its ratio to the forecast; by a `clock`."""
-    cities = today.running_cities(hour_queries.running_depots(now, freshness))
+    cities = today.running_cities(queries.running_depots(now, freshness))
     sentences = {}
     for row in cities[cities["city"] == city].to_dict("records"):
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
@@ -56,7 +55,7 @@ def on_the_way(
 
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
     """'Today so far: 301 orders, 205 expected by now.' by a `clock`; '' where nothing has come."""
-    running = hour_queries.running_depots(now, freshness)
+    running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
         return ""

@@ -6,7 +6,6 @@ cannot be served after a nightly run.
 database   the connection: read-only, with short timeouts, to a replica if there is one
 freshness  freshness of data and forecast, the cache key       fleet, depot, scores,
 overrides, pipeline: the queries of a page, by what they are about, each with its SQL
-model_file  the model that made the forecast
 """
 
 from dashboard.queries.database import settings
@@ -25,10 +24,11 @@ from dashboard.queries.fleet import (
     fleet_events,
     fleet_week,
     last_day,
+    load_model,
     models,
+    running_depots,
 )
 from dashboard.queries.freshness import freshness, zone
-from dashboard.queries.model_file import load_model
 from dashboard.queries.overrides import (
     busy_day_orders,
     changes,

@@ -1,18 +1,22 @@
-"""Queries of the whole fleet: totals, depots by day, and models."""
+"""Queries of the whole fleet: totals, depots by day, the running day, and models with their files."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read, read_table
+from dashboard.queries.database import read, read_table, settings
 from dashboard.queries.freshness import Freshness
+from forecaster.inference import artefact
+from forecaster.inference.artefact import Artefact
 from pipelines.planning import days_ahead
 from pipelines.planning.days_ahead import FLEET_DAYS
 from pipelines.schema.closures import is_closed
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, FIRST_COUNT
 from pipelines.schema.planned_orders import PLANNED_PARTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
+from pipelines.schema.running_day import RUNNING_DAY
 
 MAX_MODELS = 100
 
@@ -101,6 +105,15 @@ def last_day(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.last_day, freshness.shown)
 
 
+@st.cache_data(max_entries=4, show_spinner=False)
+def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
+    """The depots of which orders of the running day have come: see `today.running_cities`."""
+    if not freshness.has_hours:
+        return pd.DataFrame()
+    shown = {"origin": freshness.origin, "model": freshness.model}
+    return read(RUNNING_DAY, numbers=["part"], days=["target_on"], now=now, **shown)
+
+
 # Evaluation models are shown with the model that they evaluate.
 MODELS = f"""
 select version, role, trained_through, created_at, promoted_at, pruned_at,
@@ -124,3 +137,17 @@ def models(freshness: Freshness) -> pd.DataFrame:
       rollback_target (version, the same in every row; None without a former champion).
     """
     return read(MODELS, days=["trained_through"], row_limit=MAX_MODELS)
+
+
+def load_model(freshness: Freshness) -> Artefact:
+    """Loads the model that made the published forecast.
+
+    Raises:
+      ArtefactError: its file is missing, unusable, or not the one recorded.
+    """
+    return _load(settings().artefacts / str(freshness.filename), str(freshness.sha256))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _load(path: Path, sha256: str) -> Artefact:
+    return artefact.load(path, sha256)

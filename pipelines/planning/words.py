@@ -86,14 +86,13 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
     """The holidays and events of a day in some cities: 'Black Friday + Promotion (Delft only)'.
 
-    Those of the whole fleet are not followed by cities.
+    Those of the whole fleet are not followed by cities, others by all that have them.
     """
     described = []
     for key, own in events.groupby(["what", "is_holiday"]):
-        here = sorted(own.loc[own["city"].isin(list(cities)), "city"])
-        if here:
+        if own["city"].isin(list(cities)).any():
             name = occasion_name(*cast(tuple[str, bool], key))
-            where = f" ({listed(here)} only)" if len(own) < n_cities else ""
+            where = f" ({listed(sorted(own['city']))} only)" * (len(own) < n_cities)
             described.append(name + where)
     return " + ".join(described)
 

@@ -7,8 +7,8 @@ from functools import partial
 import pandas as pd
 import pytest
 
+from dashboard import queries
 from dashboard.hours import parts
-from dashboard.hours import queries as hour_queries
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
@@ -53,7 +53,7 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])
     assert "<p>Too early to tell: Delft.</p>" in parts.today_html(late)
     assert parts.today_html(depots[:0]) == ""
-    monkeypatch.setattr(hour_queries, "running_depots", lambda *_: depots)
+    monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     so_far = partial(
         parts.depot_so_far, now=datetime(2026, 7, 6, 11, tzinfo=UTC), freshness=None
     )

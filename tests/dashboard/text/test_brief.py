@@ -368,3 +368,10 @@ def test_days_in_a_row_of_the_same_events_are_told_together():
         "Sat 28 Nov: Promotion",
         "Sun 29 Nov: Sale",
     ]
+
+
+def test_an_event_of_other_cities_too_is_not_said_to_be_of_the_short_one_alone():
+    special = events(*promotion("London", FRIDAY), *promotion("Helsinki", FRIDAY))
+    week = fleet(CALM, depot_week("Alexander", "Rotterdam"))
+    [friday] = decide(city_days(("London", FRIDAY, 2), chance=0.8), week, special)[:1]
+    assert friday.about == "Promotion (Helsinki and London only)"
