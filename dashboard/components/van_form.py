@@ -10,9 +10,8 @@ from typing import Any
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import plan_parts, saved_change, widgets
+from dashboard.components import plan_parts, running_day, saved_change, widgets
 from dashboard.components.planner_name import planner_name
-from dashboard.hours import parts
 from dashboard.planning import city_settings, van_decisions, van_plan
 from dashboard.planning.entered_changes import MAX_RATIO
 from dashboard.queries.freshness import Freshness
@@ -60,7 +59,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    if chosen in (today := parts.on_the_way(name, parts.clock(), freshness)):
+    today = running_day.on_the_way(name, running_day.clock(), freshness)
+    if chosen in today:
         told, ratio = today[chosen]
         n_needed = math.ceil(row["needed"] * ratio)
         pace = f" At today's pace about {n_needed:,} are needed."

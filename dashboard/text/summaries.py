@@ -18,9 +18,9 @@ LEVELS = {"depots": "depots", "cities": "cities", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 BAND_TOLERANCE = 0.05
-"""How far from 0.8 the share within an 80 % band is called wrong; of one depot, twice as far."""
+"""Distance of the coverage from 0.8 beyond which a band is called wrong; of one depot twice that."""
 ONE_SIDED = 0.7
-"""Share of depots off in one direction on a day from which on the page says so."""
+"""The page names the direction of a day's error if it was that of so many depots (a share)."""
 MIN_FORECASTS = 28
 """Of a depot whose band is told to be too narrow; there are as many after a week."""
 
@@ -143,8 +143,11 @@ def accuracy_figures(scores: pd.DataFrame) -> dict[str, tuple[str, str]]:
 def horizons_sentence(scores: pd.DataFrame) -> str:
     """'A day counts with every forecast of it; those of that morning were off by 7.9 %.'."""
     first = scores.query("horizon == 1 and forecaster == 'forecast'")["mape"].dropna()
-    parts = ["A day counts with every forecast of it", *map(formatting.percent, first)]
-    return "; those of that morning were off by ".join(parts) + "."
+    newest = "".join(
+        f"; those of that morning were off by {formatting.percent(mape)}"
+        for mape in first
+    )
+    return f"A day counts with every forecast of it{newest}."
 
 
 def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:

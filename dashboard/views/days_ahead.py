@@ -6,8 +6,13 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import forecast_charts
-from dashboard.components import days_ahead, first_forecast, page_head, widgets
-from dashboard.hours import parts
+from dashboard.components import (
+    days_ahead,
+    first_forecast,
+    page_head,
+    running_day,
+    widgets,
+)
 from dashboard.tables import workbook
 from dashboard.text import formatting
 
@@ -25,7 +30,7 @@ brief, today = st.columns([3, 2], gap="large")
 with brief:
     st.html(days_ahead.brief_html(freshness, now.date(), due_on))
 with today:
-    if so_far := parts.today_so_far(parts.clock(), freshness):
+    if so_far := running_day.today_so_far(running_day.clock(), freshness):
         st.html(so_far)
 st.header("By depot")
 city = widgets.choose_city(cities)

@@ -7,11 +7,11 @@ from dashboard.charts import forecast_charts
 from dashboard.components import (
     depot_list,
     page_head,
+    running_day,
     score_filter,
     what_if_form,
     widgets,
 )
-from dashboard.hours import parts
 from dashboard.inference import what_if
 from dashboard.planning import van_plan
 from dashboard.queries.depot import HISTORY_DAYS
@@ -83,7 +83,7 @@ with week:
         )
     else:
         with answer:
-            so_far = parts.depot_so_far(depot, parts.clock(), freshness)
+            so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
         note = (

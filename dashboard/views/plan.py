@@ -8,12 +8,12 @@ from dashboard.components import (
     page_head,
     plan_forms,
     plan_parts,
+    running_day,
     saved_change,
     settings_form,
     van_form,
     widgets,
 )
-from dashboard.hours import parts
 from dashboard.planning import city_settings, van_plan
 from dashboard.tables import plan_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
@@ -58,7 +58,8 @@ panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 form = plan_parts.form_of_address(depot, settings[city])
 if form != "vans":
-    for sentence, _ in parts.on_the_way(city, parts.clock(), freshness).values():
+    today = running_day.on_the_way(city, running_day.clock(), freshness)
+    for sentence, _ in today.values():
         st.caption(f"Today: {sentence}")
 marked = day or plan_summaries.first_to_look_at(plan.cities)
 with st.container(horizontal=True, key="screen-only"):
@@ -75,9 +76,9 @@ if settings[city].shifts:
 of_shifts += "Orders outside shift hours go to the next shift. "
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
-    "orders. Need: vans for the service level, if they may move between depots. Chance: that they "
-    "carry all orders where they help each other during the day. Drivers: of the vans "
-    f"that go. {of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
+    "orders. Need: vans for the service level, if they may move between depots. Chance of full "
+    "delivery: that the city's vans together carry all orders. Drivers: of the vans that go. "
+    f"{of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:

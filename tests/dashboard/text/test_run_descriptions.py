@@ -61,6 +61,25 @@ def test_the_last_trouble_is_told_once_no_night_runs(newest, result, told):
     assert run_descriptions.last_trouble(nights[:1]) == ""
 
 
+def test_other_runs_are_in_the_order_of_their_times():
+    """A clock that was set back, or a replay, gives a later run an earlier time."""
+    times = [pd.Timestamp("2025-11-18T03:30Z"), pd.Timestamp("2025-11-22T03:30Z")]
+    rows = [(9 - n, float("nan"), "ingest", *NIGHT[3:]) for n in range(2)]
+    ledger = runs(*rows).assign(started_at=times)
+    table = run_descriptions.runs_table(ledger, ZONE, nightly=False)
+    assert [text[:10] for text in table["Started"]] == ["Sat 22 Nov", "Tue 18 Nov"]
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [(24, "24 depots forecast"), (16, "16 depot-days counted, 24 depots forecast")],
+)
+def test_a_night_says_how_many_depots_it_counted_where_these_are_not_all(new, told):
+    night = (*NIGHT[:6], {"new": new, "depots": 24}, *NIGHT[7:])
+    table = run_descriptions.runs_table(runs(night), ZONE, nightly=True)
+    assert table["Result"].tolist() == [told]
+
+
 def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
     days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
     results = [

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
-from dashboard.components import plan_parts
-from dashboard.hours import parts
+from dashboard.components import plan_parts, running_day
 from dashboard.planning import (
     city_settings,
     entered_changes,
@@ -257,7 +256,7 @@ def test_the_form_of_today_says_what_its_pace_takes(
     london = city_settings.by_city(queries.freshness())["London"]
     city_settings.save(replace(london, vans=2), "Anna")
     heading = {tomorrow: ("on the way to 90 orders.", ratio)}
-    monkeypatch.setattr(parts, "on_the_way", lambda *_: heading)
+    monkeypatch.setattr(running_day, "on_the_way", lambda *_: heading)
     app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     text = page_text(app)
     assert "**Today:** on the way to 90 orders." in text, "in the form"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dashboard import queries
-from dashboard.hours import parts
+from dashboard.components import running_day
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
@@ -35,7 +35,7 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
             "fleet_p90": 530.0,
         }
     )
-    html = parts.today_html(depots)
+    html = running_day.today_html(depots)
     [head, row] = Cells(html).text
     assert head == ["City", "So far", "Expected by now", "On the way to", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
@@ -45,22 +45,24 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     assert "quiet" not in html
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
-    both = parts.today_html(apart.assign(city_p10=215.0, city_p90=265.0))
+    both = running_day.today_html(apart.assign(city_p10=215.0, city_p90=265.0))
     assert Cells(both).text[1][0] == "All cities"
     assert "All cities are estimated as a whole, not added up." in both
     assert "Too early" not in both
     # Where all orders of a day come late, none are expected by eleven.
     late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])
-    assert "<p>Too early to tell: Delft.</p>" in parts.today_html(late)
-    assert parts.today_html(depots[:0]) == ""
+    assert "<p>Too early to tell: Delft.</p>" in running_day.today_html(late)
+    assert running_day.today_html(depots[:0]) == ""
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     so_far = partial(
-        parts.depot_so_far, now=datetime(2026, 7, 6, 11, tzinfo=UTC), freshness=None
+        running_day.depot_so_far,
+        now=datetime(2026, 7, 6, 11, tzinfo=UTC),
+        freshness=None,
     )
     assert so_far("a") == "Today so far: 220 orders, 110 expected by now."
     assert so_far("not running") == ""
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
-    [(told, ratio)] = parts.on_the_way("Lon & don", now, None).values()
+    [(told, ratio)] = running_day.on_the_way("Lon & don", now, None).values()
     assert told.startswith("on the way to ")
     number = r"on the way to (\d+) .* for the planned (\d+)\."
     estimate, forecast = map(int, re.fullmatch(number, told).groups())

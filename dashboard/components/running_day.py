@@ -81,9 +81,8 @@ def today_html(depots: pd.DataFrame) -> str:
     ]
     furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
     early = sorted({*depots["city"]} - {*cities["city"]})
-    too_early = f"<p>Too early to tell: {escape(formatting.listed(early))}.</p>" * bool(
-        early
-    )
+    names = escape(formatting.listed(early))
+    too_early = f"<p>Too early to tell: {names}.</p>" * bool(early)
     whole = "<p>All cities are estimated as a whole, not added up.</p>"
     whole *= bool(cities["city"].eq("").any())
     return (
