@@ -89,7 +89,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
             write = partial(van_decisions.save, decision, planner)
             state.save(write, sentence, wrong)
-        elif state.tell(name, chosen):
+        elif state.tell(name, chosen) and row["kind"]:
             days_of_all = van_plan.fleet_plan(freshness).cities
             is_here = days_of_all[["city", "target_on"]].eq([name, row["target_on"]])
             plan_parts.next_decision(days_of_all[~is_here.all(axis=1)], after=name)

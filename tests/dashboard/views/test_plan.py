@@ -426,6 +426,23 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     assert f"1 van hired; {suggested - 1} short" in everywhere
 
 
+def test_a_form_that_went_on_to_the_next_day_by_itself_offers_no_other_one(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    app = city_page(open_page, "London", form="vans")
+    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
+    decision.set_value("accept")
+    field(app, "your name").set_value("Ben")
+    app = press(rerun(app), "Save decision")
+    assert "Saved: London, " in told(app.success)
+    later = tomorrow + timedelta(days=1)
+    [day] = [each for each in app.selectbox if each.label == "Day"]
+    assert day.value == later
+    assert ">Decide on London, " not in page_text(app)
+
+
 def test_a_decision_that_is_withdrawn_takes_its_note(seeded, tomorrow, open_page):
     london = city_settings.by_city(queries.freshness())["London"]
     # Far more than are needed: nobody is asked, as none is hired.
