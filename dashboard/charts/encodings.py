@@ -26,8 +26,8 @@ LABEL_COLOUR = {
 MAX_LABELLED_DAYS = 14
 HALF_A_YEAR = 182
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
-TWO_LINES = "[slice(datum.label, 0, 3), split(slice(datum.label, 4), ' · ')[0]]"
-"""'Fri 21 Nov · Black Friday' as 'Fri' and '21 Nov', on two lines."""
+TWO_LINES = "[slice(datum.label, 0, 3), replace(slice(datum.label, 4), /( \\d{4})?( · .*)?$/, '')]"
+"""'Fri 21 Nov 2025 · Black Friday' as 'Fri' and '21 Nov', on two lines."""
 WORDS = "split(datum.label, ' ')"
 """A word on each line."""
 TITLES = {
@@ -54,7 +54,8 @@ def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
     """Adds the day and each number as text, a dash where it is missing, for tooltips.
 
     The forecast is given as 'point_text' and, for tables of planned numbers, as 'planned_text'.
-    The day carries its `notes`, where the table has them: 'Fri 27 Nov · Black friday'.
+    The day carries its year, if it is not the last one's, and its `notes`, where the table has them:
+    'Fri 27 Nov · Black friday'.
     """
     texts = {
         f"{name}_text": table[name].map(formatting.orders)
@@ -63,7 +64,8 @@ def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
     }
     if "point" in table:
         texts["planned_text"] = texts["point_text"]
-    day = table[day_column].map(formatting.day)
+    last = table[day_column].max()
+    day = table[day_column].map(lambda each: formatting.day(each, last))
     if "notes" in table:
         noted = day + " · " + table["notes"]
         day = day.where(table["notes"] == "", noted)

@@ -113,19 +113,20 @@ def fan(days: pd.DataFrame) -> Chart:
     table["planned_text"] += by.where(is_set & is_ahead, "")
     table["actual_text"] += (number + by).where(is_set & ~is_ahead, "")
     is_long = len(table) > MAX_DAYS_WITH_DOTS
-    table["noted"] = table["actual"].fillna(table["point"]) if is_long else 0.0
+    orders = table["actual"].fillna(table["point"])
+    table["noted"] = orders if is_long else 0.0
     if is_long:
-        lines = table[["actual", "point"]]
-        means = table.rolling("7D", on="day_on")[["actual", "point"]].mean()
-        table[["actual", "point"]] = means[["actual", "point"]].where(lines.notna())
+        means = table.assign(mean=orders).rolling("7D", on="day_on")["mean"].mean()
+        for column in ("actual", "point"):
+            table[column] = means.where(table[column].notna())
     ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
-    dots = _dots(table[is_set], x, "planned", FORECAST, size=120)
+    dots = _dots(table[is_set], x, "planned", FORECAST, size=40 if is_long else 120)
     return alt.layer(
         *([] if is_long else [_band(ahead, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
-        *_event_markers(table, x, "noted"),
+        *_event_markers(table, x, "noted", offset=0 if is_long else -7),
         *([dots] if is_set.any() else []),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
@@ -268,14 +269,18 @@ def what_if(outcome: pd.DataFrame) -> Chart:
     return (base.mark_bar() + labels).properties(height=HEIGHT)
 
 
-def _event_markers(table: pd.DataFrame, x: alt.X, column: str) -> list[alt.Chart]:
-    """A triangle above a column, on every day with `notes`; none where no day has any."""
+def _event_markers(
+    table: pd.DataFrame, x: alt.X, column: str, offset: float = -7
+) -> list[alt.Chart]:
+    """A triangle above a column, or at it, on every day with `notes`; none where no day has any."""
     noted = table[table["notes"] != ""].assign(series=ACTUAL)
     if noted.empty:
         return []
     triangles = (
         alt.Chart(noted)
-        .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-7)
+        .mark_point(
+            shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=offset
+        )
         .encode(
             x=x,
             y=orders_axis(column),

@@ -15,7 +15,7 @@ from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import summaries
 
-MAX_DEPOTS, IN_SIGHT = 50, 3
+MAX_DEPOTS, IN_SIGHT = 50, 5
 """Depots in a table, of which the Excel file has all; misses in a column, with less about each."""
 
 

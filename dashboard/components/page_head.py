@@ -34,7 +34,7 @@ def show(title: str) -> None:
             horizontal=True, vertical_alignment="center", width="content", key="page-actions",
         )  # fmt: skip
         with place:
-            button = '<button type="button" class="hf-copy">Copy link</button>'
+            button = f'<button type="button" class="hf-copy" name="{title}">Copy link</button>'
             script = f"{button}<script>{SCRIPT}</script>"
             st.html(script, unsafe_allow_javascript=True, width="content")
     st.session_state[PLACE], st.session_state[HEADING] = place, heading

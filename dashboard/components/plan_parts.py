@@ -61,26 +61,28 @@ def changed_days(plan: Plan) -> None:
     days, depots = plan.cities, plan.depots
     decided = days[days["made_by"].ne("")].sort_values("target_on")
     changed = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
+    place = st.container(key="plan-changes")
     for name, rows, to_table, hidden in (
         ("Decisions on vans", decided, display_tables.decided_days, ()),
         ("Changed orders", changed, display_tables.changed_days, ("City",)),
     ):  # fmt: skip
         if rows.empty:
             continue
-        st.subheader(name)
-        widgets.cut_notice(len(rows), MAX_CHANGES, "rows")
-        shown = rows.head(MAX_CHANGES)
-        table = to_table(shown, queries.zone())
-        if days["city"].nunique() == 1:
-            table = table.drop(columns="City")
-        links = {str(table.columns[0]): display_tables.form_links(shown)}
-        widgets.small_table(table, name, hidden, links)
+        with place:
+            st.subheader(name)
+            widgets.cut_notice(len(rows), MAX_CHANGES, "rows")
+            shown = rows.head(MAX_CHANGES)
+            table = to_table(shown, queries.zone())
+            if days["city"].nunique() == 1:
+                table = table.drop(columns="City")
+            links = {str(table.columns[0]): display_tables.form_links(shown)}
+            widgets.small_table(table, name, hidden, links)
 
 
 def settings_note(settings: CitySettings) -> None:
     """What a city plans with, and who set it; leads to its form."""
     text = plan_summaries.settings_text(settings, queries.zone())
-    label = "Please set them" if settings.is_estimated else "Change"
+    label = "Set your own" if settings.is_estimated else "Change"
     link = formatting.plan_link(settings.city, form="settings")
     widgets.note(label, link, f"{text} ")
 

@@ -54,7 +54,7 @@ def on_the_way(
 
 
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
-    """'Today so far: 301 orders, 205 expected by now.' by a `clock`; '' where nothing has come."""
+    """'Today so far: 301 orders by 10:20 local, 205 expected.' by a `clock`; '' where nothing has come."""
     running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
@@ -65,7 +65,12 @@ def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
     orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
-    return f"{orders} orders, {usual} expected by now"
+    return f"{orders} orders {_until(depot)}, {usual} expected"
+
+
+def _until(row: Mapping[Hashable, Any]) -> str:
+    hours, minutes = divmod(int(60 * row["until_hour"]), 60)
+    return f"by {hours:02d}:{minutes:02d} local"
 
 
 def today_html(depots: pd.DataFrame) -> str:
@@ -93,12 +98,11 @@ def today_html(depots: pd.DataFrame) -> str:
 
 def _cities(cities: pd.DataFrame) -> str:
     """The running day by city as a table; each leads to its plan."""
-    heads = ("So far", "Expected by now", "On the way to", "Forecast")
+    heads = ("So far", "Expected by then", "On the way to", "Forecast")
     rows = []
     for city in cities.to_dict("records"):
-        minutes = int(60 * city["until_hour"])
         # A fleet in several zones has no clock.
-        until = f"by {minutes // 60:02d}:{minutes % 60:02d} local" * bool(city["city"])
+        until = _until(city) * bool(city["city"])
         number = {n: formatting.orders(city[n]) for n in today.CITY_COLUMNS[4:]}
         cells = [
             f"{number['orders_so_far']}<small>{until}</small>",

@@ -177,14 +177,8 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
     miss = (table["part"].round() - table["actual"]) / table["actual"].where(
         table["actual"] > 0
     )
-    return display(
-        table.assign(error_share=miss),
-        "city",
-        "part",
-        "actual",
-        "error_share",
-        part="Forecast",
-    )
+    columns = "city", "part", "actual", "error_share"
+    return display(table.assign(error_share=miss), *columns, part="Forecast")
 
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:

@@ -36,7 +36,7 @@ def brief(
     open_ = [each for each in decided if not each.is_covered]
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
-    body += _items(covered, "Covered by hired vans", most=0)
+    body += _items(covered, "covered by hired vans", most=0)
     name, colon, told = last_day.partition(":")
     day = (_link(address, name) if address else escape(name)) + escape(colon + told)
     heading = _heading(left, len(decided), short_days, is_current)
@@ -54,7 +54,7 @@ def _items(decisions: Sequence[Decision], more: str, most: int = MAX_DECISIONS) 
     if not others:
         return body
     return (
-        f"{body}<details><summary>{f'{len(others):,} ' * bool(most)}{more}</summary>"
+        f"{body}<details><summary>{len(others):,} {more}</summary>"
         f"<ul>{''.join(map(_item, others))}</ul></details>"
     )
 

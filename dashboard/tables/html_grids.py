@@ -339,22 +339,16 @@ def _day_row(
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):
         notes = [_closed_note(row), *notes]
-    told = escape(", ".join(notes)) + _override_line(row)
-    cells.append(f'<td class="fill desk">{told}</td>')
+    set_by = f"Set by {row['made_by']}: {formatting.quoted(row['override_reason'])}"
+    told, override = escape(", ".join(notes)), escape(set_by) * bool(row["is_set"])
+    cells.append(f'<td class="fill desk">{told}<small>{override}</small></td>')
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
-    below = f'<small class="phone">{told}</small><small class="phone">{moved}</small>'
-    return html_tables.row(name + below, cells)
-
-
-def _override_line(row: Row) -> str:
-    """'Set by Anna: “a strike”' on a line of its own, apart from the events; else ''."""
-    if not row["is_set"]:
-        return ""
-    reason = formatting.quoted(row["override_reason"])
-    line = f"Set by {row['made_by']}: {reason}"
-    return f"<small>{escape(line)}</small>"
+    vans = f"Vans: {moved.replace(chr(10), ', ')}" * bool(moved)
+    below = " · ".join(filter(None, [told, override, vans]))
+    notes_row = f'<tr class="phone"><td colspan="6">{below}</td></tr>' * bool(below)
+    return html_tables.row(name, cells) + notes_row
 
 
 def _band(row: Row) -> str:

@@ -117,8 +117,9 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
         reason = "No reason recorded."
     if pd.isna(model["pruned_at"]):
         return reason
-    day = formatting.format_iso_day(f"{model['pruned_at']:%Y-%m-%d}")
-    return f"{reason} Artefact pruned on {day}; it can no longer forecast."
+    day = model["pruned_at"].astimezone(zone)
+    pruned = f"Artefact pruned on {formatting.day(day)} {day.year}"
+    return f"{reason} {pruned}; it can no longer forecast."
 
 
 def rollback(models: pd.DataFrame) -> str:

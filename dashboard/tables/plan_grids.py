@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import date
 from html import escape
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import pandas as pd
 
@@ -273,10 +273,10 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
 
 
 def _decision(day: Row) -> str:
-    """What a cell shows of a day's decision, as HTML: '+3 hired −1 off, Ann'; '+3 Ann' on phones."""
+    """What a cell shows of a day's decision, as HTML: '+3 hired −1 off, Ann'; '+3 hired' on phones."""
     text, name = DECIDED.get(day["kind"], ""), escape(day["made_by"])
     if day["extra"] and not day["off_road"]:
-        return f'+{day["extra"]:,} <span class="wide">hired,</span> {name}'
+        return f'+{day["extra"]:,} hired<span class="wide">, {name}</span>'
     if day["extra"]:
         text = f"+{day['extra']:,} hired"
     if day["off_road"]:
@@ -287,16 +287,19 @@ def _decision(day: Row) -> str:
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
-    """`van_plan.transfers_by_day` as a list, a line for each move below its day; '' without any."""
-    lines = "".join(
-        f"<li><b>{formatting.day(day)}</b><ul>{''.join(map(_move, own))}</ul></li>"
-        for day, own in moves.items()
-        if own
-    )
+    """`van_plan.transfers_by_day` as a list, a line for each depot that lends; '' without any."""
+    from_depot = attrgetter("from_depot")
+    lines = ""
+    for day, own in moves.items():
+        groups = groupby(sorted(own, key=from_depot), from_depot)
+        items = "".join(_moves(depot, list(group)) for depot, group in groups)
+        lines += f"<li><b>{formatting.day(day)}</b><ul>{items}</ul></li>" * bool(own)
     return f'<ul class="hf-moves">{lines}</ul>' if lines else ""
 
 
-def _move(transfer: Transfer) -> str:
-    vans = formatting.count(transfer.vans, "van")
-    places = escape(f"{transfer.from_depot} → {transfer.to_depot}")
-    return f"<li><span>{vans}</span> {places}</li>"
+def _moves(depot: str, own: list[Transfer]) -> str:
+    """'2 vans  Overschie → Alexander 1, Hoogvliet 1'."""
+    vans = formatting.count(sum(each.vans for each in own), "van")
+    to = ", ".join(f"{each.to_depot} {each.vans:,}" for each in own)
+    to = own[0].to_depot if len(own) == 1 else to
+    return f"<li><span>{vans}</span> {escape(f'{depot} → {to}')}</li>"

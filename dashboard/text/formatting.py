@@ -65,12 +65,6 @@ def past_day(value: date, today: date) -> str:
     return "Yesterday" if value == today - A_DAY else day(value, today)
 
 
-def format_iso_day(value: str) -> str:
-    """Formats an ISO 8601 day: '2025-11-21' gives 'Fri 21 Nov 2025'."""
-    parsed = date.fromisoformat(value)
-    return f"{day(parsed)} {parsed.year}"
-
-
 def timestamp(value: datetime, zone: ZoneInfo) -> str:
     """'Fri 21 Nov, 04:31' in a zone."""
     local = value.astimezone(zone)
@@ -89,10 +83,9 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
         parsed = datetime.fromisoformat(match[1])
     except ValueError:
         return match[0]
-    if len(match[1]) == len("2025-11-21"):
-        return format_iso_day(match[1])
     local = parsed.astimezone(zone) if parsed.tzinfo else parsed
-    return f"{day(local)} {local.year}, {local:%H:%M}"
+    clock = f", {local:%H:%M}" * (len(match[1]) > len("2025-11-21"))
+    return f"{day(local)} {local.year}{clock}"
 
 
 def with_naive_name(reason: str) -> str:

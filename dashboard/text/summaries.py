@@ -269,7 +269,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     side, n_off = max(sides.items(), key=itemgetter(1))
     of = f"of {formatting.count(len(known), 'depot')}"
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
-    outside = f"{is_outside(known).sum():,} {of}; 1 in 5 is usual."
+    outside = f"{is_outside(known).sum():,} {of}; 1 in 5 is right."
     one_sided = f"{side} at {n_off:,} {of}. " * is_one_sided
     return f"{one_sided}Outside their 80 % band: {outside}"
 

@@ -91,10 +91,6 @@ with by_day:
     first = misses.head(one_day.IN_SIGHT)
     one_day.show_misses("Biggest misses", first, scope, freshness)
 
-if len(misses) > one_day.IN_SIGHT:
-    with st.expander("More misses"):
-        others = misses[one_day.IN_SIGHT :]
-        one_day.show_misses("More misses", others, scope, freshness)
 table = display_tables.largest_errors(misses)
 sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
 sheets["By week"] = "MAPE and more by week, newest first", weeks

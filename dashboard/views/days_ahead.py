@@ -45,10 +45,13 @@ shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 events = days_ahead.events_sentence(city, freshness)
 if events:
     st.caption(formatting.escape_markdown(events))
-st.caption(
-    f"{shade}: busier, for each depot. Under a name: the change since the previous forecast. "
-    f"≈: from similar depots. {totals_note}"
-)
+with st.container(key="grid-legend"):
+    st.caption(
+        f"{shade}: busier, for each depot. Under a name: the change since the previous forecast. "
+        "≈: from similar depots."
+    )
+if totals_note:
+    st.caption(totals_note)
 
 st.header("By day")
 widgets.chart(

@@ -19,8 +19,11 @@ from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {
-    "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band."),
-    "13 months": (396, "Lines: mean of seven days."),
+    "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band. Triangles: holidays and events"),
+    "13 months": (
+        396,
+        "Lines: mean of seven days. Triangles: single days with a holiday or event",
+    ),
 }
 """Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
 
@@ -98,7 +101,7 @@ with chart:
             forecast_charts.fan,
             days,
             f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}. "
-            f"{SPANS[span][1]} Triangles: holidays and events"
+            f"{SPANS[span][1]}"
             f"{'; large dots: numbers of planners' if days['is_set'].any() else ''}.",
         )
     else:

@@ -32,6 +32,7 @@ points = run_descriptions.to_do(
 )
 night = run_descriptions.night_sentence(runs)
 nights = run_descriptions.runs_table(runs, zone, nightly=True)
+labels = run_descriptions.labels(runs)
 if points:
     widgets.answer(night)
     sentences = [formatting.format_dates(point, zone) for point in points]
@@ -76,9 +77,13 @@ if nights.empty:
         "night."
     )
 else:
-    widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES)
+    # Nightly runs come first.
+    of_steps = [
+        formatting.link("pipeline", run=run) for run in [*labels][: len(nights)]
+    ]
+    links = {"Night after": of_steps}
+    widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES, links=links)
 
-labels = run_descriptions.labels(runs)
 if labels:
     with st.expander("Steps of a run", expanded="run" in st.query_params):
         chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))

@@ -73,7 +73,7 @@ st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
 of_shifts = "Nobody has set the shifts; these are usual ones. "
 if settings[city].shifts:
     of_shifts = "A day needs the vans of its fullest shift. "
-of_shifts += "Orders outside shift hours go to the next shift. "
+of_shifts += "Hours are local. Orders outside shift hours go to the next shift. "
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
     "orders. Need: vans for the service level, if they may move between depots. Chance of full "

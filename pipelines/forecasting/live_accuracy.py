@@ -153,7 +153,8 @@ def _coverage_alarm(
     if coverage is None or low <= coverage <= high:
         return None
     # Rounded outwards, so that it never reads as one that is allowed.
-    percent = (math.floor if coverage < low else math.ceil)(round(100 * coverage, 6))
+    rounded = math.floor if coverage < low else math.ceil
+    percent = rounded(round(1000 * coverage, 5)) / 10
     return (
         f"{percent} % of the actuals from {days[0].segment[0]} to "
         f"{days[-1].segment[0]} lay inside the 80 % band, but {100 * low:.0f} to "

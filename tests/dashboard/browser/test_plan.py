@@ -314,6 +314,15 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     assert not window.page.get_by_text("Click a cell").is_visible()
 
 
+def test_a_depot_prints_on_one_sheet_with_its_events(fleet, visit):
+    window = visit(fleet)
+    window.to("/depot?depot=RTM-01")
+    assert window.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n") == 1
+    window.page.emulate_media(media="print")
+    window.page.set_viewport_size({"width": 900, "height": 640})
+    assert window.page.get_by_role("columnheader", name="Events").is_visible()
+
+
 THIRTY_DEPOTS = """() => {
     const body = document.querySelector('.hf-fleet tbody:last-of-type');
     while (body.rows.length < 30) body.append(body.rows[1].cloneNode(true));

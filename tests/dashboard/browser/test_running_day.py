@@ -179,7 +179,7 @@ def test_a_city_of_eight_depots_prints_on_one_sheet_with_its_shifts(
     grid = page.locator(".hf-plan")
     assert min(page.evaluate(LETTERS, ".hf-plan :is(th, td, small)")) >= 9
     assert page.get_by_role("rowheader", name="Busiest hour").is_visible()
-    assert not page.get_by_text("Please set them").is_visible()
+    assert not page.get_by_text("Set your own").is_visible()
     ground = "e => getComputedStyle(e).backgroundColor"
     heads = grid.locator("thead th").first.evaluate(ground)
     assert heads in {"rgba(0, 0, 0, 0)", "rgb(255, 255, 255)"}

@@ -90,7 +90,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
     assert brief.locator("h2").inner_text() != heading
     told = r" covered|\w{3} \((partly )?decided\)|\d (more covered|(partly )?decided)"
     assert re.search(told, brief.locator("h2").inner_text())
-    brief.get_by_text("Covered by hired vans").click()
+    brief.get_by_text("covered by hired vans").click()
     decided = brief.locator("li.decided").inner_text()
     assert f"covered; {lacking} van" in decided
     assert "hired by Ann" in decided

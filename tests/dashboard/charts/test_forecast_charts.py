@@ -134,7 +134,7 @@ def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
 
 
 def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
-    dates = pd.date_range("2025-08-01", periods=120).as_unit("s")
+    dates = pd.date_range("2025-10-01", periods=120).as_unit("s")
     actual = [float(n % 7) for n in range(116)]
     long = pd.DataFrame(
         {"day_on": dates, "actual": [*actual, *[np.nan] * 4], "is_closed": False}
@@ -147,8 +147,14 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
     assert drawn[:4] == [0, 0.5, 1, 1.5]
     assert set(drawn[6:116]) == {3.0}
     assert drawn[116:] == [None] * 4, "its last days are not ahead"
-    assert {row["point"] for row in forecast[1]} == {10.0}
+    ahead_of = [*actual[-6:], 10.0, 10.0, 10.0, 10.0]
+    assert [row["point"] for row in forecast[1]] == pytest.approx(
+        [sum(ahead_of[n : n + 7]) / 7 for n in range(4)]
+    ), "it goes on where the actual orders end"
     assert [row["noted"] for row in noted[1]] == [12 % 7, 10.0], "their own numbers"
+    assert [row["day"] for row in noted[1]] == [
+        "Mon 13 Oct 2025 · Black Friday", "Tue 27 Jan · Promotion",
+    ]  # fmt: skip
     assert [row["actual_text"] for row in past[1]][:3] == ["0", "1", "2"]
     assert {row["planned_text"] for row in ahead[1]} == {"10"}
 

@@ -37,11 +37,11 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     )
     html = running_day.today_html(depots)
     [head, row] = Cells(html).text
-    assert head == ["City", "So far", "Expected by now", "On the way to", "Forecast"]
+    assert head == ["City", "So far", "Expected by then", "On the way to", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
-    assert "&lt;b&gt;</a> 220 orders, 110 expected by now" in html
+    assert "&lt;b&gt;</a> 220 orders by 11:00 local, 110 expected" in html
     assert "quiet" not in html
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
@@ -59,7 +59,7 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
         now=datetime(2026, 7, 6, 11, tzinfo=UTC),
         freshness=None,
     )
-    assert so_far("a") == "Today so far: 220 orders, 110 expected by now."
+    assert so_far("a") == "Today so far: 220 orders by 11:00 local, 110 expected."
     assert so_far("not running") == ""
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     [(told, ratio)] = running_day.on_the_way("Lon & don", now, None).values()

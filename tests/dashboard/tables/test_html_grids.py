@@ -246,9 +246,10 @@ SET_BY_ANNA = {
 )
 def test_a_day_ahead_has_orders_band_last_week_and_events(days, expected):
     orders, band, notes = expected
-    text = Cells(html_grids.depot_days(days, POPLAR)).text[1]
-    # On a phone the notes stand below the day.
-    assert text == [f"Fri 21 Nov {notes}".strip(), orders, band, "3", "90", notes]
+    [_, day, *below] = Cells(html_grids.depot_days(days, POPLAR)).text
+    assert day == ["Fri 21 Nov", orders, band, "3", "90", notes]
+    # On a phone the notes stand in a line of their own.
+    assert below == [[notes.replace(" Set by", " · Set by")]] * bool(notes)
 
 
 @pytest.mark.parametrize(
@@ -266,6 +267,7 @@ def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
     depot = {"depot_id": "A&B", "city": "London"}
     cells = Cells(html_grids.depot_days(days_of("model").assign(**vans), depot))
     assert cells.text[1][3] == expected
+    assert cells.text[2:] == [["Vans: +1 <b>"]] * ("moved" in vans)
     assert [attrs["href"] for tag, attrs in cells.tags if tag == "a"] == [
         "depot?depot=A%26B&why=2025-11-21#why-this-forecast",
         "plan?city=London&day=2025-11-21&depot=A%26B",

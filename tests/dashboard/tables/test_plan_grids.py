@@ -153,7 +153,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     days = days.assign(delivery_probability=[0.991, 0.919])
     html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked for −1 off, Jo<", "7 91 % +3 hired, Jo<",
+        "3 help asked for −1 off, Jo<", "7 91 % +3 hired , Jo<",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
 
@@ -187,15 +187,19 @@ def test_the_column_of_the_marked_day_is_marked(plan):
     assert "marked" not in plan_grids.depots(plan)
 
 
-def test_each_move_of_a_van_has_its_own_line_below_its_day():
+def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
     moves = {
         DAYS[0]: [],
-        DAYS[1]: [Transfer(1, "Poplar", "<b>Wapping"), Transfer(2, POOL, "Barking")],
+        DAYS[1]: [
+            Transfer(2, POOL, "Barking"),
+            Transfer(1, "Poplar", "<b>Wapping"),
+            Transfer(1, POOL, "Dalston"),
+        ],
     }
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
         "<li><span>1 van</span> Poplar → &lt;b&gt;Wapping</li>"
-        "<li><span>2 vans</span> hired or spare → Barking</li></ul></li></ul>"
+        "<li><span>3 vans</span> hired or spare → Barking 2, Dalston 1</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

@@ -170,7 +170,7 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "Outside their 80 % band: 2 of 3 depots; 1 in 5 is usual."
+        "Outside their 80 % band: 2 of 3 depots; 1 in 5 is right."
     )
     assert summaries.outside_sentence(scored[3:]) == ""
 

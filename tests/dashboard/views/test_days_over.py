@@ -39,7 +39,7 @@ def test_a_day_that_is_over_is_on_no_page_as_one_ahead(over, open_page):
 
 def test_a_depots_page_has_the_days_that_are_left(over, open_page):
     text = page_text(open_page("depot", depot="LON-01", scenario="promotion"))
-    rows = 'target="_self">{}</a><small'.format
+    rows = 'target="_self">{}</a></th>'.format
     assert rows(formatting.day(over)) not in text
     assert rows(formatting.day(over + timedelta(days=1))) in text
     assert text.count("in the next 6 days") == 2, (

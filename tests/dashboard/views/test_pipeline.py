@@ -217,6 +217,15 @@ def test_the_pipeline_page_shows_nights_files_and_rows(worked, open_page):
         assert text in shown, text
 
 
+def test_each_night_leads_to_its_steps(worked, open_page):
+    runs = queries.runs()
+    nights = runs.loc[runs["step"] == "nightly", "run_id"]
+    text = page_text(open_page("pipeline"))
+    table = text[text.index('aria-label="Nightly runs"') :]
+    table = table[: table.index("</table>")]
+    assert re.findall('href="pipeline[?]run=([0-9]+)"', table) == [*map(str, nights)]
+
+
 def test_a_run_in_the_url_is_shown_with_its_steps(worked, open_page):
     failed = queries.runs().query("step == 'nightly' and state == 'failed'")
     app = open_page("pipeline", run=str(failed["run_id"].iloc[0]))

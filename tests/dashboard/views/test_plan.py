@@ -146,7 +146,7 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     assert "Greenwich" not in text
     assert '<th scope="row">Need</th>' in text
     assert text.count("per van (estimated). ") == 1
-    assert text.count("Please set them") == 1
+    assert text.count("Set your own") == 1
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, ope
     assert (london.shifts, london.is_estimated) == ("06-14, 14-22", True)
     text = page_text(app)
     assert "Vans and orders per van are estimated; the rest was set by Anna" in text
-    assert "Please set them" in text
+    assert "Set your own" in text
     # Nothing changed, and saved: they are right.
     app = press(app, "Save settings")
     assert not city_settings.by_city(queries.freshness())["London"].is_estimated

@@ -68,7 +68,7 @@ def test_coverage_outside_its_band_is_an_alarm(inside, alarm):
 
 
 @pytest.mark.parametrize(
-    ("inside", "told"), [(69, "69 %"), (69.6, "69 %"), (90.4, "91 %")]
+    ("inside", "told"), [(69, "69.0 %"), (69.96, "69.9 %"), (90.04, "90.1 %")]
 )
 def test_an_alarm_of_coverage_never_names_a_share_that_is_allowed(inside, told):
     found = live_accuracy.assess(days(0.1, 0.1, inside=inside), SETTINGS)
