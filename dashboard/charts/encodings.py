@@ -54,8 +54,8 @@ def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
     """Adds the day and each number as text, a dash where it is missing, for tooltips.
 
     The forecast is given as 'point_text' and, for tables of planned numbers, as 'planned_text'.
-    The day carries its year, if it is not the last one's, and its `notes`, where the table has them:
-    'Fri 27 Nov · Black friday'.
+    The day carries its `notes`, where the table has them, 'Fri 27 Nov · Black friday', and its year
+    in a table of two.
     """
     texts = {
         f"{name}_text": table[name].map(formatting.orders)
@@ -64,8 +64,7 @@ def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
     }
     if "point" in table:
         texts["planned_text"] = texts["point_text"]
-    last = table[day_column].max()
-    day = table[day_column].map(lambda each: formatting.day(each, last))
+    day = formatting.days(table[day_column])
     if "notes" in table:
         noted = day + " · " + table["notes"]
         day = day.where(table["notes"] == "", noted)

@@ -33,7 +33,7 @@ MIN_DAYS_OF_MEAN = 4
 """Fewest scored days in a mean of seven days."""
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
-PAST_AND_AHEAD = [ACTUAL, FORECAST]
+PAST_AND_AHEAD, BAND = [ACTUAL, FORECAST], ["p10", "point", "p90"]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
 """Visible on bars and background, in light and dark themes."""
@@ -94,54 +94,45 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
 def fan(days: pd.DataFrame) -> Chart:
     """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band.
 
-    Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
-    of a planner is a dot, whose day tells who set it and why. The lines of a long history are means
-    of seven days, without a band; its holidays and events stand at their days' own numbers.
+    `past_p10`, `past_point` and `past_p90` are those of the last live forecast of each day past.
+    Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number of a planner is a dot,
+    whose day tells who set it and why. The lines of a long history are means of seven days, without
+    a band; its holidays and events stand at their days' own numbers.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
-    is_ahead = days["point"].notna()
+    is_ahead, is_long = days["point"].notna(), len(days) > MAX_DAYS_WITH_DOTS
     is_empty = days["is_closed"] & (days["actual"].fillna(0) == 0)
     drawn = days.drop(columns=["holidays", "events"]).assign(notes=notes)
-    numbers = ["actual", "p10", "point", "p90"]
+    if not is_long:
+        for name in BAND:
+            drawn[name] = drawn[name].fillna(drawn[f"past_{name}"])
+    numbers = ["actual", *BAND]
     drawn[numbers] = drawn[numbers].mask(is_empty)
     table = with_texts(drawn, "day_on")
     is_set = table["is_set"].astype(bool)
-    table["planned"] = table["point"].fillna(table["planner_orders"])
+    orders = table["actual"].where(~is_ahead, table["point"])
+    table["planned"] = table["planner_orders"].where(~is_ahead, table["point"])
     reasons = table["override_reason"].map(formatting.quoted)
     by = " by " + table["made_by"].astype(str) + ": " + reasons
     number = ", planned " + table["planner_orders"].map(formatting.orders)
     table["planned_text"] += by.where(is_set & is_ahead, "")
     table["actual_text"] += (number + by).where(is_set & ~is_ahead, "")
-    is_long = len(table) > MAX_DAYS_WITH_DOTS
-    orders = table["actual"].fillna(table["point"])
     table["noted"] = orders if is_long else 0.0
     if is_long:
         means = table.assign(mean=orders).rolling("7D", on="day_on")["mean"].mean()
         for column in ("actual", "point"):
             table[column] = means.where(table[column].notna())
-    ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
-    dots = _dots(table[is_set], x, "planned", FORECAST, size=40 if is_long else 120)
+    dots = _dots(table[is_set], x, "planned", FORECAST, size=70 if is_long else 120)
+    told = PAST if is_long else (*PAST, "point_text", *AHEAD[2:])
     return alt.layer(
-        *([] if is_long else [_band(ahead, x)]),
+        *([] if is_long else [_band(table, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
-        _line(ahead, x, "point", FORECAST, width=2.5, dots=not is_long),
+        _line(table, x, "point", FORECAST, width=2.5, dots=False),
         *_event_markers(table, x, "noted", offset=0 if is_long else -7),
         *([dots] if is_set.any() else []),
-        ruler(past, x, *PAST),
-        ruler(ahead, x, *AHEAD),
-    ).properties(height=HEIGHT)
-
-
-def past_forecasts(past: pd.DataFrame) -> Chart:
-    """`queries.past_forecasts` as a line with its 80 % band, and the actuals as dots."""
-    table = with_texts(past, "target_on")
-    x = time_axis(table, "target_on")
-    return alt.layer(
-        _band(table, x),
-        _line(table, x, "point", FORECAST, width=2.5, dots=False),
-        _dots(table, x, "actual", ACTUAL, size=42),
-        ruler(table, x, "day", "actual_text", "point_text", "p10_text", "p90_text"),
+        ruler(table[~is_ahead], x, *told),
+        ruler(table[is_ahead], x, *AHEAD),
     ).properties(height=HEIGHT)
 
 

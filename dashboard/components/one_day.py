@@ -68,7 +68,7 @@ def show_misses(
     table = display_tables.largest_errors(misses)
     if scope.days_back == 1:
         table = table.drop(columns="Day")
-    elif len(table) <= IN_SIGHT:
+    else:
         table = table.drop(columns="Off by %")
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     # Why is that of the last live forecast.

@@ -61,14 +61,14 @@ def changed_days(plan: Plan) -> None:
     days, depots = plan.cities, plan.depots
     decided = days[days["made_by"].ne("")].sort_values("target_on")
     changed = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
-    place = st.container(key="plan-changes")
-    for name, rows, to_table, hidden in (
+    tables = (
         ("Decisions on vans", decided, display_tables.decided_days, ()),
         ("Changed orders", changed, display_tables.changed_days, ("City",)),
-    ):  # fmt: skip
-        if rows.empty:
-            continue
-        with place:
+    )
+    with st.container(key="plan-changes"):
+        for name, rows, to_table, hidden in tables:
+            if rows.empty:
+                continue
             st.subheader(name)
             widgets.cut_notice(len(rows), MAX_CHANGES, "rows")
             shown = rows.head(MAX_CHANGES)

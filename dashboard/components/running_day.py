@@ -69,7 +69,7 @@ def _so_far(depot: Mapping[Hashable, Any]) -> str:
 
 
 def _until(row: Mapping[Hashable, Any]) -> str:
-    hours, minutes = divmod(int(60 * row["until_hour"]), 60)
+    hours, minutes = divmod(int(round(60 * row["until_hour"], 6)), 60)
     return f"by {hours:02d}:{minutes:02d} local"
 
 
@@ -88,11 +88,12 @@ def today_html(depots: pd.DataFrame) -> str:
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" * bool(early)
-    whole = "<p>All cities are estimated as a whole, not added up.</p>"
-    whole *= bool(cities["city"].eq("").any())
+    note = "The vans are still those for the forecast."
+    if cities["city"].eq("").any():
+        note += " All cities are estimated as a whole, not added up."
     return (
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
-        f"{_cities(cities)}{too_early}{whole}{furthest}</section>"
+        f"{_cities(cities)}{too_early}<p>{note}</p>{furthest}</section>"
     )
 
 

@@ -54,6 +54,8 @@ MISSES_NOTE = (
     "no cause is sought."
 )
 
+OCCASION = "Holiday or event"
+
 DEPOT_ORDERS = ["Largest error", "Largest bias", "Least value added", "Name"]
 LARGEST_ERROR, LARGEST_BIAS, LEAST_ADDED, BY_NAME = DEPOT_ORDERS
 
@@ -203,6 +205,14 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     known = ["events", "holidays", "override_reason", "made_by"]
     known_days = days.rename(columns=names)[[*names.values(), *known]]
     return largest_errors(past.merge(known_days, on="target_on")[::-1])
+
+
+def past_orders(days: pd.DataFrame) -> pd.DataFrame:
+    """The orders of the days past of `queries.depot_days`, newest first."""
+    notes = [", ".join(day) for day in formatting.day_notes(days)]
+    known = days.assign(notes=notes).dropna(subset=["actual"])[::-1]
+    columns = "day_on", "actual", "notes"
+    return display(known, *columns, day_on="Day", actual="Orders", notes=OCCASION)
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:

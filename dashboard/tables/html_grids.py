@@ -26,8 +26,8 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 MAX_SUM_LENGTH = len("99,999")
 MARKS, SHORT = ("status", "is_late", "is_off", "place"), "Vans short"
 """Columns of the list of depots that have no heading; the heading above those of vans that lack."""
-MAX_SHORT_DAYS = 3
-"""Of these, days for which a phone has room."""
+MAX_SHORT_DAYS = 1
+"""Of these, days for which a phone has room; some of seven would seem to be all."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -162,7 +162,9 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
         '<th scope="col" class="fill desk">Events</th>',
     ]
     body = [_day_row(day, noted, busiest, has_year, depot) for day, noted in rows]
-    return html_tables.grid("narrow", "Orders of the days ahead", "Day", heads, body)
+    return html_tables.grid(
+        "narrow hf-days", "Orders of the days ahead", "Day", heads, body
+    )
 
 
 def calendar(result: pd.DataFrame, last_on: date) -> str:
@@ -341,14 +343,15 @@ def _day_row(
         notes = [_closed_note(row), *notes]
     set_by = f"Set by {row['made_by']}: {formatting.quoted(row['override_reason'])}"
     told, override = escape(", ".join(notes)), escape(set_by) * bool(row["is_set"])
-    cells.append(f'<td class="fill desk">{told}<small>{override}</small></td>')
+    below = f"<small>{override}</small>" * bool(override)
+    cells.append(f'<td class="fill desk">{told}{below}</td>')
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
-    vans = f"Vans: {moved.replace(chr(10), ', ')}" * bool(moved)
-    below = " · ".join(filter(None, [told, override, vans]))
-    notes_row = f'<tr class="phone"><td colspan="6">{below}</td></tr>' * bool(below)
-    return html_tables.row(name, cells) + notes_row
+    on_move = f"Vans: {moved.replace(chr(10), ', ')}" * bool(moved)
+    line = " · ".join(filter(None, [told, override, on_move]))
+    notes_row = f'<tr class="phone"><td colspan="{5 + has_year}">{line}</td></tr>'
+    return html_tables.row(name, cells) + notes_row * bool(line)
 
 
 def _band(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""HTML tables and key figures, and the parts that every grid shares.
+"""HTML tables, and the parts that every grid shares.
 
 Names, texts and numbers are escaped here; what is called HTML is not.
 """
@@ -66,16 +66,6 @@ def day_head(
     return f'<th scope="col"{marked}>{mark}{text}</th>'
 
 
-def figures(values: dict[str, tuple[str, str]]) -> str:
-    """Large numbers side by side: label → (value, reference)."""
-    cells = "".join(
-        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}"
-        f"<small>{escape(reference)}</small></dd></div>"
-        for label, (value, reference) in values.items()
-    )
-    return f'<dl class="hf-figures">{cells}</dl>'
-
-
 def table(
     result: pd.DataFrame,
     label: str,
@@ -122,7 +112,7 @@ def table(
 def column(values: pd.Series, name: str) -> list[str]:
     """A column of a display table as text; a dash where the value is missing."""
     if pd.api.types.is_datetime64_any_dtype(values):
-        return _texts(values, formatting.day)
+        return list(formatting.days(values))
     if not pd.api.types.is_numeric_dtype(values):
         return _texts(values, str)
     if pd.api.types.is_integer_dtype(values):

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 
 import pandas as pd
 
-from dashboard.planning.van_plan import Transfer
+from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.tables import html_tables
 from dashboard.tables.html_grids import (
     Row,
@@ -49,11 +49,10 @@ def cities(
 def _all_cities(
     days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None
 ) -> str:
-    """The need of each day of all cities, and the vans that their shortages add up to."""
-    sums = days.groupby("target_on", as_index=False)[["needed", "short"]].sum()
+    """The vans that the shortages of each day add up to: a city's spare vans help no other."""
+    sums = days.groupby("target_on", as_index=False)[["short"]].sum()
     cells = [
-        f'<td class="{_day_class(row["target_on"], marked)}">{row["needed"]:,}'
-        f"{_shortage(row['short'])}</td>"
+        f'<td class="{_day_class(row["target_on"], marked)}">{_shortage(row["short"])}</td>'
         for row in sums.to_dict("records")
     ]
     name = f"{ALL_CITIES}{_vans(settings.values())}"
@@ -115,7 +114,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
 
 
 def depots(plan: Plan, marked: date | None = None) -> str:
-    """The plan of one city: what it needs and has, and below it its depots × days.
+    """The plan of one city: what it needs and has, its depots × days, and its shifts.
 
     Each cell is a link to the form that changes it; the column of the day `marked` is
     marked.
@@ -131,14 +130,13 @@ def depots(plan: Plan, marked: date | None = None) -> str:
     city = str(days["city"].iloc[0])
     heads = _heads(columns, marked, city)
     label = "Vans and orders by day and depot"
-    below = _totals(days, OUTCOME) | _drivers(days, plan.shifts)
-    below |= _totals(days, ORDERS) | _orders_by_shift(plan.shifts)
     totals = [
         *_city_rows(_totals(days, VANS), days, marked),
         *_decisions(days, marked),
-        *_city_rows(below, days, marked),
+        *_city_rows(_totals(days, OUTCOME), days, marked),
     ]
-    return html_tables.grid("hf-plan of-city", label, escape(city), heads, totals, body)
+    bodies = [totals, body, _city_rows(_by_shift(plan.shifts), days, marked)]
+    return html_tables.grid("hf-plan of-city", label, escape(city), heads, *bodies)
 
 
 def _depot_name(depot: Row) -> str:
@@ -194,28 +192,20 @@ VANS: Lines = {
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
+    "Drivers": ("drivers", formatting.orders),
+    "Planned orders": ("point", formatting.orders),
 }
-ORDERS: Lines = {"Planned orders": ("point", formatting.orders)}
-"""Rows of a city around its decisions and drivers: column of `Plan.cities`, how it is written."""
+"""Rows of a city above and below its decisions: column of `Plan.cities`, how it is written."""
 
 
-def _drivers(days: pd.DataFrame, shifts: pd.DataFrame) -> dict[str, DayTexts]:
-    """Drivers of the vans that go, in all and by shift."""
-    parts = {"Drivers": days}
-    parts |= {f"Drivers {n}": own for n, own in shifts.groupby("shift", sort=False)}
-    return {
-        name: _by_day(own, map(formatting.orders, own["drivers"]))
-        for name, own in parts.items()
-    }
-
-
-def _orders_by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
-    """The orders of each shift, and the busiest hour of each day; empty without hours."""
+def _by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
+    """Drivers and orders of each shift, and the busiest hour of each day; empty without hours."""
     if shifts.empty:
         return {}
     rows = {
-        f"Orders {name}": _by_day(own, map(formatting.orders, own["orders"]))
-        for name, own in shifts.groupby("shift", sort=False)
+        f"{name} {shift}": _by_day(own, map(formatting.orders, own[name.casefold()]))
+        for name in ("Drivers", "Orders")
+        for shift, own in shifts.groupby("shift", sort=False)
     }
     days = shifts.drop_duplicates("target_on")
     hours = [f"{hour:02d}–{hour + 1:02d}" for hour in days["busiest_hour"]]
@@ -276,7 +266,7 @@ def _decision(day: Row) -> str:
     """What a cell shows of a day's decision, as HTML: '+3 hired −1 off, Ann'; '+3 hired' on phones."""
     text, name = DECIDED.get(day["kind"], ""), escape(day["made_by"])
     if day["extra"] and not day["off_road"]:
-        return f'+{day["extra"]:,} hired<span class="wide">, {name}</span>'
+        return f'+{day["extra"]:,} hired<span class="desk">, {name}</span>'
     if day["extra"]:
         text = f"+{day['extra']:,} hired"
     if day["off_road"]:
@@ -288,18 +278,20 @@ def _decision(day: Row) -> str:
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
     """`van_plan.transfers_by_day` as a list, a line for each depot that lends; '' without any."""
-    from_depot = attrgetter("from_depot")
     lines = ""
     for day, own in moves.items():
-        groups = groupby(sorted(own, key=from_depot), from_depot)
+        in_order = sorted(
+            own, key=lambda each: (each.from_depot == POOL, each.from_depot)
+        )
+        groups = groupby(in_order, attrgetter("from_depot"))
         items = "".join(_moves(depot, list(group)) for depot, group in groups)
         lines += f"<li><b>{formatting.day(day)}</b><ul>{items}</ul></li>" * bool(own)
     return f'<ul class="hf-moves">{lines}</ul>' if lines else ""
 
 
 def _moves(depot: str, own: list[Transfer]) -> str:
-    """'2 vans  Overschie → Alexander 1, Hoogvliet 1'."""
+    """'3 vans  Overschie → 1 Alexander, 2 Hoogvliet'."""
     vans = formatting.count(sum(each.vans for each in own), "van")
-    to = ", ".join(f"{each.to_depot} {each.vans:,}" for each in own)
+    to = ", ".join(f"{each.vans:,} {each.to_depot}" for each in own)
     to = own[0].to_depot if len(own) == 1 else to
     return f"<li><span>{vans}</span> {escape(f'{depot} → {to}')}</li>"

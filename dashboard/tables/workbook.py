@@ -133,8 +133,13 @@ def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     return {"Depots": ("Planned orders, and percentages as on the page", table)}
 
 
-def one_depot_sheets(ahead: pd.DataFrame, past: pd.DataFrame) -> Sheets:
-    """The sheets of one depot: days ahead of `queries.depot_days` with vans, and past days."""
+def one_depot_sheets(
+    ahead: pd.DataFrame, past: pd.DataFrame, days: pd.DataFrame
+) -> Sheets:
+    """The sheets of one depot: days ahead of `queries.depot_days` with vans, and past days.
+
+    `days` are its longer history.
+    """
     table = display_tables.display(
         ahead, "day_on", "point", "model_point", "p10", "p90", "allocated", "needed", "week_before",
         "year_before", "override_reason", "made_by", day_on="Day", year_before="Last year",
@@ -142,6 +147,7 @@ def one_depot_sheets(ahead: pd.DataFrame, past: pd.DataFrame) -> Sheets:
     return {
         "Days ahead": ("Planned orders with their 80 % band, and vans", table),
         "Past days": ("The last forecast of each day, and its orders", past),
+        "Orders": ("Orders of each day", display_tables.past_orders(days)),
     }
 
 

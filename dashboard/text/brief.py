@@ -239,8 +239,9 @@ def _events(
         name = formatting.occasion_name(what, is_holiday)
         text = f"{formatting.day_range(first, last)}, {name}{_where(own, sizes)}"
         if not _is_partial(own, sizes):
-            orders = formatting.orders(rows["part"].sum())
-            text += f": {orders} orders planned{_versus_last_week(rows)}"
+            text += f": {formatting.orders(rows['part'].sum())} orders planned"
+            if not math.isnan(change := summaries.change(rows)):
+                text += f", {formatting.signed_percent(change, 0)} vs last week"
         place = plan_link(cities[0] if len(cities) == 1 else "", first)
         found.append(Decision(EVENT, text, place))
     return found
@@ -297,14 +298,6 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
         )
         for depot_id, row in large.head(MAX_CHANGES).iterrows()
     ]
-
-
-def _versus_last_week(rows: pd.DataFrame) -> str:
-    """', +22 % vs last week'; '' where last week is not known."""
-    ratio = summaries.change(rows)
-    if math.isnan(ratio):
-        return ""
-    return f", {formatting.signed_percent(ratio, 0)} vs last week"
 
 
 def day_names(

@@ -114,6 +114,15 @@ def planned(number: float, model: float) -> str:
     return both[0] if both[0] == both[1] else f"{both[0]} (model {both[1]})"
 
 
+def days(values: pd.Series) -> pd.Series:
+    """'Fri 27 Nov' of each day, 'Fri 27 Nov 2026' where there are days of two years; a dash for none."""
+    with_year = values.dt.year.nunique() > 1
+    texts = values.map(
+        lambda each: day(each) + f" {each.year}" * with_year, na_action="ignore"
+    )
+    return texts.astype(object).fillna(UNKNOWN)
+
+
 def day_range(first: date, last: date) -> str:
     """'Fri 27 Nov', or 'Fri 27 Nov – Sun 29 Nov'."""
     return day(first) if first == last else f"{day(first)} – {day(last)}"

@@ -17,7 +17,6 @@ STATES = {
     "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
 REPAIRED = "Repaired: another run of this night made its forecast."
-ALARM = "accuracy alarm"
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -89,9 +88,8 @@ def _name(night: Mapping[Hashable, Any]) -> str:
 
 def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
     """The newest nightly run that had something to do."""
-    parents = parent_runs(runs)
-    is_night = (parents["step"] == "nightly") & (parents["state"] != "skipped")
-    return next(iter(parents[is_night].to_dict("records")), None)
+    nights = _nights(runs).query("state != 'skipped'")
+    return next(iter(nights.to_dict("records")), None)
 
 
 def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str, str]:
@@ -101,14 +99,9 @@ def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str
     return why or ({"the run": ""} if night["state"] == "failed" else {})
 
 
-def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataFrame:
-    """Display table of the nightly runs, or of the others, of `queries.runs`."""
-    parents = parent_runs(runs)
-    is_nightly = parents["step"] == "nightly"
-    if not nightly:
-        others = parents[~is_nightly].sort_values("started_at", ascending=False)
-        return _table(others, zone, "Run", _step)
-    nights = parents[is_nightly]
+def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the nightly runs of `queries.runs`."""
+    nights = _nights(runs)
     is_done = nights["state"] == "done"
     is_made = nights["origin_on"].isin(nights.loc[is_done, "origin_on"])
     is_past = ~is_done & (nights["run_id"] < nights.loc[is_done, "run_id"].max())
@@ -127,8 +120,8 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo, *, nightly: bool) -> pd.DataF
     return _table(nights, zone, "Night after", _origin)
 
 
-def last_trouble(nights: pd.DataFrame) -> str:
-    """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs_table`.
+def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> str:
+    """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs`, `nights` of `runs_table`.
 
     And the last alarm; '' for none, and while a night runs.
     """
@@ -140,8 +133,12 @@ def last_trouble(nights: pd.DataFrame) -> str:
         f"{', repaired since' * ('Repaired' in night['Result'])}."
         for night in nights[is_trouble].head(1).to_dict("records")
     ]
-    alarms = nights.loc[nights["Result"].str.contains(ALARM), "Night after"].head(1)
-    sentences += [f"Last accuracy alarm: the night after {day}." for day in alarms]
+    told = _nights(runs).to_dict("records")
+    for night in [each for each in told if each["metrics"].get("alarms")][:1]:
+        # What to do about it was of that night.
+        alarm, _, _ = night["metrics"]["alarms"][0].rstrip(".").partition(". ")
+        alarm = formatting.with_naive_name(formatting.format_dates(alarm, zone))
+        sentences.append(f"Last accuracy alarm, in {_name(night)}: {alarm}.")
     return " ".join(sentences)
 
 
@@ -157,8 +154,23 @@ def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the steps of one run, in order."""
-    return _table(runs[runs["parent_id"] == run_id], zone, "Step", _step)
+    """Display table of the steps of one run, in order; of a run without any, of itself."""
+    own = runs[runs["parent_id"] == run_id]
+    rows = runs[runs["run_id"] == run_id] if own.empty else own
+    return _table(rows, zone, "Step", _step)
+
+
+def step_links(runs: pd.DataFrame) -> list[str]:
+    """Addresses of the steps of each row of `runs_table`."""
+    pages = (
+        formatting.link("pipeline", run=str(run)) for run in _nights(runs)["run_id"]
+    )
+    return [f"{page}#steps-of-a-run" for page in pages]
+
+
+def _nights(runs: pd.DataFrame) -> pd.DataFrame:
+    parents = parent_runs(runs)
+    return parents[parents["step"] == "nightly"]
 
 
 def parent_runs(runs: pd.DataFrame) -> pd.DataFrame:
@@ -173,6 +185,7 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
     )
     return {
         str(row["run_id"]): f"{_step(row)} · {_origin(row)} · run {row['run_id']}"
+        + " · failed" * (row["state"] == "failed")
         for row in parents.to_dict("records")
     }
 

@@ -1,4 +1,4 @@
-"""Summary sentences and key figures of query results; no I/O."""
+"""Summary sentences of query results; no I/O."""
 
 import math
 from collections import defaultdict
@@ -123,23 +123,6 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def accuracy_figures(scores: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """MAPE beside the seasonal naive's, bias and band: value and reference by label."""
-    overall, days = _overall(scores), formatting.count(len(_scored_days(scores)), "day")
-    mape, naive = (
-        formatting.percent(overall[name]["mape"])
-        for name in ("forecast", "seasonal naive")
-    )
-    bias = formatting.signed_percent(overall["forecast"]["bias"])
-    direction = {"+": "too high; ", "−": "too low; "}.get(bias[0], "")
-    inside = formatting.percent(overall["forecast"]["coverage"])
-    return {
-        "Off by (MAPE)": (mape, f"{formatting.NAIVE}: {naive}"),
-        "Bias": (bias, f"{direction}{days}"),
-        "In the 80 % band": (inside, f"{days}; 80 % is right"),
-    }
-
-
 def horizons_sentence(scores: pd.DataFrame) -> str:
     """'A day counts with every forecast of it; those of that morning were off by 7.9 %.'."""
     first = scores.query("horizon == 1 and forecaster == 'forecast'")["mape"].dropna()
@@ -177,14 +160,19 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     """How good the scored days were, all of `queries.accuracy`, which is not empty.
 
     'Good. The last 42 scored days were off by 8.3 % a depot and day, 2.1 points better than same
-    day last week.'
+    day last week. In total they were 1.2 % too low.'
     """
     overall, n_days = _overall(scores), len(_scored_days(scores))
     days = "The newest scored day was"
     if n_days > 1:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
-    return error_sentence(days, mape, naive)
+    error, bias = error_sentence(days, mape, naive), overall["forecast"]["bias"]
+    if math.isnan(bias):
+        return error
+    side = "low" if bias < 0 else "high"
+    in_total = f"All orders together: {formatting.percent(abs(bias))} too {side}."
+    return f"{error} {in_total}".strip()
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:
@@ -260,7 +248,7 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """Of a day, 'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; …', or ''."""
+    """Of a day, 'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; 2 …', or ''."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
@@ -269,7 +257,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     side, n_off = max(sides.items(), key=itemgetter(1))
     of = f"of {formatting.count(len(known), 'depot')}"
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
-    outside = f"{is_outside(known).sum():,} {of}; 1 in 5 is right."
+    outside = f"{is_outside(known).sum():,} {of}; {len(known) / 5:.0f} are usual."
     one_sided = f"{side} at {n_off:,} {of}. " * is_one_sided
     return f"{one_sided}Outside their 80 % band: {outside}"
 

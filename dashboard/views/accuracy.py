@@ -11,12 +11,12 @@ from dashboard.components import (
     score_filter,
     widgets,
 )
-from dashboard.tables import display_tables, html_tables
+from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
-WORST, IN_SIGHT = 5, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
+WORST, IN_SIGHT = 8, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
 """Depots in sight, and what is said of them; the others unfold."""
 
 freshness = queries.freshness()
@@ -43,6 +43,7 @@ if live and not scope.depot:
     scored, day_sentence = one_day.last_day(scope, newest_on[live], freshness)
 
 if scope.days_back == 1:
+    page_head.rename(f"Accuracy of {formatting.day(newest_on[live])}")
     outside = "" if scored is None else summaries.outside_sentence(scored)
     with answer:
         widgets.answer(f"{day_sentence} {outside}".strip())
@@ -63,7 +64,6 @@ with answer:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
         widgets.note(name, address, f"{day_sentence} ")
-    st.html(html_tables.figures(summaries.accuracy_figures(scores)))
 
 by_week, by_day = st.columns(2, gap="large")
 weeks = display_tables.accuracy_by_week(scores)

@@ -18,12 +18,13 @@ from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
+YEAR_AND_A_MONTH, MAX_PAST_DAYS = 396, 7
 SPANS = {
-    "8 weeks": (HISTORY_DAYS, "Shaded: 80 % band. Triangles: holidays and events"),
-    "13 months": (
-        396,
-        "Lines: mean of seven days. Triangles: single days with a holiday or event",
+    "8 weeks": (
+        HISTORY_DAYS,
+        "With the last forecast before each day. Shaded: 80 % band.",
     ),
+    "13 months": (YEAR_AND_A_MONTH, "Lines: mean of seven days."),
 }
 """Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
 
@@ -95,13 +96,17 @@ with week:
         )
         year = " Last year: the nearest day with the same holiday, else weekday and events, if any."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
+past = queries.past_forecasts(depot, freshness)
+past_days = display_tables.past_days(past, days)
 with chart:
     if days["actual"].notna().any() or not ahead.empty:
+        before = past[past["is_live"].astype(bool)].set_index("target_on")
+        drawn = days.join(before[forecast_charts.BAND].add_prefix("past_"), on="day_on")
         widgets.chart(
             forecast_charts.fan,
-            days,
+            drawn,
             f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}. "
-            f"{SPANS[span][1]}"
+            f"{SPANS[span][1]} Triangles: holidays and events"
             f"{'; large dots: numbers of planners' if days['is_set'].any() else ''}.",
         )
     else:
@@ -109,30 +114,34 @@ with chart:
             "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
+orders = display_tables.past_orders(days)
+special = orders[orders[display_tables.OCCASION] != ""]
+if not special.empty:
+    with history, st.expander(f"Holidays and events of the last {span}"):
+        widgets.small_table(special, "Holidays and events")
 
-scored = st.container()
-if not ahead.empty:
-    why, scored = st.columns(2, gap="large")
+why, scored = st.columns([3, 2], gap="large")
 with scored:
-    st.header("Forecast vs actual")
-    past = queries.past_forecasts(depot, freshness)
-    past_days = display_tables.past_days(past, days)
+    st.header("Past days")
     if past.empty:
         widgets.empty_state(score_filter.NOT_SCORED.format("forecast of this depot"))
     else:
         if not past["is_live"].all():
             widgets.hindcast_warning()
-        sentence = "The last forecast before each day, its 80 % band, and the orders."
-        widgets.chart(forecast_charts.past_forecasts, past, sentence)
-        with st.expander("Past days, and why"):
-            st.caption(display_tables.MISSES_NOTE)
-            widgets.small_table(past_days, "Past days")
+        widgets.cut_notice(len(past_days), MAX_PAST_DAYS, "days")
+        st.caption(display_tables.MISSES_NOTE)
+        in_sight = past_days.head(MAX_PAST_DAYS).drop(columns="Off by %")
+        widgets.small_table(in_sight, "Past days")
 
 if freshness.origin_on is None or ahead.empty:
     st.stop()
 
 page_head.save_as_excel(
-    "depot", lambda: workbook.one_depot_sheets(ahead, past_days), freshness
+    "depot",
+    lambda: workbook.one_depot_sheets(
+        ahead, past_days, queries.depot_days(depot, freshness, YEAR_AND_A_MONTH)
+    ),
+    freshness,
 )
 
 days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}

@@ -1,4 +1,4 @@
-"""The page "Pipeline": nightly runs, files, missing data and other runs."""
+"""The page "Pipeline": runs and their steps, files, and missing data."""
 
 from datetime import datetime
 
@@ -31,14 +31,13 @@ points = run_descriptions.to_do(
     runs, n_missing, len(refused), n_rejected, is_warned=is_warned
 )
 night = run_descriptions.night_sentence(runs)
-nights = run_descriptions.runs_table(runs, zone, nightly=True)
-labels = run_descriptions.labels(runs)
+nights = run_descriptions.runs_table(runs, zone)
 if points:
     widgets.answer(night)
     sentences = [formatting.format_dates(point, zone) for point in points]
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
-    trouble = run_descriptions.last_trouble(nights)
+    trouble = run_descriptions.last_trouble(runs, nights, zone)
     widgets.answer(f"Nothing to do. {night} {trouble}".strip())
 
 if n_missing:
@@ -77,21 +76,15 @@ if nights.empty:
         "night."
     )
 else:
-    # Nightly runs come first.
-    of_steps = [
-        formatting.link("pipeline", run=run) for run in [*labels][: len(nights)]
-    ]
-    links = {"Night after": of_steps}
+    links = {"Night after": run_descriptions.step_links(runs)}
     widgets.small_table(nights, "Nightly runs", hidden_on_phones=TIMES, links=links)
 
+labels = run_descriptions.labels(runs)
 if labels:
-    with st.expander("Steps of a run", expanded="run" in st.query_params):
-        chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
-        steps = run_descriptions.steps(runs, int(chosen), zone)
-        if steps.empty:
-            st.caption("This run has no steps.")
-        else:
-            widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
+    st.header("Steps of a run")
+    chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
+    steps = run_descriptions.steps(runs, int(chosen), zone)
+    widgets.small_table(steps, "Run steps", hidden_on_phones=TIMES)
 
 if loaded.empty:
     widgets.empty_state("No files yet. Load one with `harbor ingest PATH`.")
@@ -100,9 +93,5 @@ else:
         hidden = ("Kind", "Ignored columns")
         widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
 
-others = run_descriptions.runs_table(runs, zone, nightly=False)
-if not others.empty:
-    with st.expander("Other runs"):
-        widgets.small_table(others, "Other runs")
 as_of = formatting.timestamp(now, zone)
 st.caption(f"As of {as_of} (times in {zone.key}). Reload to refresh.")

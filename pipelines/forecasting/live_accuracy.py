@@ -1,6 +1,5 @@
 """The accuracy of live forecasts, and the alarms on it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -152,11 +151,12 @@ def _coverage_alarm(
     low, high = settings.alert_coverage_low, settings.alert_coverage_high
     if coverage is None or low <= coverage <= high:
         return None
-    # Rounded outwards, so that it never reads as one that is allowed.
-    rounded = math.floor if coverage < low else math.ceil
-    percent = rounded(round(1000 * coverage, 5)) / 10
+    percent = round(100 * coverage, 1)
+    if low <= percent / 100 <= high:
+        # It never reads as one that is allowed.
+        percent += 0.1 if coverage > high else -0.1
     return (
-        f"{percent} % of the actuals from {days[0].segment[0]} to "
+        f"{percent:.1f} % of the actuals from {days[0].segment[0]} to "
         f"{days[-1].segment[0]} lay inside the 80 % band, but {100 * low:.0f} to "
         f"{100 * high:.0f} % should. 'harbor train' calibrates the band again."
     )

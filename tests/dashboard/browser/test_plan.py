@@ -282,7 +282,7 @@ def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):
 
 
 TWELVE_DEPOTS = """() => {
-    const body = document.querySelector('.hf-plan tbody:last-of-type');
+    const body = document.querySelector('.hf-plan tbody:nth-of-type(2)');
     while (body.rows.length < 12) body.append(body.rows[0].cloneNode(true));
     const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
     const moves = Array(7).fill('<li><b>Fri 27 Nov</b><ul>' + '<li><span>1 van</span> '.concat(
@@ -323,8 +323,47 @@ def test_a_depot_prints_on_one_sheet_with_its_events(fleet, visit):
     assert window.page.get_by_role("columnheader", name="Events").is_visible()
 
 
+A_DECIDED_CITY = """() => {
+    const body = document.querySelector('.hf-plan tbody:nth-of-type(2)');
+    while (body.rows.length < 10) body.append(body.rows[0].cloneNode(true));
+    body.rows[0].cells[1].innerHTML =
+        '<a href="#"><small>+24 hired<span class="desk">, Anna van den Berg</span></small></a>';
+    const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
+    const row = '<tr><th>Sat 28 Nov</th><td class="fill">24 vans hired; covered</td>'
+        + '<td class="fill">Anna van den Berg, Sat 28 Nov, 08:41</td></tr>';
+    const changes = [3, 1].map(n => '<h3>Decisions</h3>,<table class="hf">' + row.repeat(n) + '</table>');
+    const elements = changes.join().split(',<').map((html, n) =>
+        '<div data-testid="stElementContainer">' + (n ? '<' : '') + html + '</div>');
+    const moves = '<li><b>Sat 28 Nov</b><ul><li>24 vans hired or spare → 6 Hoogvliet, 3 Alexander'
+        + ', 3 Feijenoord, 3 IJsselmonde, 2 Hillegersberg, 2 Kralingen</li></ul></li>';
+    place.insertAdjacentHTML('afterend', '<ul class="hf-moves">' + moves.repeat(5) + '</ul>'
+        + '<div class="st-key-plan-changes">' + elements.join('') + '</div>');
+}"""
+OVERFLOWS = """() => [...document.querySelectorAll('.hf-plan td')]
+    .filter(cell => cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.innerText)"""
+
+
+def test_a_city_of_ten_depots_with_its_decisions_prints_on_one_sheet(fleet, visit):
+    window = visit(fleet)
+    pdf = printed(window, "/plan?city=Rotterdam", A_DECIDED_CITY)
+    assert pdf.count(b"/Type /Page\n") == 1
+    window.page.emulate_media(media="print")
+    window.page.set_viewport_size({"width": 1062, "height": 720})
+    assert window.page.evaluate(OVERFLOWS) == []
+
+
+def test_between_a_phone_and_a_desk_a_depots_notes_stand_below_its_day(fleet, visit):
+    window = visit(fleet)
+    for width in (390, 800):
+        window.page.set_viewport_size({"width": width, "height": 900})
+        window.to("/depot?depot=LON-03")
+        notes = window.page.locator(".hf-days tr.phone")
+        assert notes.first.is_visible(), width
+        assert not window.page.get_by_role("columnheader", name="Events").is_visible()
+
+
 THIRTY_DEPOTS = """() => {
-    const body = document.querySelector('.hf-fleet tbody:last-of-type');
+    const body = document.querySelector('.hf-fleet tbody:nth-of-type(2)');
     while (body.rows.length < 30) body.append(body.rows[1].cloneNode(true));
 }"""
 

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 PAGES = {
     "/": ("Days ahead", 1),
-    "/depot?depot=LON-01": ("Greenwich", 3),
+    "/depot?depot=LON-01": ("Greenwich", 2),
     "/plan": ("Plan", 0),
     "/accuracy": ("Accuracy", 1),
     "/models": ("Models", 0),
@@ -292,10 +292,7 @@ def hover(window, chart, across):
         ("/accuracy", {0: ("Forecast off by", "Same day last week")}),
         (
             "/depot?depot=RTM-02",
-            {
-                0: ("Day", "Actual"),
-                2: ("Actual", "Forecast", "Low (P10)", "High (P90)"),
-            },
+            {0: ("Day", "Actual", "Forecast", "Low (P10)", "High (P90)")},
         ),
     ],
 )
@@ -322,6 +319,16 @@ def test_paper_is_white_and_ink_is_dark_from_the_dark_theme(fleet, visit):
         assert bright > 0.8, f"{path}: only {bright:.0%} of the page is bright"
         faint = window.page.evaluate(FAINT_TEXTS)
         assert faint == [], path
+
+
+def test_the_menu_marks_the_group_of_a_page(fleet, visit):
+    window = visit(fleet[0])
+    ground = "e => getComputedStyle(e).backgroundColor"
+    grounds = []
+    for path in ("/plan", "/pipeline", "/models"):
+        window.to(path)
+        grounds.append(window.page.get_by_test_id("stTopNavSection").evaluate(ground))
+    assert grounds[0] != grounds[1] == grounds[2]
 
 
 def test_a_depot_is_found_without_its_accents(fleet, visit):

@@ -43,7 +43,7 @@ def days():
             "events": [[], ["pay_day"], [], ["closed"]],
             "holidays": [[], [], [], []],
         }
-    ).assign(**NO_OVERRIDE)
+    ).assign(**NO_OVERRIDE, past_p10=np.nan, past_point=np.nan, past_p90=np.nan)
 
 
 def marks(chart):
@@ -89,7 +89,8 @@ def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
     band, history, forecast, events, *_ = marks(forecast_charts.fan(days))
     assert band[0] == "area"
     assert history[0] == forecast[0] == "line"
-    assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (None, None)]
+    ends = [(row["p10"], row["p90"]) for row in band[1]]
+    assert ends == [*2 * [(None, None)], (25.0, 36.0), (None, None)]
     assert [row["actual"] for row in history[1]] == [10.0, None, None, None]
     assert [row["day"] for row in events[1]] == [
         "Tue 18 Nov · Pay Day", "Thu 20 Nov · Closed",
@@ -130,7 +131,7 @@ def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
     )
     _, history, forecast, *_ = marks(forecast_charts.fan(closed))
     assert [row["actual"] for row in history[1]] == [10.0, None, 5.0, None]
-    assert [row["point"] for row in forecast[1]] == [30.0, None]
+    assert [row["point"] for row in forecast[1]] == [None, None, 30.0, None]
 
 
 def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
@@ -148,30 +149,25 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
     assert set(drawn[6:116]) == {3.0}
     assert drawn[116:] == [None] * 4, "its last days are not ahead"
     ahead_of = [*actual[-6:], 10.0, 10.0, 10.0, 10.0]
-    assert [row["point"] for row in forecast[1]] == pytest.approx(
+    assert [row["point"] for row in forecast[1][116:]] == pytest.approx(
         [sum(ahead_of[n : n + 7]) / 7 for n in range(4)]
     ), "it goes on where the actual orders end"
     assert [row["noted"] for row in noted[1]] == [12 % 7, 10.0], "their own numbers"
     assert [row["day"] for row in noted[1]] == [
-        "Mon 13 Oct 2025 · Black Friday", "Tue 27 Jan · Promotion",
+        "Mon 13 Oct 2025 · Black Friday", "Tue 27 Jan 2026 · Promotion",
     ]  # fmt: skip
     assert [row["actual_text"] for row in past[1]][:3] == ["0", "1", "2"]
     assert {row["planned_text"] for row in ahead[1]} == {"10"}
 
 
-def test_past_forecasts_show_actuals_as_dots():
-    past = pd.DataFrame(
-        {
-            "target_on": DAYS,
-            "actual": [1.0, 2, 3, 4],
-            "p10": 1.0,
-            "point": 2.0,
-            "p90": 3.0,
-        }
-    )
-    band, line, dots, ruler = marks(forecast_charts.past_forecasts(past))
-    assert (band[0], line[0], dots[0], ruler[0]) == ("area", "line", "circle", "rule")
-    assert [row["actual"] for row in dots[1]] == [1.0, 2.0, 3.0, 4.0]
+def test_the_fan_has_the_last_forecast_of_each_day_past(days):
+    before = days.assign(past_p10=[8.0, 9, 99, 99], past_point=12.0, past_p90=15.0)
+    band, _, forecast, *_, past, ahead = marks(forecast_charts.fan(before))
+    lows = [8.0, 9.0, 25.0, None]
+    assert [row["p10"] for row in band[1]] == lows, "and what is planned ahead"
+    assert [row["point"] for row in forecast[1]] == [12.0, 12.0, 30.0, None]
+    assert [row["point_text"] for row in past[1]] == ["12", "12"]
+    assert [row["planned_text"] for row in ahead[1]] == ["30", "–"]
 
 
 def by_day(*mapes):
@@ -287,7 +283,8 @@ def test_the_ruler_tells_actuals_of_past_days_and_the_forecast_of_those_ahead(da
         [tooltip["field"] for tooltip in layer["encoding"]["tooltip"]]
         for layer in (past, ahead)
     ]
-    assert fields == [list(encodings.PAST), list(encodings.AHEAD)]
+    of_forecast = ["point_text", "p10_text", "p90_text"]
+    assert fields == [[*encodings.PAST, *of_forecast], list(encodings.AHEAD)]
     *_, (_, rows) = marks(forecast_charts.fan(days))
     assert [row["p90_text"] for row in rows] == ["36", "–"]
     planned = [tooltip["title"] for tooltip in ahead["encoding"]["tooltip"]][1]

@@ -61,6 +61,10 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     )
     assert so_far("a") == "Today so far: 220 orders by 11:00 local, 110 expected."
     assert so_far("not running") == ""
+    ten_past = depots.assign(until_hour=8 + 10 / 60)
+    monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)
+    assert "orders by 08:10 local" in so_far("a")
+    monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     [(told, ratio)] = running_day.on_the_way("Lon & don", now, None).values()
     assert told.startswith("on the way to ")

@@ -33,11 +33,6 @@ def test_a_group_of_columns_is_named_above_its_first():
     assert '<b class="group">Test</b>&lt;MAPE&gt;</th>' in html
 
 
-def test_figures_are_escaped():
-    read = Cells(html_tables.figures({"<i>": ("1", "<s>")}))
-    assert [tag for tag, _ in read.tags] == ["dl", "div", "dt", "dd", "small"]
-
-
 @pytest.mark.parametrize(
     ("values", "name", "expected"),
     [

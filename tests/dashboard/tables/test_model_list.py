@@ -71,7 +71,9 @@ def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(m
 
 
 def test_a_pruned_model_says_so(models):
-    pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
+    pruned = models.assign(
+        pruned_at=[pd.NaT, pd.Timestamp("2026-02-28 23:30", tz="UTC")]
+    )
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
     decisions = model_list.all_models(pruned, LIVE, ZONE)["Status"].tolist()
     assert decisions == [

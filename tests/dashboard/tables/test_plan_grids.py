@@ -71,11 +71,11 @@ def test_drivers_and_orders_are_told_by_shift_where_orders_have_times(plan):
         }
     )
     rows = Cells(plan_grids.depots(replace(plan, shifts=shifts))).text
-    assert rows[7:14] == [
-        ["Drivers", "3", "5"],
+    assert rows[7:9] == [["Drivers", "3", "5"], ["Planned orders", "150", "349"]]
+    # Those of the shifts stand below the depots.
+    assert rows[-5:] == [
         ["Drivers 06–14", "3", "–"],
         ["Drivers 14–22", "2", "–"],
-        ["Planned orders", "150", "349"],
         ["Orders 06–14", "100", "–"],
         ["Orders 14–22", "50", "–"],
         ["Busiest hour", "09–10", "–"],
@@ -165,7 +165,7 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     both = pd.concat([delft, plan.cities], ignore_index=True)
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
     head, total, first, second = Cells(plan_grids.cities(both, settings)).text
-    assert total == ["All cities has 10 vans (estimated)", "3", "14 −4"]
+    assert total == ["All cities has 10 vans (estimated)", "", "−4"]
     assert head == ["City", "Fri 21 Nov", "Sat 22 Nov"]
     assert first[1] == ""
     assert first[2] == second[2] != ""
@@ -192,14 +192,14 @@ def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
         DAYS[0]: [],
         DAYS[1]: [
             Transfer(2, POOL, "Barking"),
-            Transfer(1, "Poplar", "<b>Wapping"),
+            Transfer(1, "Århus", "<b>Wapping"),
             Transfer(1, POOL, "Dalston"),
         ],
     }
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
-        "<li><span>1 van</span> Poplar → &lt;b&gt;Wapping</li>"
-        "<li><span>3 vans</span> hired or spare → Barking 2, Dalston 1</li></ul></li></ul>"
+        "<li><span>1 van</span> Århus → &lt;b&gt;Wapping</li>"
+        "<li><span>3 vans</span> hired or spare → 2 Barking, 1 Dalston</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

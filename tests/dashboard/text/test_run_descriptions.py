@@ -31,17 +31,15 @@ LOAD = (9, np.nan, "ingest", None, "failed", BEGAN, {}, "It is full.", 4000.0)
 
 def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
-    [night] = run_descriptions.runs_table(ledger, ZONE, nightly=True).to_dict("records")
+    [night] = run_descriptions.runs_table(ledger, ZONE).to_dict("records")
     assert night == {
         "Night after": "Thu 20 Nov", "State": "◐\N{NO-BREAK SPACE}partial", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
-    [other] = run_descriptions.runs_table(ledger, ZONE, nightly=False).to_dict(
-        "records"
-    )
-    assert (other["Run"], other["State"]) == ("Ingest", "✕\N{NO-BREAK SPACE}failed")
+    [other] = run_descriptions.steps(ledger, 9, ZONE).to_dict("records")
+    assert (other["Step"], other["State"]) == ("Ingest", "✕\N{NO-BREAK SPACE}failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
 
 
@@ -57,17 +55,8 @@ def test_the_last_trouble_is_told_once_no_night_runs(newest, result, told):
     states = [run_descriptions.STATES[each] for each in (newest, "failed", "partial")]
     days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
     nights = pd.DataFrame({"Night after": days, "State": states, "Result": result})
-    assert run_descriptions.last_trouble(nights) == told
-    assert run_descriptions.last_trouble(nights[:1]) == ""
-
-
-def test_other_runs_are_in_the_order_of_their_times():
-    """A clock that was set back, or a replay, gives a later run an earlier time."""
-    times = [pd.Timestamp("2025-11-18T03:30Z"), pd.Timestamp("2025-11-22T03:30Z")]
-    rows = [(9 - n, float("nan"), "ingest", *NIGHT[3:]) for n in range(2)]
-    ledger = runs(*rows).assign(started_at=times)
-    table = run_descriptions.runs_table(ledger, ZONE, nightly=False)
-    assert [text[:10] for text in table["Started"]] == ["Sat 22 Nov", "Tue 18 Nov"]
+    assert run_descriptions.last_trouble(runs(STEP), nights, ZONE) == told
+    assert run_descriptions.last_trouble(runs(STEP), nights[:1], ZONE) == ""
 
 
 @pytest.mark.parametrize(
@@ -76,26 +65,23 @@ def test_other_runs_are_in_the_order_of_their_times():
 )
 def test_a_night_says_how_many_depots_it_counted_where_these_are_not_all(new, told):
     night = (*NIGHT[:6], {"new": new, "depots": 24}, *NIGHT[7:])
-    table = run_descriptions.runs_table(runs(night), ZONE, nightly=True)
+    table = run_descriptions.runs_table(runs(night), ZONE)
     assert table["Result"].tolist() == [told]
 
 
 def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
-    days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
-    results = [
-        "24 depots forecast",
-        "1 accuracy alarm, 24 depots forecast",
-        "2 accuracy alarms",
-    ]
-    nights = pd.DataFrame(
-        {
-            "Night after": days,
-            "State": run_descriptions.STATES["done"],
-            "Result": results,
-        }
+    share = (
+        "69.9 % of the actuals from 2025-11-12 to 2025-11-19 lay inside the 80 % band"
     )
-    assert run_descriptions.last_trouble(nights) == (
-        "Last accuracy alarm: the night after Thu 20 Nov."
+    alarms = [[], [f"{share}, but 70 to 90 % should. Train anew."], ["An older one."]]
+    ledger = runs(
+        *((9 - n, *NIGHT[1:3], f"2025-11-{21 - n}", "done", BEGAN, {"alarms": each}, None, 9.0)
+          for n, each in enumerate(alarms))
+    )  # fmt: skip
+    nights = run_descriptions.runs_table(ledger, ZONE)
+    assert run_descriptions.last_trouble(ledger, nights, ZONE) == (
+        "Last accuracy alarm, in the night after Thu 20 Nov: 69.9 % of the actuals from Wed 12 "
+        "Nov 2025 to Wed 19 Nov 2025 lay inside the 80 % band, but 70 to 90 % should."
     )
 
 
@@ -108,7 +94,7 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
     cities = {"late_cities": {"London": 8, "Delft": 1}}
     step = (8, 7.0, "forecast", *STEP[3:6], cities, *STEP[7:])
     ledger = runs(own, step).assign(late_came_at=[came_at, pd.NaT])
-    table = run_descriptions.runs_table(ledger, ZONE, nightly=True)
+    table = run_descriptions.runs_table(ledger, ZONE)
     told = f"Without the orders of London (8 depots) and Delft (1 depot){came}. 1 file refused"
     assert table["Result"].tolist() == [told]
     assert table["State"].tolist() == ["◐\N{NO-BREAK SPACE}partial"], (
@@ -134,7 +120,7 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     def results(hours):
         came_at = BEGAN + timedelta(hours=hours)
         told = ledger.assign(late_came_at=[pd.NaT, came_at, pd.NaT])
-        return run_descriptions.runs_table(told, ZONE, nightly=True)
+        return run_descriptions.runs_table(told, ZONE)
 
     assert results(5)["State"].tolist() == [
         "✓\N{NO-BREAK SPACE}done",
@@ -162,9 +148,14 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
     [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
     assert step["Result"] == alarm.replace("the seasonal naive", "same day last week")
     alarmed = list(NIGHT)
-    alarmed[6] = {"late_depots": 2, "alarms": [alarm]}
-    table = run_descriptions.runs_table(runs(alarmed), ZONE, nightly=True)
+    alarmed[6] = {"late_depots": 2, "alarms": [f"{alarm} Train anew."]}
+    table = run_descriptions.runs_table(runs(alarmed), ZONE)
     assert table["Result"].tolist() == ["1 accuracy alarm, 2 late depots"]
+    told = run_descriptions.last_trouble(runs(alarmed), table, ZONE)
+    assert told.startswith(
+        "Last trouble: the night after Thu 20 Nov. Last accuracy alarm, in"
+    )
+    assert told.endswith(f"in the night after Thu 20 Nov: {step['Result']}")
 
 
 def test_runs_are_offered_nights_first_and_newest_first():
@@ -172,14 +163,12 @@ def test_runs_are_offered_nights_first_and_newest_first():
     labels = run_descriptions.labels(runs(LOAD, NIGHT, STEP, older))
     assert list(labels) == ["7", "3", "9"]
     assert labels["7"] == "Nightly · Thu 20 Nov · run 7"
-    assert labels["9"] == "Ingest · – · run 9"
+    assert labels["9"] == "Ingest · – · run 9 · failed"
 
 
 def test_a_page_shows_a_model_by_the_end_of_its_version():
     row = (*NIGHT[:6], {"model": "20251120-1a2b3c4d", "steps": 9}, *NIGHT[7:])
-    [night] = run_descriptions.runs_table(runs(row), ZONE, nightly=True).to_dict(
-        "records"
-    )
+    [night] = run_descriptions.runs_table(runs(row), ZONE).to_dict("records")
     assert night["Result"] == "Model 1a2b3c4d"
 
 
@@ -187,7 +176,7 @@ def test_a_night_and_a_step_with_nothing_to_tell_say_nothing():
     def results(state, metrics):
         both = [(*row[:4], state, BEGAN, metrics, *row[7:]) for row in (NIGHT, STEP)]
         ledger = runs(*both)
-        nights = run_descriptions.runs_table(ledger, ZONE, nightly=True)
+        nights = run_descriptions.runs_table(ledger, ZONE)
         steps = run_descriptions.steps(ledger, 7, ZONE)
         return [*nights["Result"], *steps["Result"]]
 
@@ -205,7 +194,7 @@ def test_a_failed_night_that_was_repaired_says_so():
     failed = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)
 
     def results(*rows):
-        table = run_descriptions.runs_table(runs(*rows), ZONE, nightly=True)
+        table = run_descriptions.runs_table(runs(*rows), ZONE)
         return table["Result"].tolist()
 
     assert results(NIGHT, failed) == ["2 late depots", run_descriptions.REPAIRED]
