@@ -51,18 +51,16 @@ def brief_html(freshness: Freshness, today: date, due_on: date) -> str:
 def grid_and_note(city: str, freshness: Freshness) -> tuple[str, str]:
     """The grid of a city, or of all (''), and the note on its totals."""
     depots = ranked(city, freshness)
-    names = day_names(city, freshness, with_cities=False)
+    names = day_names(city, freshness)
     grid = html_grids.fleet_grid(depots, names)
     return grid, summaries.totals_note(depots)
 
 
-def day_names(
-    city: str, freshness: Freshness, *, with_cities: bool = True
-) -> dict[pd.Timestamp, str]:
+def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
     """Holidays and events by day of a city, or of all (''), in words."""
     events = queries.fleet_events(freshness)
     n_cities = len(cities(freshness))
-    return brief.day_names(events, n_cities, city, with_cities=with_cities)
+    return brief.day_names(events, n_cities, city)
 
 
 def events_sentence(city: str, freshness: Freshness) -> str:

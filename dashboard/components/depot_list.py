@@ -57,7 +57,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         st.caption(
-            "Off by: + is a forecast too high. Outside: orders outside the 80 % band. To check first: "
+            "Off by: + is a forecast too high. Outside: orders outside the 80 % band. Overnight: since the forecast before. To check first: "
             "depots with missing data, then those short of most vans on the first day, then in all."
         )
 

@@ -36,9 +36,8 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     since = champion["promoted_at"]
     if pd.isna(since):
         since = champion["created_at"]
-    name = formatting.short_version(champion["version"])
     day = formatting.day(since.astimezone(zone))
-    subject = f"Model {name}, live since {day}, "
+    subject = f"The model, live since {day}, "
     live = scores[scores["model_version"] == champion["version"]]
     mape = live.set_index("forecaster")["mape"].to_dict()
     names = ("forecast", "seasonal naive")
@@ -54,8 +53,10 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     error = summaries.error_sentence(
         subject, *(mape.get(name, math.nan) for name in names)
     )
-    error = error or f"Model {name}, live since {day}, is not scored yet."
-    return f"{error} {_outcome(newest, zone)}"
+    error = error or f"The model, live since {day}, is not scored yet."
+    advice = "Train anew with 'harbor train', or go back to the last one: see below."
+    mended = f" {advice}" * error.startswith("Not good.")
+    return f"{error} {_outcome(newest, zone)}{mended}"
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:

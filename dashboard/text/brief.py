@@ -301,7 +301,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
 
 
 def day_names(
-    events: pd.DataFrame, n_cities: int, city: str = "", *, with_cities: bool = True
+    events: pd.DataFrame, n_cities: int, city: str = ""
 ) -> dict[pd.Timestamp, str]:
     """The holidays and events of each day in words: 'Black Friday + Promotion (London only)'.
 
@@ -309,12 +309,11 @@ def day_names(
       events: `queries.fleet_events`.
       n_cities: Cities of the fleet; an event of fewer is followed by their names.
       city: The only city that matters; '' for all.
-      with_cities: Whether the names of cities are wanted.
     """
     if city:
         events = events[events["city"] == city]
     # No event is of fewer than 0 cities, so that none are named.
-    n_all = n_cities if with_cities and not city else 0
+    n_all = 0 if city else n_cities
     return {
         cast(pd.Timestamp, day): names_of_day(own, set(own["city"]), n_all)
         for day, own in events.groupby("day_on")

@@ -30,7 +30,7 @@ NAIVE = "same day last week"
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
 """Parts of a forecast whose names say how it is made, in plain words."""
 PART_NOTES = {
-    NETWORK: "Recent weeks: what the network makes of them.",
+    NETWORK: "Recent weeks: what the network reads in the depot's last weeks.",
     POINT_SHIFT: "Below median: a little below the middle, where errors in percent are smallest.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"

@@ -124,13 +124,13 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
 
 
 def horizons_sentence(scores: pd.DataFrame) -> str:
-    """'A day counts with every forecast of it; those of that morning were off by 7.9 %.'."""
+    """'Every forecast of a day counts, also older ones; those made that morning were off by 7.9 %.'."""
     first = scores.query("horizon == 1 and forecaster == 'forecast'")["mape"].dropna()
     newest = "".join(
-        f"; those of that morning were off by {formatting.percent(mape)}"
+        f"; those made that morning were off by {formatting.percent(mape)}"
         for mape in first
     )
-    return f"A day counts with every forecast of it{newest}."
+    return f"Every forecast of a day counts, also older ones{newest}."
 
 
 def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:

@@ -144,5 +144,5 @@ if len(newest_on) > 1:
     address = formatting.link("accuracy", **chosen | {"scores": other})
     what = "made afterwards for past days" if live else "made night by night"
     widgets.note(
-        "Hindcasts" if live else "Live", address, f"The same of forecasts {what}: "
+        "Hindcasts" if live else "Live", address, f"Forecasts {what} are scored apart: "
     )

@@ -44,7 +44,9 @@ st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 events = days_ahead.events_sentence(city, freshness)
 if events:
-    st.caption(formatting.escape_markdown(events))
+    # A desk has them above the days.
+    with st.container(key="names-of-days"):
+        st.caption(formatting.escape_markdown(events))
 with st.container(key="grid-legend"):
     st.caption(
         f"{shade}: busier, for each depot. Under a name: the change since the previous forecast. "

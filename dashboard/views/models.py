@@ -31,13 +31,13 @@ table = model_list.all_models(models, scores, zone)
 hidden = "Trained through", "Test: Model before"
 widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
 st.caption(
-    "Live: its forecasts since it is the one in use. Test: the last days before it was trained, "
+    "Live: its forecasts since it went live. Test: the last days before it was trained, "
     "forecast by a model with the same settings that knew only the days before. Off by: MAPE, the "
     "mean of |forecast − actual| ÷ actual. Same day last week: the seasonal naive."
 )
-with st.expander("For administrators: go back, or choose another model"):
-    st.markdown(
-        f"- {model_list.rollback(models)}\n"
-        "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"
-        "- `harbor models promote VERSION` makes another the champion."
-    )
+st.header("Another model")
+st.markdown(
+    f"- {model_list.rollback(models)}\n"
+    "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"
+    "- `harbor models promote VERSION` makes another the champion."
+)

@@ -44,8 +44,8 @@ if not city:
     plan_parts.next_decision(days)
     st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
     st.caption(
-        "Vans needed for a city's service level; −12: 12 short. A percentage is the chance that the "
-        "vans carry all orders, left out from 99 % on; under it, what is decided. Vans stay in their city."
+        "Vans needed for a city's service level; −12: 12 short. A percentage: the chance that the "
+        "vans carry all orders, if below 99 %. Under it: what is decided. Vans stay in their city."
     )
     plan_parts.changed_days(plan)
     st.stop()
@@ -77,7 +77,7 @@ of_shifts += "Hours are local. Orders outside shift hours go to the next shift. 
 st.caption(
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
     "orders. Need: vans for the service level, if they may move between depots. Chance of full "
-    "delivery: that the city's vans together carry all orders. Drivers: of the vans that go. "
+    "delivery: that the city's vans together carry all orders. Drivers: for the vans that go out. "
     f"{of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
@@ -85,7 +85,8 @@ if moves:
     st.subheader("Vans to move")
     st.html(moves)
     st.caption(
-        "A move is for that day alone. On short days each van goes where it carries most orders."
+        "From depots with vans to spare to those that need more than their own, for that day alone. "
+        "On short days each van goes where it carries most orders."
     )
 plan_parts.changed_days(plan)
 

@@ -120,11 +120,18 @@ def newest(role, reason):
 
 def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive():
     assert status_of(CHAMPION, scores=LIVE) == (
-        "Good. Model aaa, live since Thu 20 Nov, was off by 7.7 % a depot and day, 3.2 points "
+        "Good. The model, live since Thu 20 Nov, was off by 7.7 % a depot and day, 3.2 points "
         "better than same day last week. It is the newest model."
     )
+    worse = status_of(CHAMPION, scores=LIVE.assign(mape=[0.12, 0.109]))
+    assert worse.startswith(
+        "Not good. The model, live since Thu 20 Nov, was off by 12.0 %"
+    )
+    assert worse.endswith(
+        "Train anew with 'harbor train', or go back to the last one: see below."
+    )
     assert status_of(CHAMPION).startswith(
-        "Good. Model aaa, live since Thu 20 Nov, is not scored yet; in its test it was off by 8.1 % a depot and day, 3.9 points better than same day last week. It is"
+        "Good. The model, live since Thu 20 Nov, is not scored yet; in its test it was off by 8.1 % a depot and day, 3.9 points better than same day last week. It is"
     )
 
 
@@ -149,5 +156,5 @@ def test_the_status_says_what_became_of_the_newest_model_and_why(
 
 def test_a_champion_that_nobody_has_scored_is_named_all_the_same():
     told = status_of((*CHAMPION[:5], {}, pd.NaT))
-    assert told.startswith("Model ")
+    assert told.startswith("The model, ")
     assert "is not scored yet. It is the newest model." in told

@@ -348,8 +348,6 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
     assert brief.day_names(special, 2) == {
         day: "Black Friday + Promotion (London only)"
     }
-    without = brief.day_names(special, 2, with_cities=False)
-    assert without == {day: "Black Friday + Promotion"}
     assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}
     of_three = {
         day: "Black Friday (Helsinki and London only) + Promotion (London only)"

@@ -64,7 +64,7 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
         {"part": ["level", "network", "point shift"], "orders": [100.0, 4.0, -0.2]}
     )
     usual = "A usual day of the week ahead, and what each part adds or takes."
-    network = "Recent weeks: what the network makes of them."
+    network = "Recent weeks: what the network reads in the depot's last weeks."
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
@@ -93,9 +93,9 @@ def daily_scores(*mapes, naive=0.2):
 
 def test_the_error_of_all_forecasts_stands_beside_that_of_the_nearest():
     scores = daily_scores(0.1)
-    told = "A day counts with every forecast of it"
+    told = "Every forecast of a day counts, also older ones"
     assert summaries.horizons_sentence(scores) == (
-        f"{told}; those of that morning were off by 9.0 %."
+        f"{told}; those made that morning were off by 9.0 %."
     )
     assert summaries.horizons_sentence(scores[scores["horizon"].isna()]) == f"{told}."
 
