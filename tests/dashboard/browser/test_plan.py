@@ -326,12 +326,14 @@ def test_a_depot_prints_on_one_sheet_with_its_events(fleet, visit):
 A_DECIDED_CITY = """() => {
     const body = document.querySelector('.hf-plan tbody:nth-of-type(2)');
     while (body.rows.length < 10) body.append(body.rows[0].cloneNode(true));
+    const totals = document.querySelector('.hf-plan tbody');
+    while (totals.rows.length < 13) totals.append(totals.rows[0].cloneNode(true));
     body.rows[0].cells[1].innerHTML =
-        '<a href="#"><small>+24 hired<span class="desk">, Anna van den Berg</span></small></a>';
+        '<a href="#"><small>+24 hired<span class="desk">, Anna Maria van den Berg</span></small></a>';
     const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
     const row = '<tr><th>Sat 28 Nov</th><td class="fill">24 vans hired; covered</td>'
         + '<td class="fill">Anna van den Berg, Sat 28 Nov, 08:41</td></tr>';
-    const changes = [3, 1].map(n => '<h3>Decisions</h3>,<table class="hf">' + row.repeat(n) + '</table>');
+    const changes = [5, 4].map(n => '<h3>Decisions</h3>,<table class="hf">' + row.repeat(n) + '</table>');
     const elements = changes.join().split(',<').map((html, n) =>
         '<div data-testid="stElementContainer">' + (n ? '<' : '') + html + '</div>');
     const moves = '<li><b>Sat 28 Nov</b><ul><li>24 vans hired or spare → 6 Hoogvliet, 3 Alexander'
@@ -339,8 +341,12 @@ A_DECIDED_CITY = """() => {
     place.insertAdjacentHTML('afterend', '<ul class="hf-moves">' + moves.repeat(5) + '</ul>'
         + '<div class="st-key-plan-changes">' + elements.join('') + '</div>');
 }"""
-OVERFLOWS = """() => [...document.querySelectorAll('.hf-plan td')]
-    .filter(cell => cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.innerText)"""
+OVERFLOWS = """() => [...document.querySelectorAll('.hf-plan td')].filter(cell => {
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    const inner = text.getBoundingClientRect(), outer = cell.getBoundingClientRect();
+    return inner.width && (inner.left < outer.left - 1 || inner.right > outer.right + 1);
+}).map(cell => cell.innerText)"""
 
 
 def test_a_city_of_ten_depots_with_its_decisions_prints_on_one_sheet(fleet, visit):
