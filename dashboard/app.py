@@ -52,18 +52,18 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
         st.warning(notice, icon=":material/info:")
 
 
-pages = [
+planner_pages = [
     st.Page("views/days_ahead.py", title="Days ahead", default=True),
     st.Page("views/depot.py", title="Depots", url_path="depot"),
     st.Page("views/plan.py", title="Plan", url_path="plan"),
     st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
 ]
 # For whoever runs it; planners need neither.
-system = [
+system_pages = [
     st.Page("views/models.py", title="Models", url_path="models"),
     st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
 ]
-page = st.navigation({"": pages, "System": system}, position="top")
+page = st.navigation({"": planner_pages, "System": system_pages}, position="top")
 # What was chosen on another page is carried over to this one, once.
 st.session_state[widgets.IS_NEW_PAGE] = st.session_state.get("page") != page.title
 st.session_state["page"] = page.title
@@ -72,7 +72,7 @@ st.set_page_config(
 )
 st.logo(LOGO, size="large")
 st.html(Path(__file__).parent / "components" / "style.css")
-page_head.show(page.title, "system" if page in system else "")
+page_head.show(page.title, is_system=page in system_pages)
 try:
     session.require_login()
     # Runs and refused files are shown even before any orders are loaded.

@@ -33,7 +33,8 @@ MIN_DAYS_OF_MEAN = 4
 """Fewest scored days in a mean of seven days."""
 MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape"}
 """Tooltip column of each forecaster's MAPE."""
-PAST_AND_AHEAD, BAND = [ACTUAL, FORECAST], ["p10", "point", "p90"]
+PAST_AND_AHEAD = [ACTUAL, FORECAST]
+FORECAST_COLUMNS = ["p10", "point", "p90"]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
 """Visible on bars and background, in light and dark themes."""
@@ -91,22 +92,40 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
     return alt.layer(*bars, bands, *markers).properties(height=HEIGHT)
 
 
-def fan(days: pd.DataFrame) -> Chart:
-    """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band.
+def with_past_forecasts(days: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
+    """A depot's `queries.depot_days` with `past_p10`, `past_point` and `past_p90`.
 
-    `past_p10`, `past_point` and `past_p90` are those of the last live forecast of each day past.
-    Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number of a planner is a dot,
-    whose day tells who set it and why. The lines of a long history are means of seven days, without
-    a band; its holidays and events stand at their days' own numbers.
+    They are those of the last live forecast of each day of `queries.past_forecasts`.
+    """
+    live = past[past["is_live"].astype(bool)].set_index("target_on")
+    return days.join(live[FORECAST_COLUMNS].add_prefix("past_"), on="day_on")
+
+
+def fan_legend(days: pd.DataFrame) -> str:
+    """What the marks of `fan` mean, of those that it has."""
+    has_past = days["past_point"].notna().any()
+    before = "With the last forecast before each day. " * bool(has_past)
+    is_long = len(days) > MAX_DAYS_WITH_DOTS
+    lines = "Lines: mean of seven days." if is_long else f"{before}Shaded: 80 % band."
+    numbers = "; large dots: numbers of planners" * bool(days["is_set"].any())
+    return f"{lines} Triangles: holidays and events{numbers}."
+
+
+def fan(days: pd.DataFrame) -> Chart:
+    """`with_past_forecasts`: actuals as a line, the forecast as another in its 80 % band.
+
+    Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
+    of a planner is a dot, whose day tells who set it and why. The lines of a long history are means
+    of seven days, without a band; its holidays and events stand at their days' own numbers.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead, is_long = days["point"].notna(), len(days) > MAX_DAYS_WITH_DOTS
     is_empty = days["is_closed"] & (days["actual"].fillna(0) == 0)
     drawn = days.drop(columns=["holidays", "events"]).assign(notes=notes)
     if not is_long:
-        for name in BAND:
+        for name in FORECAST_COLUMNS:
             drawn[name] = drawn[name].fillna(drawn[f"past_{name}"])
-    numbers = ["actual", *BAND]
+    numbers = ["actual", *FORECAST_COLUMNS]
     drawn[numbers] = drawn[numbers].mask(is_empty)
     table = with_texts(drawn, "day_on")
     is_set = table["is_set"].astype(bool)
@@ -129,6 +148,7 @@ def fan(days: pd.DataFrame) -> Chart:
         *([] if is_long else [_band(table, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(table, x, "point", FORECAST, width=2.5, dots=False),
+        _line(table[is_ahead], x, "point", FORECAST, width=2.5, dots=not is_long),
         *_event_markers(table, x, "noted", offset=0 if is_long else -7),
         *([dots] if is_set.any() else []),
         ruler(table[~is_ahead], x, *told),

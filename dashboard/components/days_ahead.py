@@ -87,24 +87,8 @@ def ranked(city: str, freshness: Freshness) -> pd.DataFrame:
 
 
 def rank(week: pd.DataFrame) -> pd.DataFrame:
-    """Sorts the depots of each city, and adds what changed since the previous forecast.
-
-    Returns:
-      The rows of `queries.fleet_week` by city, those with missing data first, then by name, days
-      in order; `revision` is a short text, '' where nothing changed.
-    """
-    by = ["city", "has_all", "name", "depot_id", "target_on"]
-    revisions = week.drop_duplicates("depot_id").set_index("depot_id")
-    texts = {depot: _revision(row) for depot, row in revisions.iterrows()}
+    """Sorts the rows of `queries.fleet_week` by city, those with missing data first, then by name."""
     has_all = ~(week["is_late"] | week["is_silent"])
-    in_order = week.assign(has_all=has_all, revision=week["depot_id"].map(texts))
-    return in_order.sort_values(by, ignore_index=True).drop(columns="has_all")
-
-
-def _revision(depot: pd.Series) -> str:
-    """'+2 % overnight'; '' where the model's forecast is what it was."""
-    change = formatting.signed_percent(depot["revised"], 0)
-    if change in ("0 %", formatting.UNKNOWN):
-        return ""
-    since = formatting.since(depot["before_on"], depot["origin_on"])
-    return f"{change} {since}"
+    by = ["city", "has_all", "name", "depot_id", "target_on"]
+    in_order = week.assign(has_all=has_all).sort_values(by, ignore_index=True)
+    return in_order.drop(columns="has_all")

@@ -41,7 +41,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             order = widgets.choose_pill("Sort by", "first", SORT_ORDERS)
         if city:
             depots, plan = depots[depots["city"] == city], plan.of_city(city)
-        is_late = depots["depot_id"].map(numbers["is_late"]).eq(True)
+        is_late = depots["depot_id"].map(numbers["status"]).fillna("").ne("")
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         missing = f"Missing data: {late}." * bool(late)
         short = plan_summaries.short_depots(plan.depots, plan.cities)
@@ -57,7 +57,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         st.caption(
-            "Off by: + is a forecast too high. Outside: orders outside the 80 % band. Overnight: since the forecast before. To check first: "
+            "Off by: + is a forecast too high. Outside: orders outside the 80 % band. To check first: "
             "depots with missing data, then those short of most vans on the first day, then in all."
         )
 
@@ -116,7 +116,6 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         "vs last week": 100 * depots["change"],
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
         "status": depots.apply(html_grids.status, axis=1),
-        "is_late": is_late,
         "is_off": is_off,
         "place": pd.Series(range(len(urgent)), urgent.index),
     }

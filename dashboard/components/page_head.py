@@ -23,8 +23,8 @@ the menu of a narrow window after a choice, which Streamlit does only on a phone
 word. The first tab leads to the first number. Always the same text, which `server.asgi` lets run."""
 
 
-def show(title: str, group: str) -> None:
-    """Shows the title, with room for what a page adds beside it; `group` is the menu's, or ''."""
+def show(title: str, *, is_system: bool) -> None:
+    """Shows the title, with room for what a page adds beside it; the menu marks its System."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom",
         key="page-head",
@@ -34,7 +34,8 @@ def show(title: str, group: str) -> None:
             horizontal=True, vertical_alignment="center", width="content", key="page-actions",
         )  # fmt: skip
         with place:
-            button = f'<button type="button" class="hf-copy {group}">Copy link</button>'
+            mark = " system" * is_system
+            button = f'<button type="button" class="hf-copy{mark}">Copy link</button>'
             script = f"{button}<script>{SCRIPT}</script>"
             st.html(script, unsafe_allow_javascript=True, width="content")
     st.session_state[PLACE], st.session_state[HEADING] = place, heading

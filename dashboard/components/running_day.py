@@ -14,6 +14,7 @@ from dashboard.tables import html_tables
 from dashboard.text import formatting
 from forecaster.hours import today
 from pipelines.planning.van_plan import ALL_CITIES
+from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
 CLOCK_MINUTES = 10
@@ -69,8 +70,7 @@ def _so_far(depot: Mapping[Hashable, Any]) -> str:
 
 
 def _until(row: Mapping[Hashable, Any]) -> str:
-    hours, minutes = divmod(int(round(60 * row["until_hour"], 6)), 60)
-    return f"by {hours:02d}:{minutes:02d} local"
+    return f"by {clock_time(row['until_hour'])} local"
 
 
 def today_html(depots: pd.DataFrame) -> str:

@@ -209,7 +209,9 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
 
 def past_orders(days: pd.DataFrame) -> pd.DataFrame:
     """The orders of the days past of `queries.depot_days`, newest first."""
-    notes = [", ".join(day) for day in formatting.day_notes(days)]
+    notes = [
+        ", ".join(day) for day in formatting.day_notes(days.assign(is_closed=False))
+    ]
     known = days.assign(notes=notes).dropna(subset=["actual"])[::-1]
     columns = "day_on", "actual", "notes"
     return display(known, *columns, day_on="Day", actual="Orders", notes=OCCASION)

@@ -24,7 +24,7 @@ SHADES = 10
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MAX_SUM_LENGTH = len("99,999")
-MARKS, SHORT = ("status", "is_late", "is_off", "place"), "Vans short"
+MARKS, SHORT = ("status", "is_off", "place"), "Vans short"
 """Columns of the list of depots that have no heading; the heading above those of vans that lack."""
 MAX_SHORT_DAYS = 1
 """Of these, days for which a phone has room; some of seven would seem to be all."""
@@ -76,9 +76,9 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     Args:
       depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column for each heading, of whole orders, of percentages or, where
-        it begins with `SHORT`, of vans, the last of all days; then `status`, below a depot's
-        name, whether it and the last column are marked, `is_late` and `is_off`, and `place`,
-        which is not shown. Empty without a forecast.
+        it begins with `SHORT`, of vans, the last of all days; then `status`, missing data below a
+        depot's name, whether the last column is marked, `is_off`, and `place`, which is not shown.
+        Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
@@ -91,9 +91,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         cells = texts.get(depot["depot_id"], {})
         about = escape(depot["city"]) * has_cities
         if told := cells.get("status"):
-            # The change since the previous forecast takes two more lines on a phone.
-            told = " · " * has_cities + told
-            about += told if cells["is_late"] else f'<span class="desk">{told}</span>'
+            about += " · " * has_cities + told
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'
@@ -124,8 +122,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     heads = heads_of(numbers)
     texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
     if heads:
-        texts["status"] = list(map(_late, numbers["status"], numbers["is_late"]))
-        texts["is_late"] = list(numbers["is_late"])
+        texts["status"] = list(map(_late, numbers["status"]))
         off_by = html_tables.column(numbers[heads[-1]], "Off by")
         marks = numbers["is_off"].map({True: "<small>outside</small>", False: ""})
         texts[heads[-1]] = [
@@ -136,9 +133,8 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 
-def _late(text: str, is_late: bool) -> str:
-    told = escape(text).replace(" %", "&nbsp;%")
-    return f'<b class="late">{told}</b>' if is_late else told
+def _late(text: str) -> str:
+    return f'<b class="late">{escape(text)}</b>' if text else ""
 
 
 def depot_days(days: pd.DataFrame, depot: Row) -> str:
@@ -244,15 +240,15 @@ def _depot(rows: list[Row], days: Days) -> str:
         f'<td class="wide">{total}</td>',
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]
-    text = _late(status(first), first["is_silent"] or first["is_late"])
+    text = _late(status(first))
     name = f'<a href="{link}">{escape(first["name"])}</a>'
     return html_tables.row(f"{name}<small>{text}</small>", cells)
 
 
 def status(depot: Mapping[Any, Any]) -> str:
-    """The missing data of a depot, or what changed since the previous forecast."""
+    """The missing data of a depot; '' if none is missing."""
     if not (depot["is_silent"] or depot["is_late"]):
-        return str(depot["revision"])
+        return ""
     if pd.isna(depot["last_on"]):
         return "no data yet"
     since = "no data since" if depot["is_silent"] else "missing data after"

@@ -54,9 +54,9 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
         subject, *(mape.get(name, math.nan) for name in names)
     )
     error = error or f"The model, live since {day}, is not scored yet."
-    advice = "Train anew with 'harbor train', or go back to the last one: see below."
-    mended = f" {advice}" * error.startswith("Not good.")
-    return f"{error} {_outcome(newest, zone)}{mended}"
+    told = f"{error} {_outcome(newest, zone)}"
+    own, naive = (mape.get(name, math.nan) for name in names)
+    return f"{told} Train anew with 'harbor train'." if own >= naive else told
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:

@@ -1,7 +1,7 @@
 """Grids of the page Plan as HTML: cities × days, and the depots of a city × days."""
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import date
 from html import escape
 from itertools import groupby
@@ -37,35 +37,32 @@ def cities(
     Each cell leads to its city and day; the column of the day `marked` is marked.
     """
     columns = _columns(days)
-    body = [_all_cities(days, settings, marked)] if len(settings) > 1 else []
+    body = [_all_cities(days, marked)] if len(settings) > 1 else []
     for city, own in groupby(days.to_dict("records"), itemgetter("city")):
         cells = {row["target_on"]: _city_cell(row, marked) for row in own}
-        name = html_tables.city_name(str(city), marked) + _vans([settings[str(city)]])
+        name = html_tables.city_name(str(city), marked) + _vans(settings[str(city)])
         body.append(html_tables.row(name, in_columns(cells, columns)))
     label = "Vans needed by city and day"
     return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
 
 
-def _all_cities(
-    days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None
-) -> str:
+def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     """The vans that the shortages of each day add up to: a city's spare vans help no other."""
     sums = days.groupby("target_on", as_index=False)[["short"]].sum()
     cells = [
-        f'<td class="{_day_class(row["target_on"], marked)}">{_shortage(row["short"])}</td>'
+        f'<td class="{_day_class(row["target_on"], marked)}">'
+        + (f'<b class="short">{row["short"]:,}</b></td>' if row["short"] else "0</td>")
         for row in sums.to_dict("records")
     ]
-    name = f"{ALL_CITIES}{_vans(settings.values())}"
-    return html_tables.row(name, cells, "total")
+    return html_tables.row(f"{ALL_CITIES}<small>vans short</small>", cells, "total")
 
 
-def _vans(settings: Collection[CitySettings]) -> str:
-    """'has 120 vans (estimated)', of some cities together, as HTML below their name."""
-    known = [each.vans for each in settings if each.vans is not None]
-    if len(known) < len(settings):
+def _vans(city: CitySettings) -> str:
+    """'has 52 vans (estimated)' as HTML below a city's name."""
+    if city.vans is None:
         return "<small>vans not known</small>"
-    estimated = " (estimated)" * any(each.is_estimated for each in settings)
-    return f"<small>has {formatting.count(sum(known), 'van')}{estimated}</small>"
+    estimated = " (estimated)" * city.is_estimated
+    return f"<small>has {formatting.count(city.vans, 'van')}{estimated}</small>"
 
 
 def _shortage(short: int) -> str:
@@ -135,7 +132,8 @@ def depots(plan: Plan, marked: date | None = None) -> str:
         *_decisions(days, marked),
         *_city_rows(_totals(days, OUTCOME), days, marked),
     ]
-    bodies = [totals, body, _city_rows(_by_shift(plan.shifts), days, marked)]
+    shifts = _city_rows(_by_shift(plan.shifts), days, marked)
+    bodies = [totals, body, shifts] if shifts else [totals, body]
     return html_tables.grid("hf-plan of-city", label, escape(city), heads, *bodies)
 
 

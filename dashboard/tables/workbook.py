@@ -125,7 +125,7 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
-    told = numbers.assign(is_off=outside).drop(columns=["is_late", "place"])
+    told = numbers.assign(is_off=outside).drop(columns="place")
     table = display_tables.display(depots, "city", "name", "depot_id").join(
         told.rename(columns={"status": "Status", "is_off": "Outside its band"}),
         "Depot id",
@@ -136,18 +136,20 @@ def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
 def one_depot_sheets(
     ahead: pd.DataFrame, past: pd.DataFrame, days: pd.DataFrame
 ) -> Sheets:
-    """The sheets of one depot: days ahead of `queries.depot_days` with vans, and past days.
-
-    `days` are its longer history.
-    """
+    """The sheets of one depot: days ahead, if any, past days, and the orders of `queries.depot_days`."""
+    sheets: Sheets = {
+        "Past days": ("The last forecast of each day, and its orders", past),
+        "Orders": ("Orders of each day", display_tables.past_orders(days)),
+    }
+    if ahead.empty:
+        return sheets
     table = display_tables.display(
         ahead, "day_on", "point", "model_point", "p10", "p90", "allocated", "needed", "week_before",
         "year_before", "override_reason", "made_by", day_on="Day", year_before="Last year",
     )  # fmt: skip
     return {
         "Days ahead": ("Planned orders with their 80 % band, and vans", table),
-        "Past days": ("The last forecast of each day, and its orders", past),
-        "Orders": ("Orders of each day", display_tables.past_orders(days)),
+        **sheets,
     }
 
 

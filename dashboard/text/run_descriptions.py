@@ -133,12 +133,17 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> st
         f"{', repaired since' * ('Repaired' in night['Result'])}."
         for night in nights[is_trouble].head(1).to_dict("records")
     ]
-    told = _nights(runs).to_dict("records")
-    for night in [each for each in told if each["metrics"].get("alarms")][:1]:
-        # What to do about it was of that night.
-        alarm, _, _ = night["metrics"]["alarms"][0].rstrip(".").partition(". ")
-        alarm = formatting.with_naive_name(formatting.format_dates(alarm, zone))
-        sentences.append(f"Last accuracy alarm, in {_name(night)}: {alarm}.")
+    every = _nights(runs).to_dict("records")
+    night = next((each for each in every if each["metrics"].get("alarms")), None)
+    if night:
+        # What to do about them was of that night.
+        firsts = [
+            each.rstrip(".").partition(". ")[0] for each in night["metrics"]["alarms"]
+        ]
+        alarms = formatting.with_naive_name(
+            formatting.format_dates("; ".join(firsts), zone)
+        )
+        sentences.append(f"Last accuracy alarm, in {_name(night)}: {alarms}.")
     return " ".join(sentences)
 
 

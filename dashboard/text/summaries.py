@@ -123,16 +123,6 @@ def outcome_sentence(scored: Mapping[Hashable, Any]) -> str:
     return f"{formatting.day(scored['target_on'])}: {told} ({formatting.miss(forecast, actual)})."
 
 
-def horizons_sentence(scores: pd.DataFrame) -> str:
-    """'Every forecast of a day counts, also older ones; those made that morning were off by 7.9 %.'."""
-    first = scores.query("horizon == 1 and forecaster == 'forecast'")["mape"].dropna()
-    newest = "".join(
-        f"; those made that morning were off by {formatting.percent(mape)}"
-        for mape in first
-    )
-    return f"Every forecast of a day counts, also older ones{newest}."
-
-
 def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:
     """The forecast's scores of each scored day of `queries.accuracy`, oldest first."""
     days = scores.query("grain == 'day' and forecaster == 'forecast'")
@@ -160,7 +150,7 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     """How good the scored days were, all of `queries.accuracy`, which is not empty.
 
     'Good. The last 42 scored days were off by 8.3 % a depot and day, 2.1 points better than same
-    day last week. In total they were 1.2 % too low.'
+    day last week. All orders together: 1.2 % too low.'
     """
     overall, n_days = _overall(scores), len(_scored_days(scores))
     days = "The newest scored day was"
@@ -168,11 +158,10 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     error, bias = error_sentence(days, mape, naive), overall["forecast"]["bias"]
-    if math.isnan(bias):
-        return error
-    side = "low" if bias < 0 else "high"
-    in_total = f"All orders together: {formatting.percent(abs(bias))} too {side}."
-    return f"{error} {in_total}".strip()
+    share = formatting.signed_percent(bias)
+    side = {"+": "high", "−": "low"}.get(share[0])
+    in_total = f" All orders together: {share[1:]} too {side}." * bool(side)
+    return error + in_total
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:
@@ -248,7 +237,7 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """Of a day, 'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; 2 …', or ''."""
+    """Of a day, 'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; about 2 …', or ''."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
@@ -257,7 +246,8 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     side, n_off = max(sides.items(), key=itemgetter(1))
     of = f"of {formatting.count(len(known), 'depot')}"
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
-    outside = f"{is_outside(known).sum():,} {of}; {len(known) / 5:.0f} are usual."
+    usual = f"; about {formatting.orders(len(known) / 5)} would be usual"
+    outside = f"{is_outside(known).sum():,} {of}{usual * (len(known) > 4)}."
     one_sided = f"{side} at {n_off:,} {of}. " * is_one_sided
     return f"{one_sided}Outside their 80 % band: {outside}"
 

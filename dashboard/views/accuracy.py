@@ -16,7 +16,7 @@ from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
-WORST, IN_SIGHT = 8, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
+WORST, OF_WORST = 8, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
 """Depots in sight, and what is said of them; the others unfold."""
 
 freshness = queries.freshness()
@@ -71,12 +71,12 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.caption(summaries.horizons_sentence(scores))
+    st.caption("Every forecast of a day counts; *Days ahead* below tells them apart.")
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
         widgets.small_table(
-            display_tables.depot_accuracy(worst)[list(IN_SIGHT)],
+            display_tables.depot_accuracy(worst)[list(OF_WORST)],
             "Furthest off by depot",
             links={"Depot": display_tables.depot_links(worst)},
         )

@@ -48,10 +48,7 @@ if events:
     with st.container(key="names-of-days"):
         st.caption(formatting.escape_markdown(events))
 with st.container(key="grid-legend"):
-    st.caption(
-        f"{shade}: busier, for each depot. Under a name: the change since the previous forecast. "
-        "≈: from similar depots."
-    )
+    st.caption(f"{shade}: busier, for each depot. ≈: from similar depots.")
 if totals_note:
     st.caption(totals_note)
 

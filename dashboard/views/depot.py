@@ -18,15 +18,10 @@ from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
-YEAR_AND_A_MONTH, MAX_PAST_DAYS = 396, 7
-SPANS = {
-    "8 weeks": (
-        HISTORY_DAYS,
-        "With the last forecast before each day. Shaded: 80 % band.",
-    ),
-    "13 months": (YEAR_AND_A_MONTH, "Lines: mean of seven days."),
-}
-"""Days of history in the chart, and how it is drawn; the longer has last year's Black Friday."""
+SPANS = {"8 weeks": HISTORY_DAYS, "13 months": 396}
+"""Days of history in the chart; the longer has last year's Black Friday."""
+MAX_PAST_DAYS = 7
+"""Scored days in sight."""
 
 MAX_PEERS = 50
 """Depots of a city of which a day is explained unasked, within a second; of a thousand, in 25."""
@@ -55,7 +50,7 @@ week, history = st.columns([3, 2], gap="large")
 with history:
     chart = st.container()
     span = widgets.choose_pill("History", "history", list(SPANS))
-days = queries.depot_days(depot, freshness, SPANS[span][0])
+days = queries.depot_days(depot, freshness, SPANS[span])
 ahead = days[days["point"].notna()]
 with head:
     if not ahead.empty:
@@ -100,15 +95,10 @@ past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, days)
 with chart:
     if days["actual"].notna().any() or not ahead.empty:
-        before = past[past["is_live"].astype(bool)].set_index("target_on")
-        drawn = days.join(before[forecast_charts.BAND].add_prefix("past_"), on="day_on")
-        widgets.chart(
-            forecast_charts.fan,
-            drawn,
-            f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}. "
-            f"{SPANS[span][1]} Triangles: holidays and events"
-            f"{'; large dots: numbers of planners' if days['is_set'].any() else ''}.",
-        )
+        drawn = forecast_charts.with_past_forecasts(days, past)
+        subject = f"Orders per day: last {span}{'' if ahead.empty else ' and planned'}."
+        legend = forecast_charts.fan_legend(drawn)
+        widgets.chart(forecast_charts.fan, drawn, f"{subject} {legend}")
     else:
         widgets.empty_state(
             "No data for this depot in the last 8 weeks. Load its orders with "
@@ -120,7 +110,9 @@ if not special.empty:
     with history, st.expander(f"Holidays and events of the last {span}"):
         widgets.small_table(special, "Holidays and events")
 
-why, scored = st.columns([3, 2], gap="large")
+scored = st.container()
+if not ahead.empty:
+    why, scored = st.columns([3, 2], gap="large")
 with scored:
     st.header("Past days")
     if past.empty:
@@ -133,16 +125,17 @@ with scored:
         in_sight = past_days.head(MAX_PAST_DAYS).drop(columns="Off by %")
         widgets.small_table(in_sight, "Past days")
 
-if freshness.origin_on is None or ahead.empty:
+if freshness.origin_on is None:
     st.stop()
-
 page_head.save_as_excel(
     "depot",
     lambda: workbook.one_depot_sheets(
-        ahead, past_days, queries.depot_days(depot, freshness, YEAR_AND_A_MONTH)
+        ahead, past_days, queries.depot_days(depot, freshness, SPANS["13 months"])
     ),
     freshness,
 )
+if ahead.empty:
+    st.stop()
 
 days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
 explained = days_ahead | {

@@ -34,6 +34,8 @@ def show_hours(table: "pa.Table") -> None:
 
 def show_today(cities: "pd.DataFrame") -> None:
     """Prints where the running day is heading."""
+    from pipelines.planning.words import clock
+
     show_table(
         "Today so far (the estimate is of the whole day; 80 % of days end within its band)",
         ("", "day", "until", "orders so far", "usual by then", "estimate", "band", "forecast"),
@@ -51,9 +53,3 @@ def show_today(cities: "pd.DataFrame") -> None:
             for row in cities.to_dict("records")
         ],
     )  # fmt: skip
-
-
-def clock(hour: float) -> str:
-    """11.5 as '11:30'."""
-    minutes = int(60 * hour)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}"

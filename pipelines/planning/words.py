@@ -24,6 +24,13 @@ def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
+def clock(hour: float) -> str:
+    """11.5 as '11:30'."""
+    # Ten minutes of an hour are a little less than that in binary.
+    hours, minutes = divmod(int(round(60 * hour, 6)), 60)
+    return f"{hours:02d}:{minutes:02d}"
+
+
 def chance(probability: float) -> str:
     """'87 %', '< 1 %', '> 99 %', rounded down: 90 % are reached; a dash where not known."""
     if math.isnan(probability):

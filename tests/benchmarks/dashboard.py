@@ -34,7 +34,7 @@ PAGES = {
     "Models": "/models",
 }
 FRAME = "[data-testid=stApp]"
-USEFUL = ".hf-figures, table.hf"
+USEFUL = "table.hf"
 SCORED_ORIGINS = 28
 
 FILL = (

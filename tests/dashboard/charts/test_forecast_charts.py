@@ -86,9 +86,11 @@ def test_a_total_names_the_number_of_missing_depots_and_mondays_are_labelled(tot
 
 
 def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
-    band, history, forecast, events, *_ = marks(forecast_charts.fan(days))
+    band, history, forecast, ahead, events, *_ = marks(forecast_charts.fan(days))
     assert band[0] == "area"
-    assert history[0] == forecast[0] == "line"
+    assert history[0] == forecast[0] == ahead[0] == "line"
+    *_, drawn, _, _, _ = forecast_charts.fan(days).to_dict()["layer"]
+    assert drawn["mark"]["point"], "a day between two closed ones is seen, too"
     ends = [(row["p10"], row["p90"]) for row in band[1]]
     assert ends == [*2 * [(None, None)], (25.0, 36.0), (None, None)]
     assert [row["actual"] for row in history[1]] == [10.0, None, None, None]
@@ -142,7 +144,7 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
     ).assign(point=[np.nan] * 116 + [10.0] * 4, p10=5.0, p90=15.0, **NO_OVERRIDE)
     long = long.assign(events=[[]] * 120, holidays=[[]] * 120)
     long.at[12, "events"], long.at[118, "events"] = ["black_friday"], ["promotion"]
-    history, forecast, noted, past, ahead = marks(forecast_charts.fan(long))
+    history, forecast, _, noted, past, ahead = marks(forecast_charts.fan(long))
     assert [mark for mark, _ in (history, forecast)] == ["line", "line"], "and no band"
     drawn = [row["actual"] for row in history[1]]
     assert drawn[:4] == [0, 0.5, 1, 1.5]
@@ -160,8 +162,16 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
     assert {row["planned_text"] for row in ahead[1]} == {"10"}
 
 
-def test_the_fan_has_the_last_forecast_of_each_day_past(days):
-    before = days.assign(past_p10=[8.0, 9, 99, 99], past_point=12.0, past_p90=15.0)
+def test_the_fan_has_the_last_live_forecast_of_each_day_past(days):
+    past = pd.DataFrame({"target_on": DAYS, "p10": [8.0, 9, 99, 99], "point": 12.0})
+    past = past.assign(p90=15.0, is_live=True)
+    own = days.drop(columns=["past_p10", "past_point", "past_p90"])
+    before = forecast_charts.with_past_forecasts(own, past)
+    legend = "Shaded: 80 % band. Triangles: holidays and events."
+    with_past = f"With the last forecast before each day. {legend}"
+    assert forecast_charts.fan_legend(before) == with_past
+    hindcast = forecast_charts.with_past_forecasts(own, past.assign(is_live=False))
+    assert forecast_charts.fan_legend(hindcast) == legend, "nobody saw it"
     band, _, forecast, *_, past, ahead = marks(forecast_charts.fan(before))
     lows = [8.0, 9.0, 25.0, None]
     assert [row["p10"] for row in band[1]] == lows, "and what is planned ahead"

@@ -37,16 +37,3 @@ def test_depots_are_sorted_within_their_city_with_their_days_together(week):
     names = ["other", "late", "calm", "moved", "wide"]
     assert ranked["name"].tolist() == np.repeat(names, 2).tolist()
     assert ranked["target_on"].tolist() == list(DAYS) * 5
-
-
-def test_a_changed_forecast_is_told_below_the_name(week):
-    def revisions(rows):
-        ranked = days_ahead.rank(rows).drop_duplicates("depot_id")
-        return ranked.set_index("name")["revision"].to_dict()
-
-    assert revisions(week) == {
-        "calm": "", "late": "+2 % overnight", "moved": "−30 % overnight", "wide": "",
-        "other": "+5 % overnight",
-    }  # fmt: skip
-    older = week.assign(before_on=pd.Timestamp("2025-11-17"))
-    assert revisions(older)["moved"] == "−30 % since Mon 17 Nov"

@@ -262,3 +262,19 @@ def test_decided_days_say_what_they_leave_short():
         "help asked for",
         "2 vans hired, 1 van off the road",
     ]
+
+
+def test_past_orders_are_newest_first_and_a_closed_day_is_no_event():
+    days = pd.DataFrame(
+        {
+            "day_on": [*DAYS, DAYS[1] + pd.Timedelta(days=1)],
+            "actual": [0.0, 12.4, np.nan],
+            "is_closed": [True, False, False],
+            "events": [["closed"], ["black_friday"], []],
+            "holidays": [[], [], ["Sunday"]],
+        }
+    )
+    assert rows(display_tables.past_orders(days)) == [
+        {"Day": DAYS[1], "Orders": 12, "Holiday or event": "Black Friday"},
+        {"Day": DAYS[0], "Orders": 0, "Holiday or event": ""},
+    ]

@@ -20,7 +20,6 @@ STATUS = {
     "is_late": False,
     "is_silent": False,
     "change": 0.1,
-    "revision": "",
 }
 
 POPLAR = {"depot_id": "LON-01", "city": "London"}
@@ -153,12 +152,6 @@ def test_missing_data_is_stated_under_the_name(two_cities):
     silent = two_cities.assign(is_silent=True)
     assert "no data since Fri 21 Nov" in html_grids.fleet_grid(silent)
     assert "no data yet" in html_grids.fleet_grid(silent.assign(last_on=pd.NaT))
-
-
-def test_the_revision_is_under_the_name_unless_data_is_missing(two_cities):
-    ranked = two_cities.assign(revision="+9 % <since>")
-    assert "+9&nbsp;% &lt;since&gt;" in html_grids.fleet_grid(ranked)
-    assert "+9 %" not in html_grids.fleet_grid(ranked.assign(is_late=True))
 
 
 def test_text_from_the_database_never_becomes_html(two_cities):

@@ -118,7 +118,7 @@ def newest(role, reason):
     return ("20251120-bbb", role, NEW, None, reason, {}, pd.NaT)
 
 
-def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive():
+def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
     assert status_of(CHAMPION, scores=LIVE) == (
         "Good. The model, live since Thu 20 Nov, was off by 7.7 % a depot and day, 3.2 points "
         "better than same day last week. It is the newest model."
@@ -127,9 +127,7 @@ def test_the_status_says_which_model_is_live_and_how_much_better_than_the_naive(
     assert worse.startswith(
         "Not good. The model, live since Thu 20 Nov, was off by 12.0 %"
     )
-    assert worse.endswith(
-        "Train anew with 'harbor train', or go back to the last one: see below."
-    )
+    assert worse.endswith("It is the newest model. Train anew with 'harbor train'.")
     assert status_of(CHAMPION).startswith(
         "Good. The model, live since Thu 20 Nov, is not scored yet; in its test it was off by 8.1 % a depot and day, 3.9 points better than same day last week. It is"
     )
@@ -154,7 +152,7 @@ def test_the_status_says_what_became_of_the_newest_model_and_why(
     assert alone == f"No model makes forecasts. {told}"
 
 
-def test_a_champion_that_nobody_has_scored_is_named_all_the_same():
+def test_a_champion_that_nobody_has_scored_is_told_of_all_the_same():
     told = status_of((*CHAMPION[:5], {}, pd.NaT))
     assert told.startswith("The model, ")
     assert "is not scored yet. It is the newest model." in told

@@ -91,15 +91,6 @@ def daily_scores(*mapes, naive=0.2):
     return pd.concat([own, own.assign(forecaster="seasonal naive", mape=naive)])
 
 
-def test_the_error_of_all_forecasts_stands_beside_that_of_the_nearest():
-    scores = daily_scores(0.1)
-    told = "Every forecast of a day counts, also older ones"
-    assert summaries.horizons_sentence(scores) == (
-        f"{told}; those made that morning were off by 9.0 %."
-    )
-    assert summaries.horizons_sentence(scores[scores["horizon"].isna()]) == f"{told}."
-
-
 def test_a_scenario_is_summarised_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "scenario": [1000.0, 0.0]})
     assert summaries.what_if_sentence(outcome, DAYS[0], DAYS[1]) == (
@@ -161,7 +152,7 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
     scored = pd.DataFrame(known)
     assert summaries.is_outside(scored).tolist() == [True, False, True, False]
     assert summaries.outside_sentence(scored) == (
-        "Outside their 80 % band: 2 of 3 depots; 1 are usual."
+        "Outside their 80 % band: 2 of 3 depots."
     )
     assert summaries.outside_sentence(scored[3:]) == ""
 
@@ -177,9 +168,9 @@ def test_depots_outside_their_band_are_counted_beside_what_is_usual():
 )
 def test_a_day_that_was_off_in_one_direction_at_most_depots_says_so(errors, one_sided):
     scored = pd.DataFrame({"point": errors, "actual": 0.0, "p10": -9.0, "p90": 9.0})
-    assert summaries.outside_sentence(scored).startswith(
-        f"{one_sided}Outside their 80 % band: 0 of "
-    )
+    told = summaries.outside_sentence(scored)
+    assert told.startswith(f"{one_sided}Outside their 80 % band: 0 of ")
+    assert told.endswith("; about 2 would be usual.") == (len(errors) > 4)
 
 
 def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
@@ -303,6 +294,12 @@ def test_accuracy_begins_with_all_days_that_are_scored(naive, verdict, compared)
         f"{verdict}The last 9 scored days were off by 11.0 % a depot and day{compared}. "
         "All orders together: 1.2 % too low."
     )
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.0004, np.nan])
+def test_no_side_is_named_where_the_orders_are_right(bias):
+    told = summaries.accuracy_sentence(daily_scores(*9 * [0.3]).assign(bias=bias))
+    assert "together" not in told
 
 
 def test_coverage_is_told_of_ten_days_at_each_level():

@@ -196,7 +196,7 @@ def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
 
 
 def steps_of(app):
-    """The fold with the steps of a run."""
+    """The table of the steps of a run."""
     [steps] = [e.proto.body for e in app.get("html") if '"Run steps"' in e.proto.body]
     return steps
 

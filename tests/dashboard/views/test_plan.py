@@ -295,7 +295,7 @@ def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
     assert "Set by Anna, " in text
     assert "estimated" not in text
     # Of the city that nobody has set, and so of all.
-    assert page_text(open_page("plan")).count(" vans (estimated)") == 2
+    assert page_text(open_page("plan")).count(" vans (estimated)") == 1
 
 
 def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, open_page):
