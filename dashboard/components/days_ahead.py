@@ -4,12 +4,13 @@ Rendering a thousand depots takes longer than querying them, so the HTML is cach
 keyed by `Freshness`.
 """
 
-from datetime import date
+from datetime import date, datetime
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
+from dashboard.components import running_day
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
@@ -23,8 +24,8 @@ def cities(freshness: Freshness) -> list[str]:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def brief_html(freshness: Freshness, today: date, due_on: date) -> str:
-    """The morning brief as HTML; requires a forecast. Orders up to `due_on` are due."""
+def brief_html(freshness: Freshness, today: date, due_on: date, now: datetime) -> str:
+    """The morning brief as HTML; requires a forecast. Orders up to `due_on` are due; `now` is a `clock`."""
     assert freshness.last_on is not None, "requires known demand"
     days = van_plan.fleet_plan(freshness).cities
     decisions = brief.decisions(
@@ -34,6 +35,7 @@ def brief_html(freshness: Freshness, today: date, due_on: date) -> str:
         today,
         freshness.newest,
         queries.zone(),
+        running_day.cities(now, freshness),
     )
     scored = queries.last_day(freshness)
     is_scored = scored["point"].notna().any()

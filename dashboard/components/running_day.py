@@ -1,5 +1,6 @@
 """What the pages show of the running day."""
 
+import math
 from collections.abc import Hashable, Mapping
 from datetime import date, datetime
 from html import escape
@@ -35,22 +36,32 @@ def clock() -> datetime:
 
 
 # A form asks at every change of a field.
-@st.cache_data(max_entries=16, show_spinner=False)
+@st.cache_data(max_entries=4, show_spinner=False)
+def cities(now: datetime, freshness: Freshness) -> pd.DataFrame:
+    """`today.running_cities` by a `clock`, with `pace`: the ratio of each estimate to its forecast."""
+    found = today.running_cities(queries.running_depots(now, freshness))
+    pace = found["estimate"] / found["forecast"].where(found["forecast"] > 0)
+    return found.assign(pace=pace.fillna(1.0))
+
+
 def on_the_way(
-    city: str, now: datetime, freshness: Freshness
-) -> dict[date, tuple[str, float]]:
-    """By day where a city's running day is heading, and its ratio to the forecast; by a `clock`."""
-    cities = today.running_cities(queries.running_depots(now, freshness))
+    plan_days: pd.DataFrame, now: datetime, freshness: Freshness
+) -> dict[date, str]:
+    """By day of `Plan.cities` where the running one is heading, and the vans that takes; by a `clock`."""
+    needs = plan_days.set_index(["city", "target_on"])["needed"].to_dict()
     sentences = {}
-    for row in cities[cities["city"] == city].to_dict("records"):
+    for row in cities(now, freshness).to_dict("records"):
+        need = needs.get((row["city"], row["target_on"]))
+        if need is None:
+            continue
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
-        ratio = row["estimate"] / row["forecast"] if row["forecast"] > 0 else 1.0
-        sentence = (
-            f"on the way to {number['estimate']} orders ({number['p10']} to "
-            f"{number['p90']}). The vans are still those for the planned "
-            f"{number['forecast']}."
+        needed = math.ceil(need * row["pace"])
+        takes = f" At today's pace about {needed:,} are needed, not {need:,}."
+        sentences[row["target_on"].date()] = (
+            f"on the way to {number['estimate']} orders ({number['p10']} to {number['p90']}). The "
+            f"vans are still those for the planned {number['forecast']}."
+            f"{takes * (needed != need)}"
         )
-        sentences[row["target_on"].date()] = sentence, ratio
     return sentences
 
 
@@ -93,11 +104,11 @@ def today_html(depots: pd.DataFrame) -> str:
         note += " All cities are estimated as a whole, not added up."
     return (
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
-        f"{_cities(cities)}{too_early}<p>{note}</p>{furthest}</section>"
+        f"{_table(cities)}{too_early}<p>{note}</p>{furthest}</section>"
     )
 
 
-def _cities(cities: pd.DataFrame) -> str:
+def _table(cities: pd.DataFrame) -> str:
     """The running day by city as a table; each leads to its plan."""
     heads = ("So far", "Expected by then", "On the way to", "Forecast")
     rows = []

@@ -1,6 +1,5 @@
 """The form for the vans of a city on a day: hire more, accept the risk, ask for help."""
 
-import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import date
@@ -59,12 +58,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    today = running_day.on_the_way(name, running_day.clock(), freshness)
+    today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
     if chosen in today:
-        told, ratio = today[chosen]
-        n_needed = math.ceil(row["needed"] * ratio)
-        pace = f" At today's pace about {n_needed:,} are needed."
-        st.markdown(f"**Today:** {told}{pace * (round(ratio, 2) > 1)}")
+        st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:
         words = decision_words(row)
         by = plan_summaries.decided_by(row, queries.zone())

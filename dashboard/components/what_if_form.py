@@ -23,23 +23,17 @@ def what_if_form(
 
     `days_ahead` has the days that are forecast as ISO dates, and their labels.
     """
-    scenario = _choose(depot, days_ahead, freshness)
-    if not scenario.kind:
-        return
-    outcome = what_if.simulate(scenario, freshness)
-    sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
-    widgets.chart(forecast_charts.what_if, outcome, sentence)
-    _show_vans(scenario, city, outcome, freshness)
-
-
-def _choose(
-    depot: str, days_ahead: Mapping[str, str], freshness: Freshness
-) -> Scenario:
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Event", "scenario", events, width=280)
         first, last = map(date.fromisoformat, _choose_days(days_ahead))
-    return Scenario(depot, first, last, kind)
+    if not kind:
+        return
+    scenario = Scenario(depot, first, last, kind)
+    outcome = what_if.simulate(scenario, freshness)
+    sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
+    widgets.chart(forecast_charts.what_if, outcome, sentence)
+    _show_vans(scenario, city, outcome, freshness)
 
 
 def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:

@@ -50,8 +50,8 @@ FRACTIONS = {
 }  # fmt: skip
 
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. Within the 80 % band "
-    "no cause is sought."
+    "Off by: the model's last forecast less the actual orders; + is too high. A cause is named "
+    "outside the 80 % band."
 )
 
 OCCASION = "Holiday or event"

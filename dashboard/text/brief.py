@@ -63,6 +63,7 @@ def decisions(
     today: date,
     newest: date,
     zone: ZoneInfo,
+    running: pd.DataFrame,
 ) -> list[Decision]:
     """Everything to look at; last the shortages that are decided.
 
@@ -73,11 +74,12 @@ def decisions(
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
       zone: The fleet's zone.
+      running: `running_day.cities`.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days)]
     return [
-        *_shortages(short, events, week["city"].nunique(), today),
+        *_shortages(short, events, week["city"].nunique(), today, running),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -98,10 +100,14 @@ def _lacks(days: pd.DataFrame) -> pd.Series:
 
 
 def _shortages(
-    short: pd.DataFrame, events: pd.DataFrame, n_cities: int, today: date
+    short: pd.DataFrame,
+    events: pd.DataFrame,
+    n_cities: int,
+    today: date,
+    running: pd.DataFrame,
 ) -> list[Decision]:
-    """One decision per day that is not all decided, with what is on."""
-    found = []
+    """One decision per day that is not all decided, with what is on and where vans may suffice."""
+    found, paces = [], running.set_index(["city", "target_on"])["pace"].to_dict()
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
         own = on_day[on_day["short"].gt(0) & ~on_day["is_decided"]]
@@ -112,8 +118,13 @@ def _shortages(
         )
         named = formatting.coming_day(day, today)
         text = f"{named}: {_short(on_day)}"
-        is_severe = bool(own["delivery_probability"].min() < SEVERE_BELOW)
-        about = " · ".join(filter(None, (UNLIKELY * is_severe, occasion)))
+        at_pace = own["needed"] * [paces.get((city, day), 1.0) for city in own["city"]]
+        is_enough = np.ceil(at_pace) <= own["vans"]
+        enough = formatting.listed(sorted(own.loc[is_enough, "city"]))
+        pace = f"At today's pace enough in {enough}" * bool(enough)
+        unlikely = own.loc[~is_enough, "delivery_probability"] < SEVERE_BELOW
+        is_severe = bool(unlikely.any())
+        about = " · ".join(filter(None, (UNLIKELY * is_severe, pace, occasion)))
         address, places = plan_link(day=day), _places(own, day)
         found.append(Decision(VANS, text, address, about, places, is_severe))
     return found

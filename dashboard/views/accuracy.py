@@ -16,7 +16,7 @@ from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
-WORST, OF_WORST = 8, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
+WORST, OF_WORST = 5, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
 """Depots in sight, and what is said of them; the others unfold."""
 
 freshness = queries.freshness()
@@ -58,8 +58,7 @@ depots = queries.depot_accuracy(scope, freshness)
 where = "" if scope.depot else summaries.where_sentence(depots)
 verdict_on_bands = summaries.bands_sentence(scores, depots)
 with answer:
-    sentences = summaries.accuracy_sentence(scores), where, verdict_on_bands
-    widgets.answer(" ".join(filter(None, sentences)))
+    widgets.answer(f"{summaries.accuracy_sentence(scores)} {where}".strip())
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
@@ -71,7 +70,8 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.caption("Every forecast of a day counts; *Days ahead* below tells them apart.")
+    told = "Every forecast of a day counts; *Days ahead* below tells them apart."
+    st.caption(f"{formatting.escape_markdown(verdict_on_bands)} {told}".strip())
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
@@ -80,6 +80,12 @@ with by_week:
             "Furthest off by depot",
             links={"Depot": display_tables.depot_links(worst)},
         )
+    overridden = queries.override_accuracy(scope, freshness)
+    if not overridden.empty:
+        st.header("Overrides")
+        table = display_tables.override_accuracy(overridden)
+        widgets.small_table(table, "Overrides", hidden_on_phones=LESS)
+        st.caption("MAPE of each day's last override, and of the forecast seen then.")
 with by_day:
     st.header("By day")
     widgets.chart(
@@ -113,15 +119,6 @@ if not scope.depot:
         )
     sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)
-
-overridden = queries.override_accuracy(scope, freshness)
-if not overridden.empty:
-    with st.expander("Overrides"):
-        st.caption(
-            "MAPE of each day's last override, beside the forecast that the planner saw then. "
-            "Biggest misses has the model's last forecast."
-        )
-        widgets.small_table(display_tables.override_accuracy(overridden), "Overrides")
 
 with st.expander("Days ahead, bands, and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")

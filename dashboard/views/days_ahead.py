@@ -28,9 +28,10 @@ now = datetime.now(queries.zone())
 due_on = queries.settings().due_on(now, dict(freshness.zones))
 brief, today = st.columns([3, 2], gap="large")
 with brief:
-    st.html(days_ahead.brief_html(freshness, now.date(), due_on))
+    clock = running_day.clock()
+    st.html(days_ahead.brief_html(freshness, now.date(), due_on, clock))
 with today:
-    if so_far := running_day.today_so_far(running_day.clock(), freshness):
+    if so_far := running_day.today_so_far(clock, freshness):
         st.html(so_far)
 st.header("By depot")
 city = widgets.choose_city(cities)

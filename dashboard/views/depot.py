@@ -89,7 +89,9 @@ with week:
             "Vans given to this depot; + come to it for the day, − leave it; “4 of 7”: it gets 4 and "
             "needs 7."
         )
-        year = " Last year: the nearest day with the same holiday, else weekday and events, if any."
+        year = (
+            " Last year: the same holiday, else the same weekday with the same events."
+        )
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, days)

@@ -58,8 +58,8 @@ panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 form = plan_parts.form_of_address(depot, settings[city])
 if form != "vans":
-    today = running_day.on_the_way(city, running_day.clock(), freshness)
-    for sentence, _ in today.values():
+    today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
+    for sentence in today.values():
         st.caption(f"Today: {sentence}")
 marked = day or plan_summaries.first_to_look_at(plan.cities)
 with st.container(horizontal=True, key="screen-only"):

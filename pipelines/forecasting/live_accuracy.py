@@ -151,7 +151,8 @@ def _coverage_alarm(
     low, high = settings.alert_coverage_low, settings.alert_coverage_high
     if coverage is None or low <= coverage <= high:
         return None
-    percent = round(100 * coverage, 1)
+    # Of the number that the run's metrics have.
+    percent = round(100 * round(coverage, 4), 1)
     if low <= percent / 100 <= high:
         # It never reads as one that is allowed.
         percent += 0.1 if coverage > high else -0.1

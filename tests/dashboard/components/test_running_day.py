@@ -66,8 +66,13 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     assert "orders by 08:10 local" in so_far("a")
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
-    [(told, ratio)] = running_day.on_the_way("Lon & don", now, None).values()
-    assert told.startswith("on the way to ")
-    number = r"on the way to (\d+) .* for the planned (\d+)\."
-    estimate, forecast = map(int, re.fullmatch(number, told).groups())
-    assert ratio == pytest.approx(estimate / forecast, abs=0.01)
+    plan = pd.DataFrame({"city": ["Lon & don", "Ghent"], "target_on": DAY, "needed": 9})
+    [told] = running_day.on_the_way(plan, now, None).values()
+    number = r"on the way to (\d+) .* for the planned (\d+)\. At today's pace about (\d+) .*, not 9\."
+    estimate, forecast, needed = map(int, re.fullmatch(number, told).groups())
+    assert needed == pytest.approx(9 * estimate / forecast, abs=1)
+    assert running_day.on_the_way(plan[1:], now, None) == {}
+    # Each of these answers is kept.
+    running_day.cities.clear()
+    monkeypatch.setattr(queries, "running_depots", lambda *_: depots[:0])
+    assert running_day.on_the_way(plan, now, None) == {}

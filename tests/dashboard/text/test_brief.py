@@ -24,7 +24,8 @@ def city_days(*rows, chance=0.01):
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
     days = days.assign(
         delivery_probability=chance, lacking=days["short"], kind="", extra=0,
-        is_decided=False, off_road=0, note="", made_by="", made_at=None,
+        is_decided=False, off_road=0, note="", made_by="", made_at=None, vans=20,
+        needed=20 + days["short"],
     )  # fmt: skip
     return days.astype(
         {
@@ -73,8 +74,13 @@ EVERYWHERE = events(
 )
 
 
-def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS):
-    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, UTC)
+def running(*rows):
+    columns = ["city", "target_on", "pace"]
+    return pd.DataFrame(rows, columns=columns).astype({"target_on": "datetime64[s]"})
+
+
+def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, pace=running()):  # noqa: B008
+    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, UTC, pace)
 
 
 def test_a_calm_fleet_needs_no_decision():
@@ -106,6 +112,19 @@ def test_a_day_on_which_the_vans_will_probably_do_is_not_severe():
     assert decision.text == ("Fri 27 Nov: 2 vans short")
     assert not decision.is_severe
     assert decision.about == ""
+
+
+def test_a_running_day_whose_pace_the_vans_suffice_for_says_so():
+    short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
+    slow = running(("London", TODAY, 0.83), ("Helsinki", TODAY, 0.84))
+    [half] = decide(short, pace=slow)
+    assert half.about == "Full delivery unlikely · At today's pace enough in London"
+    assert half.text == "Today, Sun 22 Nov: 8 vans short"
+    [both] = decide(short, pace=slow.assign(pace=0.8))
+    assert both.about == "At today's pace enough in Helsinki and London"
+    assert not both.is_severe
+    [other] = decide(city_days(("London", FRIDAY, 4)), pace=slow)
+    assert other.about == "Full delivery unlikely"
 
 
 def test_what_is_decided_comes_last_with_who_and_when():

@@ -733,7 +733,7 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
     [worst] = [body for body in tables if "Furthest off" in body]
     every = queries.depot_accuracy(ScoreFilter(live=True), queries.freshness())
     worst_first = every.sort_values("mape", ascending=False)["depot_id"].tolist()
-    assert re.findall('depot=([^"]+)', worst) == worst_first[:8]
+    assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
 
 
 def test_yesterday_of_one_depot_has_no_headline(seeded, open_page):
