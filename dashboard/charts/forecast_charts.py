@@ -148,7 +148,7 @@ def fan(days: pd.DataFrame) -> Chart:
         *([] if is_long else [_band(table, x)]),
         _line(table, x, "actual", ACTUAL, width=1.5, dots=not is_long),
         _line(table, x, "point", FORECAST, width=2.5, dots=False),
-        _line(table[is_ahead], x, "point", FORECAST, width=2.5, dots=not is_long),
+        *([] if is_long else [_dots(table[is_ahead], x, "point", FORECAST, 24)]),
         *_event_markers(table, x, "noted", offset=0 if is_long else -7),
         *([dots] if is_set.any() else []),
         ruler(table[~is_ahead], x, *told),

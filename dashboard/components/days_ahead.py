@@ -35,7 +35,7 @@ def brief_html(freshness: Freshness, today: date, due_on: date, now: datetime) -
         today,
         freshness.newest,
         queries.zone(),
-        running_day.cities(now, freshness),
+        running_day.headings(now, freshness),
     )
     scored = queries.last_day(freshness)
     is_scored = scored["point"].notna().any()

@@ -1,6 +1,5 @@
 """What the pages show of the running day."""
 
-import math
 from collections.abc import Hashable, Mapping
 from datetime import date, datetime
 from html import escape
@@ -12,7 +11,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
-from dashboard.text import formatting
+from dashboard.text import formatting, plan_summaries
 from forecaster.hours import today
 from pipelines.planning.van_plan import ALL_CITIES
 from pipelines.planning.words import clock as clock_time
@@ -37,30 +36,29 @@ def clock() -> datetime:
 
 # A form asks at every change of a field.
 @st.cache_data(max_entries=4, show_spinner=False)
-def cities(now: datetime, freshness: Freshness) -> pd.DataFrame:
-    """`today.running_cities` by a `clock`, with `pace`: the ratio of each estimate to its forecast."""
-    found = today.running_cities(queries.running_depots(now, freshness))
-    pace = found["estimate"] / found["forecast"].where(found["forecast"] > 0)
-    return found.assign(pace=pace.fillna(1.0))
+def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
+    """`today.running_cities` by a `clock`, with `change`: orders more than forecast, of the depots heard."""
+    cities = today.running_cities(queries.running_depots(now, freshness))
+    return cities.assign(change=cities["estimate"] - cities["forecast"])
 
 
 def on_the_way(
     plan_days: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
-    """By day of `Plan.cities` where the running one is heading, and the vans that takes; by a `clock`."""
-    needs = plan_days.set_index(["city", "target_on"])["needed"].to_dict()
+    """Where a running day of one city's `Plan.cities` is heading, and the vans that takes; by a `clock`."""
+    days = plan_days.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
-    for row in cities(now, freshness).to_dict("records"):
-        need = needs.get((row["city"], row["target_on"]))
-        if need is None:
+    for row in headings(now, freshness).to_dict("records"):
+        if (key := (row["city"], row["target_on"])) not in days:
             continue
+        day = days[key]
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
-        needed = math.ceil(need * row["pace"])
-        takes = f" At today's pace about {needed:,} are needed, not {need:,}."
+        needed = plan_summaries.needed_at_pace(day, row["change"])
+        takes = f" At today's pace about {needed:,} are needed, not {day['needed']:,}."
         sentences[row["target_on"].date()] = (
             f"on the way to {number['estimate']} orders ({number['p10']} to {number['p90']}). The "
             f"vans are still those for the planned {number['forecast']}."
-            f"{takes * (needed != need)}"
+            f"{takes * (needed != day['needed'])}"
         )
     return sentences
 

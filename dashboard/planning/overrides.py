@@ -83,7 +83,7 @@ def text_problem(
     """A sentence for a text that is too long, or missing unless it may be."""
     length = len(text.strip())
     if length == 0 and not is_optional:
-        return [f"{label} is missing, and is saved with every change."]
+        return [f"{label} is missing. Enter it; it is saved with the change."]
     if length > max_length:
         return [f"{label} has {length} letters, but at most {max_length} are kept."]
     return []

@@ -185,7 +185,7 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.largest_errors`; without names, of a single depot."""
-    notes = formatting.day_notes(result.assign(is_closed=False))
+    notes = formatting.day_notes(result, with_closed=False)
     rows = zip(result.to_dict("records"), notes, strict=True)
     error = result["point"].round() - result["actual"]
     return display(
@@ -209,10 +209,8 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
 
 def past_orders(days: pd.DataFrame) -> pd.DataFrame:
     """The orders of the days past of `queries.depot_days`, newest first."""
-    notes = [
-        ", ".join(day) for day in formatting.day_notes(days.assign(is_closed=False))
-    ]
-    known = days.assign(notes=notes).dropna(subset=["actual"])[::-1]
+    notes = map(", ".join, formatting.day_notes(days, with_closed=False))
+    known = days.assign(notes=list(notes)).dropna(subset=["actual"])[::-1]
     columns = "day_on", "actual", "notes"
     return display(known, *columns, day_on="Day", actual="Orders", notes=OCCASION)
 

@@ -122,8 +122,10 @@ def column(values: pd.Series, name: str) -> list[str]:
     if name in SIGNED_PERCENTAGES:
         digits = SIGNED_PERCENTAGES[name]
         return [formatting.signed_percent(share, digits) for share in shares]
-    percent = formatting.signed_points if name in POINTS else formatting.percent
-    return [percent(share) for share in shares]
+    if name in POINTS:
+        texts = map(formatting.signed_percent, shares)
+        return [text.replace(" %", " points") for text in texts]
+    return [formatting.percent(share) for share in shares]
 
 
 def head(name: str, before: str) -> str:

@@ -21,7 +21,7 @@ NAIVE = formatting.NAIVE.capitalize()
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
-    """How good the model is that is live, which it is, and what became of the newest one.
+    """How good the model is that is live, since when it is, and what became of the newest one.
 
     Args:
       models: `queries.models`.
@@ -56,7 +56,9 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     error = error or f"The model, live since {day}, is not scored yet."
     told = f"{error} {_outcome(newest, zone)}"
     own, naive = (mape.get(name, math.nan) for name in names)
-    return f"{told} Train anew with 'harbor train'." if own >= naive else told
+    # As the verdict is, to a tenth of a point.
+    is_worse = round(100 * (naive - own), 1) <= 0
+    return f"{told} Train anew with 'harbor train'." if is_worse else told
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:

@@ -48,12 +48,13 @@ def cities(
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     """The vans that the shortages of each day add up to: a city's spare vans help no other."""
-    sums = days.groupby("target_on", as_index=False)[["short"]].sum()
-    cells = [
-        f'<td class="{_day_class(row["target_on"], marked)}">'
-        + (f'<b class="short">{row["short"]:,}</b></td>' if row["short"] else "0</td>")
-        for row in sums.to_dict("records")
-    ]
+    known = days.assign(short=days["short"].where(days["vans"].notna()))
+    sums = known.groupby("target_on", as_index=False)[["short"]].sum(min_count=1)
+    cells = []
+    for day, short in zip(sums["target_on"], sums["short"], strict=True):
+        text = formatting.orders(short)
+        html = f'<b class="short">{text}</b>' if short > 0 else text
+        cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')
     return html_tables.row(f"{ALL_CITIES}<small>vans short</small>", cells, "total")
 
 

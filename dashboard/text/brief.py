@@ -16,6 +16,7 @@ import pandas as pd
 
 from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link, plan_link
+from dashboard.text.plan_summaries import needed_at_pace
 from pipelines.planning.van_plan import Settings
 from pipelines.planning.words import decision_words, names_of_day
 
@@ -39,7 +40,7 @@ class Decision:
       kind: Why it is urgent: 'Vans', 'Data', 'Event' or 'Change'.
       text: What, where and how much, as a sentence.
       link: Address of the page that shows it.
-      about: That full delivery is unlikely, holidays and events of that day; '' for none.
+      about: Full delivery unlikely, where today's pace suffices, holidays and events; '' for none.
       places: The cities it is about, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
@@ -74,7 +75,7 @@ def decisions(
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
       zone: The fleet's zone.
-      running: `running_day.cities`.
+      running: `running_day.headings`.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days)]
@@ -107,7 +108,7 @@ def _shortages(
     running: pd.DataFrame,
 ) -> list[Decision]:
     """One decision per day that is not all decided, with what is on and where vans may suffice."""
-    found, paces = [], running.set_index(["city", "target_on"])["pace"].to_dict()
+    found, changes = [], running.set_index(["city", "target_on"])["change"].to_dict()
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
         own = on_day[on_day["short"].gt(0) & ~on_day["is_decided"]]
@@ -118,12 +119,14 @@ def _shortages(
         )
         named = formatting.coming_day(day, today)
         text = f"{named}: {_short(on_day)}"
-        at_pace = own["needed"] * [paces.get((city, day), 1.0) for city in own["city"]]
-        is_enough = np.ceil(at_pace) <= own["vans"]
-        enough = formatting.listed(sorted(own.loc[is_enough, "city"]))
-        pace = f"At today's pace enough in {enough}" * bool(enough)
-        unlikely = own.loc[~is_enough, "delivery_probability"] < SEVERE_BELOW
-        is_severe = bool(unlikely.any())
+        enough = [
+            row["city"] for row in own.to_dict("records")
+            if needed_at_pace(row, changes.get((row["city"], day), 0.0)) <= row["vans"]
+        ]  # fmt: skip
+        cities = formatting.listed(sorted(enough))
+        pace = f"At today's pace enough in {cities}" * bool(enough)
+        chances = own.loc[~own["city"].isin(enough), "delivery_probability"]
+        is_severe = bool((chances < SEVERE_BELOW).any())
         about = " · ".join(filter(None, (UNLIKELY * is_severe, pace, occasion)))
         address, places = plan_link(day=day), _places(own, day)
         found.append(Decision(VANS, text, address, about, places, is_severe))
@@ -297,13 +300,12 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
     large = depots[is_large].sort_values(
         "difference", key=lambda values: -values.abs(), kind="stable"
     )
-    origin = week["origin_on"].iloc[0]
     return [
         Decision(
             CHANGE,
             f"{row['name']} ({row['city']}): forecast "
             f"{formatting.signed_percent(row['revised'], 0)} "
-            f"{formatting.since(row['before_on'], origin)} "
+            f"since {formatting.day(row['before_on'])} "
             f"({formatting.signed(round(row['difference']))} orders)",
             link("depot", depot=str(depot_id)),
         )

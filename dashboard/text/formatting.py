@@ -48,12 +48,6 @@ def abbreviate(value: float) -> str:
     return f"{value / 1000:.0f}k" if value < 999_500 else f"{value / 1_000_000:.3g}M"
 
 
-def since(previous_origin: date, origin: date) -> str:
-    """'overnight' if the previous origin is the day before, else 'since Mon 17 Nov'."""
-    is_overnight = (origin - previous_origin).days == 1
-    return "overnight" if is_overnight else f"since {day(previous_origin)}"
-
-
 def coming_day(value: date, today: date) -> str:
     """'Today, Fri 27 Nov', 'Tomorrow, Sat 28 Nov', or 'Mon 30 Nov'."""
     days = (pd.Timestamp(value) - pd.Timestamp(today)).days
@@ -133,11 +127,6 @@ def percent(fraction: float) -> str:
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
-def signed_points(fraction: float) -> str:
-    """'+2.1 points', a difference between percentages; a dash where undefined."""
-    return signed_percent(fraction).replace(" %", " points")
-
-
 def change(before: float, after: float) -> str:
     """Difference of the rounded numbers: '246' and '257' give '+11'."""
     difference = round(after) - round(before)
@@ -176,9 +165,10 @@ def why_link(depot: str, day: date) -> str:
     return f"{link('depot', depot=depot, why=f'{day:%Y-%m-%d}')}#why-this-forecast"
 
 
-def day_notes(days: pd.DataFrame) -> list[list[str]]:
-    """The `holidays`, `events` and `is_closed` of each day, as display names."""
-    rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)
+def day_notes(days: pd.DataFrame, *, with_closed: bool = True) -> list[list[str]]:
+    """The `holidays`, `events` and, if wanted, `is_closed` of each day, as display names."""
+    closed_days = days["is_closed"] if with_closed else [False] * len(days)
+    rows = zip(days["holidays"], days["events"], closed_days, strict=True)
     return [
         [
             *holidays,

@@ -1,5 +1,6 @@
 """Key figures and sentences of a plan; no I/O."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -164,6 +165,13 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
         else f"−{each.vans}\N{NO-BREAK SPACE}{each.to_depot}"
         for each in moves if depot in (each.from_depot, each.to_depot)
     )  # fmt: skip
+
+
+def needed_at_pace(day: Mapping[Hashable, Any], change: float) -> int:
+    """Vans that a day of `Plan.cities` takes with `change` orders more than planned."""
+    pace = 1 + change / day["point"] if day["point"] > 0 else 1.0
+    # A hair more is the same need.
+    return math.ceil(round(day["needed"] * round(pace, 2), 6))
 
 
 def late_in_words(orders: float) -> str:

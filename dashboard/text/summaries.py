@@ -158,10 +158,10 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     error, bias = error_sentence(days, mape, naive), overall["forecast"]["bias"]
-    share = formatting.signed_percent(bias)
-    side = {"+": "high", "−": "low"}.get(share[0])
-    in_total = f" All orders together: {share[1:]} too {side}." * bool(side)
-    return error + in_total
+    if math.isnan(bias) or not round(100 * bias, 1):
+        return error
+    side = "low" if bias < 0 else "high"
+    return f"{error} All orders together: {formatting.percent(abs(bias))} too {side}."
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:

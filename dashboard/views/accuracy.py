@@ -55,9 +55,8 @@ scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
 depots = queries.depot_accuracy(scope, freshness)
-where = "" if scope.depot else summaries.where_sentence(depots)
-verdict_on_bands = summaries.bands_sentence(scores, depots)
 with answer:
+    where = "" if scope.depot else summaries.where_sentence(depots)
     widgets.answer(f"{summaries.accuracy_sentence(scores)} {where}".strip())
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
@@ -70,8 +69,9 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    told = "Every forecast of a day counts; *Days ahead* below tells them apart."
-    st.caption(f"{formatting.escape_markdown(verdict_on_bands)} {told}".strip())
+    verdict = formatting.escape_markdown(summaries.bands_sentence(scores, depots))
+    every = "Every forecast of a day counts; *Days ahead* below tells them apart."
+    st.caption(f"{verdict} {every}".strip())
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]

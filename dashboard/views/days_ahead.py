@@ -45,7 +45,7 @@ st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 events = days_ahead.events_sentence(city, freshness)
 if events:
-    # A desk has them above the days.
+    # Seven days have them above themselves on a desk; the style shows them once.
     with st.container(key="names-of-days"):
         st.caption(formatting.escape_markdown(events))
 with st.container(key="grid-legend"):

@@ -88,9 +88,9 @@ def test_a_total_names_the_number_of_missing_depots_and_mondays_are_labelled(tot
 def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
     band, history, forecast, ahead, events, *_ = marks(forecast_charts.fan(days))
     assert band[0] == "area"
-    assert history[0] == forecast[0] == ahead[0] == "line"
-    *_, drawn, _, _, _ = forecast_charts.fan(days).to_dict()["layer"]
-    assert drawn["mark"]["point"], "a day between two closed ones is seen, too"
+    assert history[0] == forecast[0] == "line"
+    assert ahead[0] == "circle", "a day between two closed ones is seen, too"
+    assert [row["point"] for row in ahead[1]] == [30.0, None]
     ends = [(row["p10"], row["p90"]) for row in band[1]]
     assert ends == [*2 * [(None, None)], (25.0, 36.0), (None, None)]
     assert [row["actual"] for row in history[1]] == [10.0, None, None, None]
@@ -100,7 +100,8 @@ def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
 
 
 def test_a_planners_number_is_a_dot_whose_day_tells_who_and_why(days):
-    assert "circle" not in dict(marks(forecast_charts.fan(days)))
+    circles = [each for each, _ in marks(forecast_charts.fan(days)) if each == "circle"]
+    assert len(circles) == 1, "of the days ahead"
     day = days["day_on"] == DAYS[2]
     planned = days.assign(
         is_set=day,
@@ -144,7 +145,7 @@ def test_a_long_history_is_drawn_as_means_of_seven_days_and_told_by_day(days):
     ).assign(point=[np.nan] * 116 + [10.0] * 4, p10=5.0, p90=15.0, **NO_OVERRIDE)
     long = long.assign(events=[[]] * 120, holidays=[[]] * 120)
     long.at[12, "events"], long.at[118, "events"] = ["black_friday"], ["promotion"]
-    history, forecast, _, noted, past, ahead = marks(forecast_charts.fan(long))
+    history, forecast, noted, past, ahead = marks(forecast_charts.fan(long))
     assert [mark for mark, _ in (history, forecast)] == ["line", "line"], "and no band"
     drawn = [row["actual"] for row in history[1]]
     assert drawn[:4] == [0, 0.5, 1, 1.5]

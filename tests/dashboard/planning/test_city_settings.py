@@ -72,7 +72,7 @@ def test_all_that_is_wrong_is_told_at_once():
         "Orders per van is 0, but must lie between 1 and 100,000. "
         "Service level in % is 20, but must lie between 50 and 99. "
         "Drivers per van is 9, but must lie between 1 and 5. "
-        "Your name is missing, and is saved with every change."
+        "Your name is missing. Enter it; it is saved with the change."
     )
 
 

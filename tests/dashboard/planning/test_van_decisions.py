@@ -124,7 +124,7 @@ def test_all_that_is_wrong_is_told_at_once():
         "Vans off the road are 100,001, but must lie between 0 and 100,000.",
         "Hire how many vans? Give a number, or accept the risk.",
         "The note has 501 letters, but at most 500 are kept.",
-        "Your name is missing, and is saved with every change.",
+        "Your name is missing. Enter it; it is saved with the change.",
     ]
     fine = replace(wrong, extra=1, off_road=0, note="")
     assert van_decisions.problems(fine, "Ann") == []

@@ -166,6 +166,9 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
     head, total, first, second = Cells(plan_grids.cities(both, settings)).text
     assert total == ["All cities vans short", "0", "4"]
+    none = both.assign(vans=float("nan"), delivery_probability=float("nan"))
+    unknown = {city: CitySettings(city, None, 50.0) for city in settings}
+    assert Cells(plan_grids.cities(none, unknown)).text[1][1:] == ["–", "–"]
     assert head == ["City", "Fri 21 Nov", "Sat 22 Nov"]
     assert first[1] == ""
     assert first[2] == second[2] != ""

@@ -24,7 +24,7 @@ def city_days(*rows, chance=0.01):
     days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
     days = days.assign(
         delivery_probability=chance, lacking=days["short"], kind="", extra=0,
-        is_decided=False, off_road=0, note="", made_by="", made_at=None, vans=20,
+        is_decided=False, off_road=0, note="", made_by="", made_at=None, vans=20, point=1000.0,
         needed=20 + days["short"],
     )  # fmt: skip
     return days.astype(
@@ -75,12 +75,15 @@ EVERYWHERE = events(
 
 
 def running(*rows):
-    columns = ["city", "target_on", "pace"]
+    columns = ["city", "target_on", "change"]
     return pd.DataFrame(rows, columns=columns).astype({"target_on": "datetime64[s]"})
 
 
-def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, pace=running()):  # noqa: B008
-    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, UTC, pace)
+NOT_RUNNING = running()
+
+
+def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, heading=NOT_RUNNING):
+    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, UTC, heading)
 
 
 def test_a_calm_fleet_needs_no_decision():
@@ -116,14 +119,14 @@ def test_a_day_on_which_the_vans_will_probably_do_is_not_severe():
 
 def test_a_running_day_whose_pace_the_vans_suffice_for_says_so():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
-    slow = running(("London", TODAY, 0.83), ("Helsinki", TODAY, 0.84))
-    [half] = decide(short, pace=slow)
+    slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
+    [half] = decide(short, heading=slow)
     assert half.about == "Full delivery unlikely · At today's pace enough in London"
     assert half.text == "Today, Sun 22 Nov: 8 vans short"
-    [both] = decide(short, pace=slow.assign(pace=0.8))
+    [both] = decide(short, heading=slow.assign(change=-200.0))
     assert both.about == "At today's pace enough in Helsinki and London"
     assert not both.is_severe
-    [other] = decide(city_days(("London", FRIDAY, 4)), pace=slow)
+    [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"
 
 
@@ -307,14 +310,14 @@ def test_an_event_is_told_once_by_its_days_and_its_cities(special, short, expect
         assert f"{decision.text} ({decision.about})".startswith(start)
 
 
-def test_a_large_change_of_the_model_overnight_leads_to_its_depot():
+def test_a_large_change_of_the_model_leads_to_its_depot():
     changed = depot_week(
         "Poplar", "London", point=300.0, model_point=100.0, point_before=80.0, revised=0.25
     )  # fmt: skip
     [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
     assert decision == brief.Decision(
         "Change",
-        "Poplar (London): forecast +25 % overnight (+140 orders)",
+        "Poplar (London): forecast +25 % since Fri 20 Nov (+140 orders)",
         "depot?depot=POPLAR",
     )
 

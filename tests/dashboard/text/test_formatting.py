@@ -61,8 +61,6 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.signed_percent(-0.034, 0), "−3 %"),
         (formatting.signed_percent(-0.0001), "0.0 %"),
         (formatting.signed_percent(math.nan), "–"),
-        (formatting.signed_points(-0.021), "−2.1 points"),
-        (formatting.signed_points(math.nan), "–"),
         (formatting.signed(-412), "−412"),
         (formatting.change(245.6, 257.4), "+11"),
         (formatting.change(12.4, 11.6), "no change"),

@@ -234,3 +234,13 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
         "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or spare\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "needed"),
+    [(0.0, 9), (1.0, 9), (-1.0, 9), (100.0, 10), (-100.0, 9), (-120.0, 8), (1e3, 18)],
+)
+def test_a_hair_more_than_planned_takes_no_more_vans(change, needed):
+    day = {"needed": 9, "point": 1000.0}
+    assert plan_summaries.needed_at_pace(day, change) == needed
+    assert plan_summaries.needed_at_pace(day | {"point": 0.0}, change) == 9

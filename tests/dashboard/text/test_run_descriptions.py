@@ -73,7 +73,7 @@ def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
     share = (
         "69.9 % of the actuals from 2025-11-12 to 2025-11-19 lay inside the 80 % band"
     )
-    alarms = [[], [f"{share}, but 70 to 90 % should. Train anew."], ["An older one."]]
+    alarms = [[], [f"{share}, but 70 to 90 % should. Train anew.", "Two."], ["Old."]]
     ledger = runs(
         *((9 - n, *NIGHT[1:3], f"2025-11-{21 - n}", "done", BEGAN, {"alarms": each}, None, 9.0)
           for n, each in enumerate(alarms))
@@ -81,7 +81,7 @@ def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
     nights = run_descriptions.runs_table(ledger, ZONE)
     assert run_descriptions.last_trouble(ledger, nights, ZONE) == (
         "Last accuracy alarm, in the night after Thu 20 Nov: 69.9 % of the actuals from Wed 12 "
-        "Nov 2025 to Wed 19 Nov 2025 lay inside the 80 % band, but 70 to 90 % should."
+        "Nov 2025 to Wed 19 Nov 2025 lay inside the 80 % band, but 70 to 90 % should; Two."
     )
 
 

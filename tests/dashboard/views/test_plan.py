@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
+import pandas as pd
 import pytest
 import sqlalchemy as sa
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
@@ -15,8 +16,10 @@ from dashboard.planning import (
     entered_changes,
     overrides,
     van_decisions,
+    van_plan,
 )
 from dashboard.planning.entered_changes import WITHDRAW
+from forecaster.hours import today
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, VanDecision
 from tests.dashboard.cells import Cells
@@ -256,6 +259,22 @@ def test_the_form_and_the_page_of_today_say_where_it_is_heading(
     assert "**Today:** on the way to 90 orders." in page_text(app), "in the form"
     captions = [each.value for each in city_page(open_page, "London").caption]
     assert "Today: on the way to 90 orders." in captions
+
+
+def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
+    seeded, open_page, tomorrow, monkeypatch
+):
+    days = van_plan.city_plan("London", queries.freshness()).cities
+    [day] = days[days["target_on"].dt.date == tomorrow].to_dict("records")
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=int(day["needed"]) - 1), "Anna")
+    heading = dict.fromkeys(today.CITY_COLUMNS[4:], 0.0)
+    heading |= {"city": "London", "target_on": day["target_on"]}
+    slow = pd.DataFrame([heading | {"change": -0.5 * day["point"]}])
+    monkeypatch.setattr(running_day, "headings", lambda *_: slow)
+    assert "At today&#x27;s pace enough in London" in page_text(open_page("days_ahead"))
+    fewer = f"are needed, not {day['needed']:,}."
+    assert fewer in page_text(city_page(open_page, "London"))
 
 
 def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
