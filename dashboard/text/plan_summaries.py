@@ -112,7 +112,7 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short of vans. Most in 7 days: Hoogvliet (Fri 4, Sat 2).'.
+    """'Fri 27 Nov: 3 of 24 depots short of vans. Most in 7 days: Hoogvliet (4 on Fri, 2 on Sat).'.
 
     The first such day of a plan. Of `Plan.depots` in those of `Plan.cities` whose vans are known.
     """

@@ -67,7 +67,7 @@ def totals_note(depots: pd.DataFrame) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans: Fri 2, Sat 1. 1,735 orders in the next 7 days, +38 % vs last week.'.
+    """'Short of vans: 2 on Fri, 1 on Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
 
     `ahead` has the forecast days of `queries.depot_days`, with short of a plan.
     """
@@ -80,11 +80,11 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
 
 
 def short_of(vans: pd.Series) -> str:
-    """'Fri 2, Sat 1' of the vans that a depot lacks by day; 'Fri 5 Dec (2)' beyond a week."""
+    """'2 on Fri, 1 on Sat' of the vans that a depot lacks; '2 on Fri 5 Dec' beyond a week."""
     short = vans[vans > 0]
     days = [formatting.day(day) for day in pd.DatetimeIndex(short.index)]
-    words = "{:.3} {:,.0f}" if len(vans) <= WEEK_DAYS else "{} ({:,.0f})"
-    return ", ".join(map(words.format, days, short))
+    words = "{:,.0f} on {:.3}" if len(vans) <= WEEK_DAYS else "{:,.0f} on {}"
+    return ", ".join(map(words.format, short, days))
 
 
 def parts_sentence(parts: pd.DataFrame) -> str:

@@ -85,8 +85,8 @@ if moves:
     st.subheader("Vans to move")
     st.html(moves)
     st.caption(
-        "From depots with vans to spare to those that need more than their own, for that day alone. "
-        "On short days each van goes where it carries most orders."
+        "A move is for that day alone. On short days each van goes where it carries most orders, also "
+        "from a depot that then has too few."
     )
 plan_parts.changed_days(plan)
 

@@ -95,9 +95,9 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     cities = pd.DataFrame({"city": ["London", "Ghent"], "vans": [8, float("nan")]})
     short = partial(plan_summaries.short_depots, cities=cities)
     first = "Fri 28 Nov: 1 of 2 depots short of vans."
-    assert short(depots) == f"{first} Most in 2 days: A (Fri 2)."
+    assert short(depots) == f"{first} Most in 2 days: A (2 on Fri)."
     assert short(depots.assign(short=[0, 2, 6, 0])).endswith(
-        "Most in 2 days: B (Fri 6)."
+        "Most in 2 days: B (6 on Fri)."
     )
     assert short(depots[:1]) == "No depot is short of vans."
     assert short(depots[3:]) == "", "nobody knows how many vans Ghent has"

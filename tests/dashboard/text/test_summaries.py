@@ -52,11 +52,13 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last week."
-    assert summaries.depot_sentence(days) == f"Short of vans: Sun 1, Tue 2. {orders}"
+    assert (
+        summaries.depot_sentence(days) == f"Short of vans: 1 on Sun, 2 on Tue. {orders}"
+    )
     assert summaries.depot_sentence(days.assign(short=0)) == orders
     later = days.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
     two_weeks = summaries.depot_sentence(pd.concat([days, later]))
-    assert two_weeks.startswith("Short of vans: Sun 23 Nov (1), Tue 25 Nov (2). ")
+    assert two_weeks.startswith("Short of vans: 1 on Sun 23 Nov, 2 on Tue 25 Nov. ")
 
 
 def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
