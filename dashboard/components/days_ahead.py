@@ -4,13 +4,12 @@ Rendering a thousand depots takes longer than querying them, so the HTML is cach
 keyed by `Freshness`.
 """
 
-from datetime import date, datetime
+from datetime import date
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import running_day
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
@@ -24,8 +23,10 @@ def cities(freshness: Freshness) -> list[str]:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def brief_html(freshness: Freshness, today: date, due_on: date, now: datetime) -> str:
-    """The morning brief as HTML; requires a forecast. Orders up to `due_on` are due; `now` is a `clock`."""
+def brief_html(
+    freshness: Freshness, today: date, due_on: date, running: pd.DataFrame
+) -> str:
+    """The morning brief, as HTML; of a forecast, and `running_day.headings`. Orders up to `due_on` are due."""
     assert freshness.last_on is not None, "requires known demand"
     days = van_plan.fleet_plan(freshness).cities
     decisions = brief.decisions(
@@ -35,7 +36,7 @@ def brief_html(freshness: Freshness, today: date, due_on: date, now: datetime) -
         today,
         freshness.newest,
         queries.zone(),
-        running_day.headings(now, freshness),
+        running,
     )
     scored = queries.last_day(freshness)
     is_scored = scored["point"].notna().any()

@@ -29,7 +29,8 @@ due_on = queries.settings().due_on(now, dict(freshness.zones))
 brief, today = st.columns([3, 2], gap="large")
 with brief:
     clock = running_day.clock()
-    st.html(days_ahead.brief_html(freshness, now.date(), due_on, clock))
+    running = running_day.headings(clock, freshness)
+    st.html(days_ahead.brief_html(freshness, now.date(), due_on, running))
 with today:
     if so_far := running_day.today_so_far(clock, freshness):
         st.html(so_far)
