@@ -119,4 +119,6 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         "is_off": is_off,
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
-    return table.join(vans.loc[:, vans.any()]).assign(**others)
+    is_week = orders.shape[1] <= summaries.WEEK_DAYS
+    vans = vans if is_week and in_all.any() else vans.loc[:, vans.any()]
+    return table.join(vans).assign(**others)

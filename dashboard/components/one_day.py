@@ -47,14 +47,20 @@ def show(
         misses = known.merge(misses.drop(columns="actual"), on="depot_id")
     if misses.empty:
         widgets.stop_page(score_filter.NO_SCORES)
+    by_depot = st.container()
     if scored is not None:
+        by_city, by_depot = st.columns((0.35, 0.65), gap="large")
         cities = display_tables.last_day_by_city(scored)
-        st.header("By city")
-        widgets.small_table(cities, "By city")
+        with by_city:
+            st.header("By city")
+            widgets.small_table(cities, "By city")
+            st.caption(
+                "A total is forecast as a whole: the depots need not add up to it."
+            )
         sheets["By city"] = "Forecast and actual orders of each city", cities
-        st.caption("A total is forecast as a whole: the depots need not add up to it.")
-    st.header("By depot")
-    table = show_misses("By depot", misses, scope, freshness)
+    with by_depot:
+        st.header("By depot")
+        table = show_misses("By depot", misses, scope, freshness)
     sheets["By depot"] = "Forecast and actual orders, furthest off first", table
     return sheets
 

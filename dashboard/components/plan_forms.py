@@ -79,7 +79,8 @@ def change_form(
         with below_number:
             unsure = _ask_if_sure(changes, names, form)
             preview = _preview(week, names, changes, len(entry.chosen), freshness)
-        sentence = change_summaries.saved_sentence(changes, names, preview)
+        done = change_summaries.change_sentence(changes, names, preview)
+        sentence = f"Saved: {done}"
     place, is_clicked = saved_change.save_button("Save", f"save {form}")
     is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:

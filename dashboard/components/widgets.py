@@ -122,11 +122,16 @@ def choose_from_url(
         width=width,
     )
     if requested and requested not in options:
-        unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
-        if not default:
-            stop_page(f"{unknown} Choose one above.")
-        empty_state(f"{unknown} Shown instead: {options[default]}.")
+        _not_known(noun, requested, options.get(default, ""))
     return chosen
+
+
+def _not_known(noun: str, requested: str, shown: str) -> None:
+    """Says what is shown instead of an unknown option; without any, stops the page."""
+    unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
+    if not shown:
+        stop_page(f"{unknown} Choose one above.")
+    empty_state(f"{unknown} Shown instead: {formatting.escape_markdown(shown)}.")
 
 
 def choose_city(cities: Sequence[str]) -> str:
@@ -172,9 +177,7 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
         args=(name, name, default, drops),
     )
     if requested.casefold() not in known:
-        unknown = formatting.escape_markdown(requested)
-        shown = formatting.escape_markdown(chosen)
-        empty_state(f"There is no {name} “{unknown}”. Shown instead: {shown}.")
+        _not_known(name, requested, chosen)
     return chosen
 
 

@@ -5,10 +5,9 @@ import math
 import streamlit as st
 
 from dashboard import queries
+from dashboard.planning import overrides
 from dashboard.planning.overrides import name_problem
-from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
-from forecaster.errors import BadInputError
 from pipelines.planning import shift_times
 from pipelines.planning.city_settings import CitySettings, in_force
 
@@ -33,22 +32,15 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
 
 
 def save(settings: CitySettings, planner: str) -> None:
-    """Saves the settings of a city, and clears the cached freshness; estimated vans are not saved.
+    """Saves the settings of a city, but no estimated vans; raises as `overrides.save`.
 
-    `settings_id` is of those that the planner has seen.
-
-    Raises:
-      BadInputError: with all that is wrong; or another planner has saved meanwhile.
-      DatabaseError: as `database.snapshot`.
+    `settings_id` is of those that the planner has seen; others that came meanwhile refuse it.
     """
-    wrong = problems(settings, planner)
-    if wrong:
-        raise BadInputError(" ".join(wrong))
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:
         unset = {"vans": None, "orders_per_van": None}
-    database.call(SAVE, planner=planner, **(vars(settings) | unset))
-    queries.freshness.clear()
+    wrong = problems(settings, planner)
+    overrides.save(SAVE, wrong, planner=planner, **(vars(settings) | unset))
 
 
 def problems(settings: CitySettings, planner: str) -> list[str]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import pandas as pd
 
@@ -89,6 +90,19 @@ def text_problem(
     return []
 
 
+def save(statement: str, wrong: Sequence[str], **parameters: Any) -> None:
+    """Calls a function that saves a planner's change, unless something is wrong with it.
+
+    Raises:
+      BadInputError: with all that is wrong, or as the function refuses it.
+      DatabaseError: as `database.snapshot`.
+    """
+    if wrong:
+        raise BadInputError(" ".join(wrong))
+    database.call(statement, **parameters)
+    queries.freshness.clear()
+
+
 def add(changes: Sequence[Change], reason: str, planner: str) -> None:
     """Stores changes in one transaction, with one reason, and clears the cached freshness.
 
@@ -101,8 +115,6 @@ def add(changes: Sequence[Change], reason: str, planner: str) -> None:
     """
     wrong = [] if changes else [NOTHING]
     wrong += range_problems(changes) + text_problems(reason, planner)
-    if wrong:
-        raise BadInputError(" ".join(wrong))
     rows = [
         {
             "depot_id": change.cell.depot,
@@ -112,8 +124,7 @@ def add(changes: Sequence[Change], reason: str, planner: str) -> None:
         }
         for change in changes
     ]
-    database.call(ADD, changes=json.dumps(rows), reason=reason, planner=planner)
-    queries.freshness.clear()
+    save(ADD, wrong, changes=json.dumps(rows), reason=reason, planner=planner)
 
 
 def undo(newest: pd.DataFrame, planner: str) -> None:
@@ -123,11 +134,8 @@ def undo(newest: pd.DataFrame, planner: str) -> None:
       BadInputError: the name is missing or too long; or somebody changed the same meanwhile.
       DatabaseError: as `database.snapshot`.
     """
-    if wrong := name_problem(planner):
-        raise BadInputError(*wrong)
     what, ids = newest["what"].iloc[0], newest["change_id"].tolist()
-    database.call(UNDO, what=what, ids=ids, planner=planner)
-    queries.freshness.clear()
+    save(UNDO, name_problem(planner), what=what, ids=ids, planner=planner)
 
 
 def is_undo(newest: pd.DataFrame) -> bool:

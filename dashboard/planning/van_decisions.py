@@ -1,9 +1,7 @@
 """What planners decide about the vans of a city on a day; each decision is one more row."""
 
-from dashboard import queries
+from dashboard.planning import overrides
 from dashboard.planning.overrides import MAX_REASON_LENGTH, name_problem, text_problem
-from dashboard.queries import database
-from forecaster.errors import BadInputError
 from pipelines.planning.city_settings import HIRE, VanDecision
 
 DECIDE = (
@@ -14,20 +12,13 @@ MAX_VANS = 100_000
 
 
 def save(decision: VanDecision, planner: str) -> None:
-    """Saves a decision, and clears the cached freshness.
+    """Saves a decision; raises as `overrides.save`.
 
-    `decision_id` is of the newest decision of the day that the planner has seen.
-
-    Raises:
-      BadInputError: with all that is wrong; or another planner has decided meanwhile, or the
-        day is not forecast.
-      DatabaseError: as `database.snapshot`.
+    `decision_id` is of the newest decision of the day that the planner has seen: refused is also
+    what another has decided meanwhile, and a day that is not forecast.
     """
     wrong = problems(decision, planner)
-    if wrong:
-        raise BadInputError(" ".join(wrong))
-    database.call(DECIDE, planner=planner, **vars(decision))
-    queries.freshness.clear()
+    overrides.save(DECIDE, wrong, planner=planner, **vars(decision))
 
 
 def range_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:

@@ -43,7 +43,7 @@ def preview_sentence(
 
     'Barking, Fri 27 Nov: 341 → 420 orders. London needs 34 → 36 vans, short 0 → 2.'
     """
-    sentence = f"{_change(changes, names, preview)} {_need(preview, city)}"
+    sentence = f"{change_sentence(changes, names, preview)} {_need(preview, city)}"
     short = _sum(preview, "short")
     return f"{sentence}." if short == "0" else f"{sentence}, short {short}."
 
@@ -105,16 +105,10 @@ def sure_label(far: Sequence[Change]) -> str:
     return f"Yes, these {len(far):,} numbers are right"
 
 
-def saved_sentence(
+def change_sentence(
     changes: Sequence[Change], names: Mapping[str, str], preview: pd.DataFrame
 ) -> str:
-    """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders.'."""
-    return f"Saved: {_change(changes, names, preview)}"
-
-
-def _change(
-    changes: Sequence[Change], names: Mapping[str, str], preview: pd.DataFrame
-) -> str:
+    """'Barking, Fri 27 Nov: 341 → 420 orders.', from `entered_changes.preview`."""
     depots = list(dict.fromkeys(change.cell.depot for change in changes))
     days = [change.cell.day_on for change in changes]
     place = _place([names[each] for each in depots], min(days), max(days))

@@ -87,11 +87,6 @@ def with_naive_name(reason: str) -> str:
     return NAIVE_IN_REASON.sub(rf"\1 {NAIVE}", reason)
 
 
-def short_version(version: str) -> str:
-    """The version without its leading training date."""
-    return version.partition("-")[2] or version
-
-
 def signed(value: int) -> str:
     """'+1,234', '−12', or '0'."""
     return f"{value:+,}".replace("-", "−") if value else "0"
@@ -125,12 +120,6 @@ def day_range(first: date, last: date) -> str:
 def percent(fraction: float) -> str:
     """'8.1 %'; a dash where undefined."""
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.1f} %"
-
-
-def change(before: float, after: float) -> str:
-    """Difference of the rounded numbers: '246' and '257' give '+11'."""
-    difference = round(after) - round(before)
-    return signed(difference) if difference else "no change"
 
 
 def display_name(name: str) -> str:

@@ -13,6 +13,7 @@ from dashboard.text import formatting
 from dashboard.text.summaries import short_of
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
+from pipelines.planning.vans import vans_for
 from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
@@ -65,6 +66,24 @@ def overview(plan: Plan) -> str:
         note: bool(unknown),
     }
     return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
+
+
+def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
+    """'Need on Sat 28 Nov: 46 full vans for 2,436 orders, 50 as each depot needs whole ones, 58 to …'.
+
+    `plan` is of one city; '' where it has set its shifts, whose fullest one counts.
+    """
+    [total] = plan.cities[plan.cities["target_on"].dt.date == day].to_dict("records")
+    own = plan.depots[plan.depots["target_on"].dt.date == day]
+    if settings.shifts:
+        return ""
+    full = math.ceil(total["point"] / settings.orders_per_van)
+    whole = vans_for(own["point"].to_numpy(float), settings.orders_per_van).sum()
+    return (
+        f"Need on {formatting.day(total['target_on'])}: {formatting.count(full, 'full van')} for "
+        f"{formatting.count(round(total['point']), 'order')}, {whole:,} as each depot needs whole "
+        f"ones, {total['needed']:,} to carry all with a chance of {100 * settings.service_level:.0f} %."
+    )
 
 
 def first_to_look_at(days: pd.DataFrame) -> date:

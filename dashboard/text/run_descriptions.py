@@ -143,7 +143,8 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> st
         alarms = formatting.with_naive_name(
             formatting.format_dates("; ".join(firsts), zone)
         )
-        sentences.append(f"Last accuracy alarm, in {_name(night)}: {alarms}.")
+        over = " and over since" * (night is not every[0])
+        sentences.append(f"Last accuracy alarm, in {_name(night)}{over}: {alarms}.")
     return " ".join(sentences)
 
 
@@ -229,8 +230,6 @@ def _result(row: Mapping[Any, Any]) -> str:
     if metrics.get("new") == metrics.get("depots"):
         # As on every good night.
         metrics.pop("new", None)
-    if isinstance(metrics.get("model"), str):
-        metrics["model"] = formatting.short_version(metrics["model"])
     told = formatting.with_naive_name(describe(metrics))
     return f"{row.get('late', '')}{told[:1].upper()}{told[1:]}".strip()
 

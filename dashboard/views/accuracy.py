@@ -57,7 +57,9 @@ if scores.empty:
 depots = queries.depot_accuracy(scope, freshness)
 with answer:
     where = "" if scope.depot else summaries.where_sentence(depots)
-    widgets.answer(f"{summaries.accuracy_sentence(scores)} {where}".strip())
+    verdict = summaries.bands_sentence(scores, len(depots))
+    told = [summaries.accuracy_sentence(scores), where, verdict]
+    widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"
@@ -69,9 +71,7 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    verdict = formatting.escape_markdown(summaries.bands_sentence(scores, depots))
-    every = "Every forecast of a day counts; *Days ahead* below tells them apart."
-    st.caption(f"{verdict} {every}".strip())
+    st.caption("Every forecast of a day counts; *Days ahead* below tells them apart.")
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]

@@ -29,7 +29,7 @@ MAX_PEERS = 50
 freshness = queries.freshness()
 depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
-head = st.container(horizontal=True, vertical_alignment="bottom")
+head = st.container(horizontal=True, vertical_alignment="center")
 with head:
     depot = widgets.choose_depot(labels)
 if not depot:

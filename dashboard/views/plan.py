@@ -75,9 +75,10 @@ if settings[city].shifts:
     of_shifts = "A day needs the vans of its fullest shift. "
 of_shifts += "Hours are local. Orders outside shift hours go to the next shift. "
 st.caption(
+    f"{plan_summaries.need_sentence(plan, settings[city], marked)}\n\n"
     "“7 of 9”: a depot gets 7 of the city's vans and needs 9; the other number is its planned "
-    "orders. Need: vans for the service level, if they may move between depots. Chance of full "
-    "delivery: that the city's vans together carry all orders. Drivers: for the vans that go out. "
+    "orders. Need and chance of full delivery: if vans may move between depots. Drivers: for the "
+    "vans that go out, at least one a van in each shift. "
     f"{of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
@@ -85,8 +86,8 @@ if moves:
     st.subheader("Vans to move")
     st.html(moves)
     st.caption(
-        "A move is for that day alone. On short days each van goes where it carries most orders, also "
-        "from a depot that then has too few."
+        "A move is for that day alone, and only where a van carries a tenth of a full load more; so a "
+        "depot that is short may lend one, too."
     )
 plan_parts.changed_days(plan)
 

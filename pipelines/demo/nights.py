@@ -6,7 +6,7 @@ later one, planners change what they know better, and after the last night they 
 shortage that the fewest settle.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -23,7 +23,8 @@ from pipelines.runs.ledger import Run
 from pipelines.store import forecasts, models, runs
 from pipelines.store.demo import add_overrides, hire_vans, may_plan
 
-SKIPPED_STEPS = ("train", "promote", steps.PUBLISH)
+TRAINING, TRAINED_DAYS_AGO = ("train", "promote"), 3
+"""Steps that take longer than all others, and the one night that has them."""
 PLANNED_AFTER = timedelta(hours=4)
 NOTICE_DAYS = 3
 """Days before its target at which an override is saved."""
@@ -54,7 +55,7 @@ def _is_done(demo: DemoContext, day: date) -> bool:
 def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
     at = demo.morning_after(day)
     with demo.clock_at(at):
-        _start(demo, day)
+        _start(demo, day, trains=days_ago == TRAINED_DAYS_AGO)
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)
@@ -62,26 +63,28 @@ def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
             _hire(demo, day)
 
 
-def _start(demo: DemoContext, day: date) -> None:
+def _start(demo: DemoContext, day: date, *, trains: bool) -> None:
     context = NightlyContext(
         demo.engine, demo.settings, demo.morning_after(day), None, _no_progress
     )
-    run_nightly(context, _steps(demo, day))
+    skipped = (steps.PUBLISH,) if trains else (steps.PUBLISH, *TRAINING)
+    run_nightly(context, _steps(demo, day, skipped))
 
 
 def _no_progress(_: str) -> Any:
     return lambda *_: None
 
 
-def _steps(demo: DemoContext, day: date) -> Mapping[str, Step]:
+def _steps(
+    demo: DemoContext, day: date, skipped: Collection[str]
+) -> Mapping[str, Step]:
     """The steps of a night, with the folder of its day for the inbox.
 
-    The training, which takes longer than all others, is left out, and no other system is given
-    what is invented.
+    No other system is given what is invented.
     """
     ingest_step = replace(steps.STEPS["ingest"], work=partial(_ingest, demo, day))
     own = steps.STEPS | {"ingest": ingest_step}
-    return {name: step for name, step in own.items() if name not in SKIPPED_STEPS}
+    return {name: step for name, step in own.items() if name not in skipped}
 
 
 def _ingest(demo: DemoContext, day: date, context: NightlyContext, run: Run) -> None:

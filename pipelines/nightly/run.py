@@ -23,7 +23,7 @@ REPORTED_METRICS = {
     "demand": ("new", "corrected", "left_old"),
     "prune": ("dropped", "artefacts", "forecasts_deleted"),
     "accuracy": ("alarms",),
-    "promote": ("canary_failed",),
+    "promote": ("promoted", "canary_failed"),
     "forecast": ("depots", "late_depots", "reason"),
 }
 """Metrics of steps that are copied to the nightly run, by step."""

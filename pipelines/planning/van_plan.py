@@ -189,6 +189,7 @@ def _plan_city(
     planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
     level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
+    own_r = week["vans"].fillna(np.inf).to_numpy(float)
     needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
     late_r, chance_r = np.zeros((2, len(week)))
     days = []
@@ -198,7 +199,7 @@ def _plan_city(
         capacity = city.orders_per_van / load.fullest
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         needed = vans.vans_that_suffice(vans_s, city.service_level)
-        order = vans.allocation_order(case_rs[rows], capacity)
+        order = vans.allocation_order(case_rs[rows], capacity, own_r[rows])
         decision = city.decision_on(pd.Timestamp(str(day)).date())
         if not (decision.kind or decision.off_road):
             # One that was taken back.
@@ -208,9 +209,9 @@ def _plan_city(
         allocated = order[: needed if has is None else min(needed, has)]
         allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
-        own = case_rs[rows], allocated_r[rows]
-        late_r[rows] = _late(vans.undelivered, *own, city, load)
-        chance_r[rows] = vans.delivery_probability(own[0], capacity, own[1])
+        given = case_rs[rows], allocated_r[rows]
+        late_r[rows] = _late(vans.undelivered, *given, city, load)
+        chance_r[rows] = vans.delivery_probability(given[0], capacity, given[1])
         n_vans = needed if has is None else has
         left_s = _late(vans.left_behind, orders_sr[:, rows], n_vans, city, load)
         left = float(left_s.mean())
@@ -254,12 +255,12 @@ def _plan_city(
                 "undelivered_without": late,
             }
         )
-    own_r = week["vans"].fillna(pd.Series(allocated_r, week.index))
+    alone_from_r = np.where(np.isinf(own_r), allocated_r, own_r)
     depots = week.assign(
         needed=needed_r,
         allocated=allocated_r,
         short=needed_r - allocated_r,
-        short_alone=np.maximum(alone_r - own_r, 0).astype(int),
+        short_alone=np.maximum(alone_r - alone_from_r, 0).astype(int),
         drivers=vans.vans_for(allocated_r * city.drivers_per_van, 1.0),
         drivers_needed=vans.vans_for(needed_r * city.drivers_per_van, 1.0),
         undelivered=late_r,

@@ -17,6 +17,8 @@ from forecaster.inference.totals import QuantileForecasts
 
 N_CASES = 200
 NORMAL = NormalDist()
+MOVE = 0.1
+"""A van leaves its depot for a day to carry at least this share of a full load more elsewhere."""
 TOLERANCE = 1e-9
 """Orders or vans below which a difference is rounding."""
 
@@ -51,12 +53,20 @@ def vans_that_suffice(vans_s: np.ndarray, level: float) -> int:
     return int(np.sort(vans_s)[max(place, 1) - 1])
 
 
-def allocation_order(case_rs: np.ndarray, capacity: float) -> np.ndarray:
+def allocation_order(
+    case_rs: np.ndarray, capacity: float, own_r: np.ndarray
+) -> np.ndarray:
     """The row to which each van goes, the van first that carries most orders.
 
     A van of a row is only used once those before it are full, so what it is expected to
     carry never rises along a row: the first n vans of the order are the n that together
-    carry most. No row gets more vans than its highest case fills.
+    carry most, where one that a row does not own counts `MOVE` of a full load less. No row
+    gets more vans than its highest case fills.
+
+    Args:
+      case_rs: Orders of each row, equally likely and smallest first.
+      capacity: Orders that a van carries.
+      own_r: Vans that each row owns; infinite where that is not known.
 
     Returns:
       Indices of rows, as many as all rows can use.
@@ -68,8 +78,9 @@ def allocation_order(case_rs: np.ndarray, capacity: float) -> np.ndarray:
         np.clip(case_rs - full, 0.0, capacity).mean(axis=1) for full in full_before
     ]
     carried_k = np.array(carried_vr)[van_k, row_k] if len(row_k) else np.zeros(0)
+    value_k = carried_k - MOVE * capacity * (van_k >= own_r[row_k])
     # Ties go round the rows, not to the first one.
-    return row_k[np.lexsort((row_k, van_k, -carried_k))]
+    return row_k[np.lexsort((row_k, van_k, -value_k))]
 
 
 def undelivered(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.ndarray:

@@ -85,6 +85,8 @@ def _metric(name: str, value: Any) -> str:
     match value:
         case bool() if name == "has_hours":
             text = "orders by the hour" if value else "no orders by the hour"
+        case bool() if name == "promoted":
+            text = "new champion" if value else "not promoted"
         case int() if name == "worse_days":
             text = (
                 f"worse than same day last week for {value:,} day{'s' * (value != 1)}"

@@ -95,8 +95,9 @@ def test_its_last_nights_were_simulated_one_nightly_run_at_a_time(home):
         )
         assert len(read(corrected)) == 1
         assert {role for (role,) in read("select role from models")} == {
-            "champion", "evaluation",
+            "champion", "retired", "evaluation",
         }  # fmt: skip
+        assert len(read("select from runs where step = 'train' and parent_id > 0")) == 1
         assert read("select from event_versions")
         assert not read(
             "select from event_versions v join files f using (file_id)"

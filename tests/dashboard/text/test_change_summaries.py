@@ -77,11 +77,11 @@ def test_a_scenario_of_several_days_counts_van_days():
 @pytest.mark.parametrize(
     ("orders", "days", "depots", "expected"),
     [
-        (420, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders."),
-        (420, [27, 28], "A", "Saved: Barking, Thu 27 Nov – Fri 28 Nov: 341 → 420 orders."),
+        (420, [27], "A", "Barking, Thu 27 Nov: 341 → 420 orders."),
+        (420, [27, 28], "A", "Barking, Thu 27 Nov – Fri 28 Nov: 341 → 420 orders."),
         (
             None, [27], "AB",
-            "Saved: 2 depots, Thu 27 Nov: back to the model, 341 → 420 orders.",
+            "2 depots, Thu 27 Nov: back to the model, 341 → 420 orders.",
         ),
     ],
 )  # fmt: skip
@@ -93,7 +93,7 @@ def test_what_was_saved_is_confirmed_in_a_sentence(orders, days, depots, expecte
     ]
     names = {"A": "Barking", "B": "Poplar"}
     shown = preview((341, 420), (7, 9))
-    assert change_summaries.saved_sentence(changes, names, shown) == expected
+    assert change_summaries.change_sentence(changes, names, shown) == expected
 
 
 def chosen_day(point=341.0, **others):

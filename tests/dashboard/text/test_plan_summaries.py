@@ -48,6 +48,21 @@ def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid
     assert overview(FLEET.assign(undelivered=0.1)) == "Fri short of vans."
 
 
+def test_a_need_is_told_by_what_it_is_made_of():
+    """Full vans for all orders, then whole ones at each depot, then those for the service level."""
+    depots = pd.DataFrame({"target_on": DAYS[[0, 0, 1]], "point": [120.0, 60.0, 10.0]})
+    days = FLEET[FLEET["city"] == "London"].assign(point=[180.4, 1.0])
+    plan = Plan(depots, days, pd.DataFrame(), pd.DataFrame())
+    settings = CitySettings("London", 40, 50.0, 0.9)
+    assert plan_summaries.need_sentence(plan, settings, DAYS[0].date()) == (
+        "Need on Thu 27 Nov: 4 full vans for 180 orders, 5 as each depot needs whole ones, 30 to "
+        "carry all with a chance of 90 %."
+    )
+    # A shift that is set may need more than the day's orders say.
+    in_shifts = replace(settings, shifts="06-14")
+    assert plan_summaries.need_sentence(plan, in_shifts, DAYS[0].date()) == ""
+
+
 def decide(days, city, day, **columns):
     """The days with a decision on the vans of a city on one of them."""
     rows = days["city"].eq(city) & days["target_on"].eq(day)

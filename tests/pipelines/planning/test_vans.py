@@ -62,23 +62,36 @@ def test_a_service_level_needs_the_fewest_vans_that_reach_it(p50, level, expecte
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_allocation_delivers_more_orders(seed):
-    """Of the first vans of the order, whatever their number."""
+@pytest.mark.parametrize("is_known", [True, False], ids=["own vans", "not known"])
+def test_no_allocation_delivers_more_orders(seed, is_known):
+    """Of the first vans of the order, whatever their number; a van that moves costs its share."""
     rng = np.random.default_rng(seed)
     p50 = rng.uniform(0, 120, 3)
     drawn = vans.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
-    order = vans.allocation_order(drawn, CAPACITY)
+    own = rng.integers(0, 5, 3) if is_known else np.full(3, np.inf)
+    order = vans.allocation_order(drawn, CAPACITY, own)
     most = vans.vans_for(drawn[:, -1], CAPACITY)
     assert np.bincount(order, minlength=3).tolist() == most.tolist()
+
+    def cost(split):
+        moved = sum(max(n - has, 0) for n, has in zip(split, own, strict=True))
+        left = sum(undelivered(drawn[row], split[row]) for row in range(3))
+        return left + vans.MOVE * CAPACITY * moved
+
     for n_vans in range(min(len(order), 12) + 1):
         allocated = np.bincount(order[:n_vans], minlength=3)
-        mine = sum(undelivered(drawn[row], allocated[row]) for row in range(3))
-        best = min(
-            sum(undelivered(drawn[row], each[row]) for row in range(3))
-            for each in product(range(n_vans + 1), repeat=3)
-            if sum(each) == n_vans
-        )
-        assert mine == pytest.approx(best)
+        every = product(*(range(n + 1) for n in most))
+        best = min(cost(each) for each in every if sum(each) == n_vans)
+        assert cost(allocated) == pytest.approx(best)
+
+
+def test_a_van_stays_where_it_carries_nearly_as_much():
+    """The third of A takes 20 orders of 30, that of B 22 or 24: a move is for 3 more."""
+    own = np.array([3, 2])
+    for orders, expected in ((82.0, [3, 2]), (84.0, [2, 3])):
+        drawn = np.array([[80.0], [orders]])
+        order = vans.allocation_order(drawn, CAPACITY, own)
+        assert np.bincount(order[:5]).tolist() == expected
 
 
 def test_vans_that_move_leave_the_fewest_orders_behind(rng):
@@ -102,7 +115,7 @@ def test_vans_that_move_leave_the_fewest_orders_behind(rng):
 
 def test_equal_depots_get_equal_vans():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
-    order = vans.allocation_order(vans.cases(*rows), CAPACITY)
+    order = vans.allocation_order(vans.cases(*rows), CAPACITY, np.full(3, np.inf))
     assert sorted(np.bincount(order[:7]).tolist()) == [2, 2, 3]
 
 

@@ -22,6 +22,7 @@ from pipelines.schema.run_metrics import describe, duration
         pytest.param({"scored": 1_000}, "1,000 forecasts scored", id="scored"),
         pytest.param({"done": 29, "failed": 1, "state": "done"}, "29 done, 1 failed", id="a backfill"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
+        pytest.param({"promoted": True}, "new champion", id="a new one"),
         pytest.param({"live": True}, "live", id="yes"),
         pytest.param(
             {"mape": 0.0812, "coverage": 0.719, "naive_mape": 0.125, "worse_days": 0},
