@@ -130,14 +130,14 @@ def time_axis(table: pd.DataFrame, column: str) -> alt.X:
 
 def orders_axis(column: str) -> alt.Y:
     """Whole orders per day."""
-    return alt.Y(f"{column}:Q", title=None, axis=alt.Axis(format=",.0f", tickCount=4))
+    axis = alt.Axis(format=",.0f", tickCount=4, labelFlush=False)
+    return alt.Y(f"{column}:Q", title=None, axis=axis)
 
 
 def percent_axis(column: str) -> alt.Y:
     """Fractions as percentages."""
-    return alt.Y(
-        f"{column}:Q", title=None, axis=alt.Axis(labelExpr=PERCENT, tickCount=4)
-    )
+    axis = alt.Axis(labelExpr=PERCENT, tickCount=4, labelFlush=False)
+    return alt.Y(f"{column}:Q", title=None, axis=axis)
 
 
 def colour(

@@ -82,7 +82,7 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
     return (
         f"Need on {formatting.day(total['target_on'])}: {formatting.count(full, 'full van')} for "
         f"{formatting.count(round(total['point']), 'order')}, {whole:,} as each depot needs whole "
-        f"ones, {total['needed']:,} to carry all with a chance of {100 * settings.service_level:.0f} %."
+        f"ones, {total['needed']:,} to carry all with a chance of {100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%."
     )
 
 

@@ -56,7 +56,7 @@ def test_a_need_is_told_by_what_it_is_made_of():
     settings = CitySettings("London", 40, 50.0, 0.9)
     assert plan_summaries.need_sentence(plan, settings, DAYS[0].date()) == (
         "Need on Thu 27 Nov: 4 full vans for 180 orders, 5 as each depot needs whole ones, 30 to "
-        "carry all with a chance of 90 %."
+        "carry all with a chance of 90\N{NO-BREAK SPACE}%."
     )
     # A shift that is set may need more than the day's orders say.
     in_shifts = replace(settings, shifts="06-14")
