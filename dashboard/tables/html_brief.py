@@ -36,8 +36,7 @@ def brief(
     open_ = [each for each in decided if not each.is_covered]
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
-    shortages = "shortage" if len(covered) == 1 else "shortages"
-    body += _items(covered, f"{shortages} covered by hired vans", most=0)
+    body += _items(covered, "more, covered by hired vans", most=0)
     name, colon, told = last_day.partition(":")
     day = (_link(address, name) if address else escape(name)) + escape(colon + told)
     heading = _heading(left, len(decided), short_days, is_current)

@@ -25,6 +25,10 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words
 
+DEPOT_CELLS = (
+    '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans, “7 of 9” where 9 are needed; '
+    "below them its planned orders</small></th></tr>"
+)
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
 
@@ -119,7 +123,7 @@ def depots(plan: Plan, marked: date | None = None) -> str:
     """
     days = plan.cities.sort_values("target_on")
     columns = _columns(days)
-    body = []
+    body = [DEPOT_CELLS.format(1 + len(columns))]
     for _, own in groupby(plan.depots.to_dict("records"), itemgetter("depot_id")):
         rows = list(own)
         cells = {row["target_on"]: _depot_cell(row, marked) for row in rows}

@@ -70,15 +70,14 @@ with st.container(horizontal=True, key="screen-only"):
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
-of_shifts = "Shifts: usual ones, as nobody has set any. "
-if settings[city].shifts:
-    of_shifts = "A day needs the vans of its fullest shift. "
+of_shifts = "A day needs the vans of its fullest shift. "
+if not settings[city].shifts:
+    of_shifts = "Shifts: usual ones, as nobody has set any. "
 of_shifts += "Hours are local; orders outside all shifts go to the next one. "
 st.caption(
     f"{plan_summaries.need_sentence(plan, settings[city], marked)}\n\n"
-    "“7 of 9”: a depot gets 7 of the city's vans and needs 9; below them its planned orders. Need and "
-    "chance of full delivery: if vans may move between depots. Drivers: for the vans that go out, one "
-    "a van and shift at least. "
+    "Need and chance of full delivery: if vans may move between depots. Drivers: for the vans that go "
+    "out, one a van and shift at least. "
     f"{of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))

@@ -99,7 +99,7 @@ def test_what_hired_vans_cover_is_folded_in_one_line():
     risk = Decision("Vans", "Sat: 4 short", "plan", is_decided=True)
     html = html_brief.brief([hired, risk, hired], "", "", "", [])
     shown, _, folded = html.partition("<details>")
-    assert "<summary>2 shortages covered by hired vans</summary>" in folded
+    assert "<summary>2 more, covered by hired vans</summary>" in folded
     assert (shown.count("<li"), folded.count("<li")) == (1, 2)
     assert "4 short" in shown
 

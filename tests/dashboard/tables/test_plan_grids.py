@@ -54,6 +54,9 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]  # fmt: skip
     assert rows[8:] == [
         ["Planned orders", "150", "349"],
+        [
+            "Each depot: vans, “7 of 9” where 9 are needed; below them its planned orders"
+        ],
         ["Poplar 3 own vans", "3 150 set by Anna model 100", "3 of 4 200"],
         ["<b>Wapping 3 own vans", "closed", "2 of 3 149"],
     ]
@@ -183,6 +186,8 @@ def test_the_column_of_the_marked_day_is_marked(plan):
     )
     for html in grids:
         for row in re.findall("<tr.*?</tr>", html):
+            if "rowgroup" in row:
+                continue
             classes = re.findall('<t[dh][^>]*? class="([^"]*)"', row)
             assert ["marked" in each for each in classes] == [False, True]
         assert html.count('aria-current="date"') == 1
