@@ -71,8 +71,8 @@ def events_sentence(city: str, freshness: Freshness) -> str:
     names = day_names(city, freshness)
     week = queries.fleet_week(freshness)
     first = week.loc[week["city"].eq(city) | (not city), "target_on"].min()
-    ahead = {day: names[day] for day in names if day >= first}
-    listed = "; ".join(brief.day_ranges(ahead))
+    days = [day for day in sorted(names) if day >= first]
+    listed = "; ".join(f"{formatting.day(day)}: {names[day]}" for day in days)
     return f"▲ {listed}." if listed else ""
 
 

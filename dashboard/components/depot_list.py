@@ -29,7 +29,9 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     """
     numbers = pd.DataFrame()
     if freshness.origin_on is None:
-        widgets.empty_state(_without_forecast(freshness.champion))
+        advice = summaries.first_forecast_advice(freshness.champion)
+        missing = "No forecast has been made yet, so the list has names alone."
+        widgets.empty_state(f"{missing} {advice}")
     elif queries.fleet_week(freshness).empty:
         widgets.empty_state(first_forecast.NO_OPEN_DEPOTS)
     else:
@@ -75,14 +77,6 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     return depots.loc[places.sort_values(kind="stable").index]
 
 
-def _without_forecast(champion: str | None) -> str:
-    progress = queries.run_in_progress()
-    follows = summaries.first_forecast_advice(champion)
-    if progress:
-        follows = summaries.progress_sentence(progress)
-    return f"No forecast has been made yet, so the list has names alone. {follows}"
-
-
 @st.cache_data(max_entries=4, show_spinner=False)
 def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     """What `html_grids.depots` shows."""
@@ -119,6 +113,6 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         "is_off": is_off,
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
-    is_week = orders.shape[1] <= summaries.WEEK_DAYS
-    vans = vans if is_week and in_all.any() else vans.loc[:, vans.any()]
+    fits = orders.shape[1] <= summaries.WEEK_DAYS
+    vans = vans if fits and in_all.any() else vans.loc[:, vans.any()]
     return table.join(vans).assign(**others)

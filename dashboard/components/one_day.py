@@ -47,16 +47,15 @@ def show(
         misses = known.merge(misses.drop(columns="actual"), on="depot_id")
     if misses.empty:
         widgets.stop_page(score_filter.NO_SCORES)
-    by_depot = st.container()
-    if scored is not None:
+    if scored is None:
+        by_depot = st.container()
+    else:
         by_city, by_depot = st.columns((0.35, 0.65), gap="large")
         cities = display_tables.last_day_by_city(scored)
         with by_city:
             st.header("By city")
             widgets.small_table(cities, "By city")
-            st.caption(
-                "A total is forecast as a whole: the depots need not add up to it."
-            )
+            st.caption(summaries.TOTALS_NOTE)
         sheets["By city"] = "Forecast and actual orders of each city", cities
     with by_depot:
         st.header("By depot")

@@ -40,16 +40,20 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     return replace(plan, depots=depots[depots["depot_id"].isin(shown)])
 
 
-def next_decision(days: pd.DataFrame, after: str = "") -> None:
-    """Leads to the form of what is to be decided first in `Plan.cities`; nothing where all is.
+def next_decision(days: pd.DataFrame, after: str = "", day: date | None = None) -> None:
+    """Leads to the form of what to decide first in `running_day.with_pace`; nothing where all is.
 
-    `after` a decision on a city, of its other days first.
+    `after` a decision on a city, of its other days first; else of the `day`, if there is one.
     """
-    left = days[(days["short"] > 0) & ~days["is_decided"]]
+    left = days[~(days["is_enough"] | days["is_decided"])]
     if left.empty:
         return
-    by = ["is_elsewhere", "target_on", "lacking"]
-    in_order = left.assign(is_elsewhere=left["city"] != after, lacking=-left["short"])
+    by = ["is_elsewhere", "is_another_day", "target_on", "lacking"]
+    in_order = left.assign(
+        is_elsewhere=left["city"] != after,
+        is_another_day=left["target_on"].dt.date != day,
+        lacking=-left["short"],
+    )
     first = in_order.sort_values(by, kind="stable").iloc[0]
     address = formatting.plan_link(first["city"], first["target_on"], form="vans")
     label = f"Decide on {first['city']}, {formatting.day(first['target_on'])}"

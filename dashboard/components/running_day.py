@@ -42,6 +42,13 @@ def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
     return cities.assign(change=cities["estimate"] - cities["forecast"])
 
 
+def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
+    """`Plan.cities` with `is_enough`: whether the vans suffice, today's at the pace of the day."""
+    running = headings(clock(), freshness)
+    is_enough = plan_summaries.is_enough_at_pace(plan_days, running)
+    return plan_days.assign(is_enough=is_enough)
+
+
 def on_the_way(
     plan_days: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
@@ -97,7 +104,7 @@ def today_html(depots: pd.DataFrame) -> str:
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" * bool(early)
-    note = "The vans are still those for the forecast."
+    note = "Vans are still planned for the forecast."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."
     return (

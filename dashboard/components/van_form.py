@@ -27,13 +27,13 @@ ACTIONS = {
 }
 
 
-def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
+def van_form(plan: Plan, freshness: Freshness, day: date) -> None:
     """The form for the vans of a city on a day, with what they buy; saves for everybody.
 
     Args:
       plan: Of one city, whose vans are known.
       freshness: Of that plan.
-      day: The day chosen at first; None for the first to decide on.
+      day: The day chosen at first.
     """
     days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
     state = saved_change.of_session().vans
@@ -41,8 +41,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     form = f"{name} {day} {state.n_saved}"
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
-    first = day if day in days else plan_summaries.first_to_look_at(plan.cities)
-    st.session_state[key] = st.session_state.get(key, first)
+    st.session_state[key] = st.session_state.get(key, day)
     chosen = st.selectbox(
         "Day",
         list(days),
@@ -88,7 +87,9 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         elif state.tell(name, chosen) and row["kind"]:
             days_of_all = van_plan.fleet_plan(freshness).cities
             is_here = days_of_all[["city", "target_on"]].eq([name, row["target_on"]])
-            plan_parts.next_decision(days_of_all[~is_here.all(axis=1)], after=name)
+            left = days_of_all[~is_here.all(axis=1)]
+            left = running_day.with_pace(left, freshness)
+            plan_parts.next_decision(left, after=name)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:

@@ -26,8 +26,8 @@ from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words
 
 DEPOT_CELLS = (
-    '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans, “7 of 9” where 9 are needed; '
-    "below them its planned orders</small></th></tr>"
+    '<tr><th scope="rowgroup" colspan="{}"><small>Each depot: vans, “7 of 9” where 9 are needed, '
+    "and its planned orders</small></th></tr>"
 )
 CERTAIN = 0.99
 """Chance of full delivery below which it is shown."""
@@ -47,7 +47,8 @@ def cities(
         name = html_tables.city_name(str(city), marked) + _vans(settings[str(city)])
         body.append(html_tables.row(name, in_columns(cells, columns)))
     label = "Vans needed by city and day"
-    return html_tables.grid("hf-plan", label, "City", _heads(columns, marked), body)
+    name = "City<small>vans needed</small>"
+    return html_tables.grid("hf-plan", label, name, _heads(columns, marked), body)
 
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
@@ -68,10 +69,6 @@ def _vans(city: CitySettings) -> str:
         return "<small>vans not known</small>"
     estimated = " (estimated)" * city.is_estimated
     return f"<small>has {formatting.count(city.vans, 'van')}{estimated}</small>"
-
-
-def _shortage(short: int) -> str:
-    return f' <b class="short">−{short:,}</b>' if short else ""
 
 
 def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
@@ -98,20 +95,17 @@ def _day_class(day: pd.Timestamp, marked: date | None) -> str:
 
 
 def _city_cell(day: Row, marked: date | None) -> str:
-    chance = day["delivery_probability"]
-    likely = formatting.chance(chance)
-    text = ""
+    text, chance = "", day["delivery_probability"]
     if chance < CERTAIN:
-        text = f"<small>{escape(likely).replace(' ', '&nbsp;')}</small>"
+        likely = escape(formatting.chance(chance)).replace(" ", "&nbsp;")
+        text = f"<small>{likely}</small>"
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
-    title = f"{formatting.orders(day['point'])} orders; needs {day['needed']:,} vans"
-    if not math.isnan(chance):
-        title += f", has {int(day['vans']):,}; all carried with a chance of {likely}"
+    short = f' <b class="short">−{day["short"]:,}</b>' * bool(day["short"])
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
-        f'<td class="{_day_class(day["target_on"], marked)}" title="{escape(title)}">'
-        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{_shortage(day["short"])}{text}</a></td>'
+        f'<td class="{_day_class(day["target_on"], marked)}">'
+        f'<a href="{escape(link)}" target="_self"><u>{day["needed"]:,}</u>{short}{text}</a></td>'
     )
 
 

@@ -48,7 +48,7 @@ GRIDS = {
     "Vans": ("allocated", "Each depot's part of its city's vans"),
     "Short (vans moved)": ("short", "Vans that lack for the need, if they are moved between depots"),
     "Short (none moved)": (
-        "short_alone", "Vans that its own lack for the service level at this depot, if none is moved",
+        "short_alone", "Vans short at each depot for its own service level, if none is moved",
     ),
     "Drivers": ("drivers", "Drivers of these vans"),
     "Orders": ("point", "Planned orders, planners' numbers among them"),
@@ -105,7 +105,7 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
             sheets[name] = sentence, grid(plan.depots, column)
     columns = [each for each in DATA_COLUMNS if each not in by_day]
     everything = display_tables.display(
-        plan.depots, *columns, vans="Own vans", undelivered="Late with these vans"
+        plan.depots, *columns, vans="Own vans", undelivered="Late with these vans alone"
     )
     return sheets | {
         "Vans to move": ("Vans that change depots, by day", moves(plan.depots)),

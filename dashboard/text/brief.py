@@ -16,7 +16,6 @@ import pandas as pd
 
 from dashboard.text import formatting, plan_summaries, summaries
 from dashboard.text.formatting import link, plan_link
-from dashboard.text.plan_summaries import needed_at_pace
 from pipelines.planning.van_plan import Settings
 from pipelines.planning.words import decision_words, names_of_day
 
@@ -108,29 +107,33 @@ def _shortages(
     running: pd.DataFrame,
 ) -> list[Decision]:
     """One decision per day that is not all decided, with what is on and where vans may suffice."""
-    found, changes = [], running.set_index(["city", "target_on"])["change"].to_dict()
+    found = []
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
         own = on_day[on_day["short"].gt(0) & ~on_day["is_decided"]]
         if own.empty:
             continue
-        occasion = names_of_day(
-            events[events["day_on"] == day], list(own["city"]), n_cities
+        on = events[events["day_on"] == day]
+        occasion = names_of_day(on, list(own["city"]), n_cities)
+        text = f"{formatting.coming_day(day, today)}: {_short(on_day)}"
+        is_enough = plan_summaries.is_enough_at_pace(own, running)
+        unlikely = own[~is_enough & own["delivery_probability"].lt(SEVERE_BELOW)]
+        where = f" in {_named(unlikely)}" * (len(unlikely) < len(own))
+        is_severe = not unlikely.empty
+        pace = f"At today's pace enough in {_named(own[is_enough])}"
+        told = (
+            f"{UNLIKELY}{where}" * is_severe,
+            pace * bool(is_enough.any()),
+            occasion,
         )
-        named = formatting.coming_day(day, today)
-        text = f"{named}: {_short(on_day)}"
-        enough = [
-            row["city"] for row in own.to_dict("records")
-            if needed_at_pace(row, changes.get((row["city"], day), 0.0)) <= row["vans"]
-        ]  # fmt: skip
-        cities = formatting.listed(sorted(enough))
-        pace = f"At today's pace enough in {cities}" * bool(enough)
-        chances = own.loc[~own["city"].isin(enough), "delivery_probability"]
-        is_severe = bool((chances < SEVERE_BELOW).any())
-        about = " · ".join(filter(None, (UNLIKELY * is_severe, pace, occasion)))
+        about = " · ".join(filter(None, told))
         address, places = plan_link(day=day), _places(own, day)
         found.append(Decision(VANS, text, address, about, places, is_severe))
     return found
+
+
+def _named(cities: pd.DataFrame) -> str:
+    return formatting.listed(sorted(cities["city"]))
 
 
 def _short(cities: pd.DataFrame) -> str:
@@ -331,20 +334,3 @@ def day_names(
         cast(pd.Timestamp, day): names_of_day(own, set(own["city"]), n_all)
         for day, own in events.groupby("day_on")
     }
-
-
-def day_ranges(name_of: Mapping[pd.Timestamp, str]) -> list[str]:
-    """The days with their names, days in a row of the same name together.
-
-    'Tue 24 Nov – Thu 26 Nov: Promotion (Rotterdam only)'. `name_of` is from `day_names`.
-    """
-    ranges: list[tuple[pd.Timestamp, pd.Timestamp, str]] = []
-    for day in sorted(name_of):
-        first, last, name = ranges[-1] if ranges else (day, day, "")
-        if name == name_of[day] and day - last == formatting.A_DAY:
-            ranges[-1] = (first, day, name)
-        else:
-            ranges.append((day, day, name_of[day]))
-    return [
-        f"{formatting.day_range(first, last)}: {name}" for first, last, name in ranges
-    ]

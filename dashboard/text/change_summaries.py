@@ -178,10 +178,9 @@ def changed_since(
         for before, after in pairs
         if before.override_id != after.override_id
     ]
+    more = formatting.count(len(changed) - MAX_DAYS, "more day")
     sentences = changed[:MAX_DAYS]
-    if len(changed) > MAX_DAYS:
-        more = formatting.count(len(changed) - MAX_DAYS, "more day")
-        sentences.append(f"The same holds for {more}.")
+    sentences += [f"The same holds for {more}."] * (len(changed) > MAX_DAYS)
     reforecast = [
         _cell(after, names)
         for before, after in pairs

@@ -31,7 +31,7 @@ MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
 """Parts of a forecast whose names say how it is made, in plain words."""
 PART_NOTES = {
     NETWORK: "Recent weeks: what the network reads in the depot's last weeks.",
-    POINT_SHIFT: "Below median: a little less than the middle forecast, for the smallest errors in percent.",
+    POINT_SHIFT: "Below median: slightly below the middle forecast, where errors in percent are smallest.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pandas as pd
 
 from dashboard.planning.van_plan import Transfer
@@ -69,27 +70,26 @@ def overview(plan: Plan) -> str:
 
 
 def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
-    """'Need on Sat 28 Nov: 46 full vans for 2,436 orders, 50 as each depot needs whole ones, 58 to …'.
-
-    `plan` is of one city; '' where it has set its shifts, whose fullest one counts.
-    """
-    [total] = plan.cities[plan.cities["target_on"].dt.date == day].to_dict("records")
+    """'Need on Sat 28 Nov: 2,436 orders fill 46 vans; …' of one city; '' without, or with shifts set."""
+    total = plan.cities[plan.cities["target_on"].dt.date == day].iloc[0]
     own = plan.depots[plan.depots["target_on"].dt.date == day]
-    if settings.shifts:
+    if settings.shifts or not round(total["point"]):
         return ""
-    full = math.ceil(total["point"] / settings.orders_per_van)
-    whole = vans_for(own["point"].to_numpy(float), settings.orders_per_van).sum()
+    full, whole = (
+        vans_for(np.array(orders), settings.orders_per_van).sum()
+        for orders in (total["point"], own["part"])
+    )
+    level = f"{100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%"
     return (
-        f"Need on {formatting.day(total['target_on'])}: {formatting.count(full, 'full van')} for "
-        f"{formatting.count(round(total['point']), 'order')}, {whole:,} as each depot needs whole "
-        f"ones, {total['needed']:,} to carry all with a chance of {100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%."
+        f"Need on {formatting.day(total['target_on'])}: {formatting.count(round(total['point']), 'order')} "
+        f"fill {formatting.count(full, 'van')}; rounded up at each depot, {whole:,}; with a margin, so "
+        f"that the chance to carry all is {level}, {total['needed']:,}."
     )
 
 
 def first_to_look_at(days: pd.DataFrame) -> date:
-    """The first day of `Plan.cities` that is short and not decided, else short, else the first."""
-    order = ["is_enough", "is_decided", "target_on"]
-    in_order = days.assign(is_enough=days["short"] == 0).sort_values(order)
+    """The first of `running_day.with_pace` that is not enough and not decided, else the first."""
+    in_order = days.sort_values(["is_enough", "is_decided", "target_on"])
     return pd.Timestamp(in_order["target_on"].iloc[0]).date()
 
 
@@ -101,13 +101,14 @@ def short_days(days: pd.DataFrame) -> str:
     """
     is_short, is_decided = days["short"] > 0, days["is_decided"]
     is_settled = is_decided & (is_short | days["extra"].gt(0))
-    parts = (is_short, is_short & ~is_decided, is_settled)
-    short, left, decided = (set(days.loc[each, "target_on"]) for each in parts)
+    is_begun = is_settled | days["extra"].gt(0)
+    parts = (is_short, is_short & ~is_decided, is_settled, is_begun)
+    short, left, decided, begun = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
     last = days["target_on"].min() + WEEK
     state_of = dict.fromkeys(decided & short, " (decided)")
-    state_of |= dict.fromkeys(decided & left, " (partly decided)")
+    state_of |= dict.fromkeys(begun & left, " (partly decided)")
 
     def named(some: set[pd.Timestamp]) -> str:
         if len(some) > MAX_NAMED or max(some, default=last) >= last:
@@ -118,10 +119,10 @@ def short_days(days: pd.DataFrame) -> str:
         return formatting.listed(names)
 
     names, covered = named(short), named(decided - short)
-    unnamed = decided & short if not names else set()
+    unnamed = short if not names else set()
     counts = {
-        "decided": unnamed - left,
-        "partly decided": unnamed & left,
+        "decided": unnamed & decided - left,
+        "partly decided": unnamed & begun & left,
         "more covered": () if covered else decided - short,
     }
     told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
@@ -191,6 +192,16 @@ def needed_at_pace(day: Mapping[Hashable, Any], change: float) -> int:
     pace = 1 + change / day["point"] if day["point"] > 0 else 1.0
     # A hair more is the same need.
     return math.ceil(round(day["needed"] * round(pace, 2), 6))
+
+
+def is_enough_at_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.Series:
+    """Whether the vans of each row of `Plan.cities` suffice, if known; at the pace of `running`."""
+    changes = running.set_index(["city", "target_on"])["change"].to_dict()
+    needed = [
+        needed_at_pace(day, changes.get((day["city"], day["target_on"]), 0.0))
+        for day in days.to_dict("records")
+    ]
+    return ~days["vans"].lt(pd.Series(needed, days.index))
 
 
 def late_in_words(orders: float) -> str:

@@ -114,9 +114,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         + "Repaired: a later night has them. " * bool(row["late_came_at"] < last_at)
         for row in nights.to_dict("records")
     ]
-    is_late = nights["metrics"].map(lambda metrics: bool(metrics.get("late_depots")))
-    state = nights["state"].mask(is_done & is_late, "partial")
-    nights = nights.assign(error=errors, late=late, state=state)
+    nights = nights.assign(error=errors, late=late)
     return _table(nights, zone, "Night after", _origin)
 
 
@@ -143,8 +141,8 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> st
         alarms = formatting.with_naive_name(
             formatting.format_dates("; ".join(firsts), zone)
         )
-        over = " and over since" * (night is not every[0])
-        sentences.append(f"Last accuracy alarm, in {_name(night)}{over}: {alarms}.")
+        over = ", over since" * (night is not every[0])
+        sentences.append(f"Last accuracy alarm: {_name(night)}{over}. {alarms}.")
     return " ".join(sentences)
 
 
@@ -202,7 +200,9 @@ def _table(
     heading: str,
     name_row: Callable[[Mapping[Any, Any]], str],
 ) -> pd.DataFrame:
-    records = rows.to_dict("records")
+    is_late = rows["metrics"].map(lambda metrics: bool(metrics.get("late_depots")))
+    state = rows["state"].mask(is_late & rows["state"].eq("done"), "partial")
+    records = rows.assign(state=state).to_dict("records")
     return pd.DataFrame(
         {
             heading: [name_row(row) for row in records],

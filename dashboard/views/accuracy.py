@@ -16,7 +16,7 @@ from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
-WORST, OF_WORST = 5, ("Depot", "Off by (MAPE)", "Same day last week", "Bias")
+WORST, OF_WORST = 5, ("Depot", "Off by (MAPE)", "Same day last week", "Bias", LESS[0])
 """Depots in sight, and what is said of them; the others unfold."""
 
 freshness = queries.freshness()
@@ -57,7 +57,7 @@ if scores.empty:
 depots = queries.depot_accuracy(scope, freshness)
 with answer:
     where = "" if scope.depot else summaries.where_sentence(depots)
-    verdict = summaries.bands_sentence(scores, len(depots))
+    verdict = summaries.bands_sentence(scores, depots)
     told = [summaries.accuracy_sentence(scores), where, verdict]
     widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
@@ -71,13 +71,14 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.caption("Every forecast of a day counts; *Days ahead* below tells them apart.")
+    st.caption("Each day counts once for every night that forecast it.")
     if not scope.depot:
         st.header("Furthest off by depot")
         worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
         widgets.small_table(
             display_tables.depot_accuracy(worst)[list(OF_WORST)],
             "Furthest off by depot",
+            LESS,
             links={"Depot": display_tables.depot_links(worst)},
         )
     overridden = queries.override_accuracy(scope, freshness)
@@ -85,7 +86,9 @@ with by_week:
         st.header("Overrides")
         table = display_tables.override_accuracy(overridden)
         widgets.small_table(table, "Overrides", hidden_on_phones=LESS)
-        st.caption("MAPE of each day's last override, and of the forecast seen then.")
+        st.caption(
+            "How far off planners' last numbers were, and the forecasts that they replaced."
+        )
 with by_day:
     st.header("By day")
     widgets.chart(

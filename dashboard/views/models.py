@@ -35,9 +35,4 @@ st.caption(
     "forecast by a model with the same settings that knew only the days before. Off by: MAPE, the "
     "mean of |forecast − actual| ÷ actual. Same day last week: the seasonal naive."
 )
-st.header("Another model")
-st.markdown(
-    f"- {model_list.rollback(models)}\n"
-    "- `harbor models list` has all models, `harbor models show VERSION` every measure of one.\n"
-    "- `harbor models promote VERSION` makes another the champion."
-)
+st.caption(f"{model_list.rollback(models)} More: `harbor models --help`.")

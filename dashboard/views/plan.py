@@ -38,14 +38,15 @@ page_head.save_as_excel(
 )
 period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
+days = running_day.with_pace(plan.cities, freshness)
 if not city:
-    days = plan.cities
     widgets.answer(plan_summaries.overview(plan))
-    plan_parts.next_decision(days)
-    st.html(plan_grids.cities(days, settings, plan_parts.day_of_address(days)))
+    day = plan_parts.day_of_address(days)
+    plan_parts.next_decision(days, day=day)
+    st.html(plan_grids.cities(days, settings, day))
     st.caption(
-        "Vans needed for a city's service level; −12: 12 short. A percentage: the chance that the "
-        "vans carry all orders, if below 99 %. Under it: what is decided. Vans stay in their city."
+        "Vans needed, and those that lack: −12 is 12 short. A percentage: the chance that the vans "
+        "carry all orders, if below 99 %. Under it: what is decided. Vans stay in their city."
     )
     plan_parts.changed_days(plan)
     st.stop()
@@ -61,7 +62,7 @@ if form != "vans":
     today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
     for sentence in today.values():
         st.caption(f"Today: {sentence}")
-marked = day or plan_summaries.first_to_look_at(plan.cities)
+marked = day or plan_summaries.first_to_look_at(days)
 with st.container(horizontal=True, key="screen-only"):
     for kind, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):
         address = formatting.plan_link(city, marked, form=kind)
@@ -76,8 +77,8 @@ if not settings[city].shifts:
 of_shifts += "Hours are local; orders outside all shifts go to the next one. "
 st.caption(
     f"{plan_summaries.need_sentence(plan, settings[city], marked)}\n\n"
-    "Need and chance of full delivery: if vans may move between depots. Drivers: for the vans that go "
-    "out, one a van and shift at least. "
+    "Need and chance of full delivery: if vans may move between depots. Drivers: of the vans "
+    "that go out, at least one a shift. "
     f"{of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
 )
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
@@ -85,8 +86,8 @@ if moves:
     st.subheader("Vans to move")
     st.html(moves)
     st.caption(
-        "A move is for that day alone, and only where a van carries a tenth of a full load more; so a "
-        "depot that is short may lend one, too."
+        "Each move is for one day. A van that its depot could use goes only where it carries a tenth of "
+        "a full load more."
     )
 plan_parts.changed_days(plan)
 
@@ -99,7 +100,7 @@ if form:
         if form == "settings":
             settings_form.settings_form(settings[city])
         elif form == "vans":
-            van_form.van_form(plan, freshness, day)
+            van_form.van_form(plan, freshness, marked)
         else:
             plan_forms.change_form(city, freshness, depot, day)
 

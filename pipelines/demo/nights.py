@@ -23,8 +23,10 @@ from pipelines.runs.ledger import Run
 from pipelines.store import forecasts, models, runs
 from pipelines.store.demo import add_overrides, hire_vans, may_plan
 
-TRAINING, TRAINED_DAYS_AGO = ("train", "promote"), 3
-"""Steps that take longer than all others, and the one night that has them."""
+TRAINING = ("train", "promote")
+"""Steps that take longer than all others."""
+TRAINED_DAYS_AGO = 3
+"""Of the one night that has them, unless it was interrupted."""
 PLANNED_AFTER = timedelta(hours=4)
 NOTICE_DAYS = 3
 """Days before its target at which an override is saved."""
@@ -47,7 +49,11 @@ def run_nights(demo: DemoContext, advance: Advance) -> str:
 
 
 def _is_done(demo: DemoContext, day: date) -> bool:
-    wanted = {"step": "nightly", "state": "done", "origin_on": day}
+    return _has_run(demo, {"origin_on": day, "state": "done"})
+
+
+def _has_run(demo: DemoContext, wanted: dict[str, Any]) -> bool:
+    wanted = {"step": "nightly", **wanted}
     with demo.engine.connect() as connection:
         return bool(runs.recent_runs(connection, 1, False, wanted))
 
@@ -55,7 +61,8 @@ def _is_done(demo: DemoContext, day: date) -> bool:
 def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
     at = demo.morning_after(day)
     with demo.clock_at(at):
-        _start(demo, day, trains=days_ago == TRAINED_DAYS_AGO)
+        is_new = not _has_run(demo, {"origin_on": day})
+        _start(demo, day, trains=is_new and days_ago == TRAINED_DAYS_AGO)
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)

@@ -189,7 +189,8 @@ def _plan_city(
     planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
     level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
-    own_r = week["vans"].fillna(np.inf).to_numpy(float)
+    # Where one is not known, nobody knows which vans move.
+    own_r = None if week["vans"].isna().any() else week["vans"].to_numpy(float)
     needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
     late_r, chance_r = np.zeros((2, len(week)))
     days = []
@@ -199,15 +200,20 @@ def _plan_city(
         capacity = city.orders_per_van / load.fullest
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         needed = vans.vans_that_suffice(vans_s, city.service_level)
-        order = vans.allocation_order(case_rs[rows], capacity, own_r[rows])
+        cases = case_rs[rows], capacity
+        order = vans.allocation_order(*cases)[:needed]
         decision = city.decision_on(pd.Timestamp(str(day)).date())
         if not (decision.kind or decision.off_road):
             # One that was taken back.
             decision = VanDecision(city.city, decision.target_on)
         has = city.vans_on(decision.target_on)
-        needed_r[rows] = np.bincount(order[:needed], minlength=len(rows))
-        allocated = order[: needed if has is None else min(needed, has)]
-        allocated_r[rows] = np.bincount(allocated, minlength=len(rows))
+        needed_r[rows] = np.bincount(order, minlength=len(rows))
+        if has is not None and has < needed:
+            # Of the vans that are needed those that carry most, rather at home than elsewhere.
+            order = vans.allocation_order(
+                *cases, None if own_r is None else own_r[rows], needed_r[rows]
+            )[:has]
+        allocated_r[rows] = np.bincount(order, minlength=len(rows))
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
         given = case_rs[rows], allocated_r[rows]
         late_r[rows] = _late(vans.undelivered, *given, city, load)
@@ -255,7 +261,7 @@ def _plan_city(
                 "undelivered_without": late,
             }
         )
-    alone_from_r = np.where(np.isinf(own_r), allocated_r, own_r)
+    alone_from_r = week["vans"].fillna(pd.Series(allocated_r, week.index))
     depots = week.assign(
         needed=needed_r,
         allocated=allocated_r,

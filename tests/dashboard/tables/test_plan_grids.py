@@ -54,9 +54,7 @@ def test_depots_have_vans_shortages_orders_and_marks(plan):
     ]  # fmt: skip
     assert rows[8:] == [
         ["Planned orders", "150", "349"],
-        [
-            "Each depot: vans, “7 of 9” where 9 are needed; below them its planned orders"
-        ],
+        ["Each depot: vans, “7 of 9” where 9 are needed, and its planned orders"],
         ["Poplar 3 own vans", "3 150 set by Anna model 100", "3 of 4 200"],
         ["<b>Wapping 3 own vans", "closed", "2 of 3 149"],
     ]
@@ -135,7 +133,7 @@ def test_cities_have_need_short_and_the_chance(plan):
     )
     html = plan_grids.cities(days, settings)
     assert Cells(html).text == [
-        ["City", "Fri 21 Nov", "Sat 22 Nov"],
+        ["City vans needed", "Fri 21 Nov", "Sat 22 Nov"],
         ["London has 5 vans (estimated)", "3", "12,345 −2,345 < 1 %"],
     ]
     links = [attributes["href"] for tag, attributes in Cells(html).tags if tag == "a"]
@@ -172,7 +170,7 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     none = both.assign(vans=float("nan"), delivery_probability=float("nan"))
     unknown = {city: CitySettings(city, None, 50.0) for city in settings}
     assert Cells(plan_grids.cities(none, unknown)).text[1][1:] == ["–", "–"]
-    assert head == ["City", "Fri 21 Nov", "Sat 22 Nov"]
+    assert head == ["City vans needed", "Fri 21 Nov", "Sat 22 Nov"]
     assert first[1] == ""
     assert first[2] == second[2] != ""
 

@@ -121,7 +121,9 @@ def test_a_running_day_whose_pace_the_vans_suffice_for_says_so():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
     slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
     [half] = decide(short, heading=slow)
-    assert half.about == "Full delivery unlikely · At today's pace enough in London"
+    assert half.about == (
+        "Full delivery unlikely in Helsinki · At today's pace enough in London"
+    )
     assert half.text == "Today, Sun 22 Nov: 8 vans short"
     [both] = decide(short, heading=slow.assign(change=-200.0))
     assert both.about == "At today's pace enough in Helsinki and London"
@@ -375,19 +377,6 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
         day: "Black Friday (Helsinki and London only) + Promotion (London only)"
     }
     assert brief.day_names(special, 3) == of_three
-
-
-def test_days_in_a_row_of_the_same_events_are_told_together():
-    days = pd.date_range("2026-11-24", periods=6)
-    names = ["Promotion", "Promotion", "Black Friday", "Promotion", "Sale"]
-    # The fourth day has none.
-    name_of = dict(zip([*days[:3], *days[4:]], names, strict=True))
-    assert brief.day_ranges(name_of) == [
-        "Tue 24 Nov – Wed 25 Nov: Promotion",
-        "Thu 26 Nov: Black Friday",
-        "Sat 28 Nov: Promotion",
-        "Sun 29 Nov: Sale",
-    ]
 
 
 def test_an_event_of_other_cities_too_is_not_said_to_be_of_the_short_one_alone():

@@ -85,7 +85,7 @@ def test_a_scenario_of_several_days_counts_van_days():
         ),
     ],
 )  # fmt: skip
-def test_what_was_saved_is_confirmed_in_a_sentence(orders, days, depots, expected):
+def test_what_changes_is_told_in_a_sentence(orders, days, depots, expected):
     changes = [
         Change(Cell(depot, date(2025, 11, day), 341.0, 341.0), orders)
         for depot in depots

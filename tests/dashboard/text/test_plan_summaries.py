@@ -50,17 +50,19 @@ def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid
 
 def test_a_need_is_told_by_what_it_is_made_of():
     """Full vans for all orders, then whole ones at each depot, then those for the service level."""
-    depots = pd.DataFrame({"target_on": DAYS[[0, 0, 1]], "point": [120.0, 60.0, 10.0]})
+    depots = pd.DataFrame({"target_on": DAYS[[0, 0, 1]], "part": [120.4, 60.0, 1.0]})
     days = FLEET[FLEET["city"] == "London"].assign(point=[180.4, 1.0])
     plan = Plan(depots, days, pd.DataFrame(), pd.DataFrame())
     settings = CitySettings("London", 40, 50.0, 0.9)
     assert plan_summaries.need_sentence(plan, settings, DAYS[0].date()) == (
-        "Need on Thu 27 Nov: 4 full vans for 180 orders, 5 as each depot needs whole ones, 30 to "
-        "carry all with a chance of 90\N{NO-BREAK SPACE}%."
+        "Need on Thu 27 Nov: 180 orders fill 4 vans; rounded up at each depot, 5; with a margin, so "
+        "that the chance to carry all is 90\N{NO-BREAK SPACE}%, 30."
     )
     # A shift that is set may need more than the day's orders say.
     in_shifts = replace(settings, shifts="06-14")
     assert plan_summaries.need_sentence(plan, in_shifts, DAYS[0].date()) == ""
+    nothing = replace(plan, cities=days.assign(point=0.0))
+    assert plan_summaries.need_sentence(nothing, settings, DAYS[0].date()) == ""
 
 
 def decide(days, city, day, **columns):
@@ -133,7 +135,11 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
 
 def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
     """Else on the first short one, else on the first."""
-    first = plan_summaries.first_to_look_at
+
+    def first(days):
+        slow = days.assign(is_enough=~days["vans"].lt(days["needed"]))
+        return plan_summaries.first_to_look_at(slow)
+
     assert first(FLEET) == DAYS[1].date()
     both = pd.concat([FLEET, FLEET.assign(target_on=FLEET["target_on"] + 7 * A_DAY)])
     assert first(both) == DAYS[1].date()
@@ -141,7 +147,18 @@ def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
     assert first(both.assign(is_decided=decided)) == DAYS[1].date() + 7 * A_DAY
     assert first(both.assign(is_decided=True)) == DAYS[1].date()
     hired = decide(FLEET, "London", DAYS[0], kind="hire", extra=3)
-    assert first(hired.assign(short=0)) == DAYS[0].date()
+    assert first(hired.assign(vans=99.0)) == DAYS[0].date()
+
+
+def test_the_vans_suffice_where_they_do_at_the_pace_of_the_running_day():
+    """Where they are not known, nothing says that they do not."""
+    running = pd.DataFrame(
+        {"city": ["London", "Helsinki"], "target_on": DAYS[1], "change": [-20.0, 1.0]}
+    )
+    enough = plan_summaries.is_enough_at_pace
+    assert enough(FLEET, running).tolist() == [True, False, True, True]
+    assert enough(FLEET, running[1:]).tolist() == [True, False, True, False]
+    assert enough(FLEET.assign(vans=np.nan), running).all()
 
 
 def test_short_days_have_names_where_these_are_few_and_of_one_week():
@@ -153,6 +170,8 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
     assert short(asked) == "5 days short of vans, 1 partly decided"
+    hired = decide(many, "London", DAYS[1], kind="hire", extra=3, is_decided=False)
+    assert short(hired) == "5 days short of vans, 1 partly decided", "too few"
     settled = decide(asked, "London", DAYS[1], kind="accept")
     assert short(settled) == "5 days short of vans, 1 decided"
     hired = {"kind": "hire", "extra": 9, "short": 0}

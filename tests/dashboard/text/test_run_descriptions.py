@@ -80,7 +80,7 @@ def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
     )  # fmt: skip
     nights = run_descriptions.runs_table(ledger, ZONE)
     assert run_descriptions.last_trouble(ledger, nights, ZONE) == (
-        "Last accuracy alarm, in the night after Thu 20 Nov and over since: 69.9 % of the actuals from "
+        "Last accuracy alarm: the night after Thu 20 Nov, over since. 69.9 % of the actuals from "
         "Wed 12 Nov 2025 to Wed 19 Nov 2025 lay inside the 80 % band, but 70 to 90 % should; Two."
     )
 
@@ -153,9 +153,9 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
     assert table["Result"].tolist() == ["1 accuracy alarm, 2 late depots"]
     told = run_descriptions.last_trouble(runs(alarmed), table, ZONE)
     assert told.startswith(
-        "Last trouble: the night after Thu 20 Nov. Last accuracy alarm, in"
+        "Last trouble: the night after Thu 20 Nov. Last accuracy alarm: "
     )
-    assert told.endswith(f"in the night after Thu 20 Nov: {step['Result']}")
+    assert told.endswith(f"the night after Thu 20 Nov. {step['Result']}")
 
 
 def test_runs_are_offered_nights_first_and_newest_first():

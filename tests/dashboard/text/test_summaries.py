@@ -187,18 +187,27 @@ def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
     )
     assert summaries.where_sentence(depots[2:]) == ""
     worse = depots.assign(value_added=-0.1)
-    assert summaries.where_sentence(worse) == "The forecast is better at no depot."
+    assert (
+        summaries.where_sentence(worse)
+        == "At no depot the forecast is better than same day last week."
+    )
     assert summaries.where_sentence(worse[:1]) == ""
     better = depots.assign(value_added=0.1)
-    assert summaries.where_sentence(better) == "The forecast is better at all 3 depots."
+    assert summaries.where_sentence(better) == "It is better at all 3 depots."
 
 
 def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
+    depots = pd.DataFrame({"name": ["A", "B"], "coverage": [0.72, 0.6]})
     scores = daily_scores(*9 * [0.1])
     scores.loc[scores["grain"] == "all", "coverage"] = 0.72
-    several = summaries.bands_sentence(scores, 2)
-    assert several == "The 80 % band is a little too narrow: 72.0 % lay in it."
-    assert summaries.bands_sentence(scores, 1) == ""
+    several = summaries.bands_sentence(scores, depots)
+    assert (
+        several
+        == "The 80 % band is a little too narrow: 72.0 % of the actuals lay in it."
+    )
+    of_b = summaries.bands_sentence(scores, depots.assign(coverage=[0.72, 0.238]))
+    assert of_b == f"{several[:-1]}, of B 23.8 %."
+    assert summaries.bands_sentence(scores, depots[:1]) == ""
 
 
 def test_a_miss_is_that_of_the_whole_orders_beside_it():
@@ -304,14 +313,15 @@ def test_coverage_is_told_of_ten_days_at_each_level():
 
 @pytest.mark.parametrize(
     ("coverage", "told"),
-    [(0.64, "The 80 % band is too narrow: 64.0 % lay in it."), (0.93, "The 80 % band is too wide: 93.0 % lay in it."),
+    [(0.64, "The 80 % band is too narrow: 64.0 % of the actuals lay in it."), (0.93, "The 80 % band is too wide: 93.0 % of the actuals lay in it."),
      (0.77, ""), (float("nan"), "")],
 )  # fmt: skip
 def test_a_verdict_tells_of_bands_that_are_far_from_right(coverage, told):
+    depots = pd.DataFrame({"name": ["A", "B"], "coverage": coverage})
     scores = daily_scores(*9 * [0.1])
     scores.loc[scores["grain"] == "all", "coverage"] = coverage
-    assert summaries.bands_sentence(scores, 2) == told
-    assert summaries.bands_sentence(scores, 1) == told
+    assert summaries.bands_sentence(scores, depots) == told
+    assert summaries.bands_sentence(scores, depots[:1]) == told
     few = daily_scores(*6 * [0.1])
     few.loc[few["grain"] == "all", "coverage"] = coverage
-    assert not summaries.bands_sentence(few, 2)
+    assert not summaries.bands_sentence(few, depots)
