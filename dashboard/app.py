@@ -36,10 +36,12 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
     settings = queries.settings()
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(freshness.zones))
-    progress = queries.run_in_progress()
-    at_work = summaries.progress_sentence(progress) if progress else ""
-    texts = banner(freshness, now.date(), due_on, settings.zone, at_work)
+    texts = banner(freshness, now.date(), due_on, settings.zone)
     st.session_state[IS_WARNING] = texts.warning is not None
+    progress = queries.run_in_progress() if texts.warning else None
+    at_work = summaries.progress_sentence(progress) if progress else ""
+    if at_work:
+        texts = banner(freshness, now.date(), due_on, settings.zone, at_work)
     st.caption(texts.facts)
     # Before the first forecast the page itself says what is at work.
     if texts.warning and at_work and freshness.origin_on is not None:

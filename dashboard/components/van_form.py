@@ -27,13 +27,13 @@ ACTIONS = {
 }
 
 
-def van_form(plan: Plan, freshness: Freshness, day: date) -> None:
+def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     """The form for the vans of a city on a day, with what they buy; saves for everybody.
 
     Args:
       plan: Of one city, whose vans are known.
       freshness: Of that plan.
-      day: The day chosen at first.
+      day: The day chosen at first; None for the first to decide on.
     """
     days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
     state = saved_change.of_session().vans
@@ -41,13 +41,12 @@ def van_form(plan: Plan, freshness: Freshness, day: date) -> None:
     form = f"{name} {day} {state.n_saved}"
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
-    st.session_state[key] = st.session_state.get(key, day)
+    paced = running_day.with_pace(plan.cities, freshness)
+    first = day or plan_summaries.first_to_look_at(paced)
+    st.session_state[key] = st.session_state.get(key, first)
+    labels = {each: _label(row) for each, row in days.items()}
     chosen = st.selectbox(
-        "Day",
-        list(days),
-        format_func=lambda each: _label(days[each]),
-        width=320,
-        key=key,
+        "Day", list(days), format_func=labels.__getitem__, width=320, key=key
     )
     row = days[chosen]
     city = city_settings.by_city(freshness)[name]
@@ -85,11 +84,11 @@ def van_form(plan: Plan, freshness: Freshness, day: date) -> None:
             write = partial(van_decisions.save, decision, planner)
             state.save(write, sentence, wrong)
         elif state.tell(name, chosen) and row["kind"]:
-            days_of_all = van_plan.fleet_plan(freshness).cities
-            is_here = days_of_all[["city", "target_on"]].eq([name, row["target_on"]])
-            left = days_of_all[~is_here.all(axis=1)]
-            left = running_day.with_pace(left, freshness)
-            plan_parts.next_decision(left, after=name)
+            every = running_day.with_pace(
+                van_plan.fleet_plan(freshness).cities, freshness
+            )
+            is_here = every[["city", "target_on"]].eq([name, row["target_on"]])
+            plan_parts.next_decision(every[~is_here.all(axis=1)], after=name)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:

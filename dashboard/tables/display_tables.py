@@ -56,8 +56,8 @@ MISSES_NOTE = (
 
 OCCASION = "Holiday or event"
 
-DEPOT_ORDERS = ["Largest error", "Largest bias", "Least value added", "Name"]
-LARGEST_ERROR, LARGEST_BIAS, LEAST_ADDED, BY_NAME = DEPOT_ORDERS
+DEPOT_ORDERS = ["Largest error", "Largest bias", "Least value added"]
+LARGEST_ERROR, LARGEST_BIAS, LEAST_ADDED = DEPOT_ORDERS
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
@@ -147,7 +147,6 @@ def rank_depots(result: pd.DataFrame, order: str) -> pd.DataFrame:
         LEAST_ADDED: result["value_added"],
         LARGEST_ERROR: -result["mape"],
         LARGEST_BIAS: -result["bias"].abs(),
-        BY_NAME: result["name"].str.casefold(),
     }
     by = ["key", "name", "depot_id"]
     ranked = result.assign(key=keys[order]).sort_values(by, ignore_index=True)

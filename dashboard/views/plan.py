@@ -100,7 +100,7 @@ if form:
         if form == "settings":
             settings_form.settings_form(settings[city])
         elif form == "vans":
-            van_form.van_form(plan, freshness, marked)
+            van_form.van_form(plan, freshness, day)
         else:
             plan_forms.change_form(city, freshness, depot, day)
 

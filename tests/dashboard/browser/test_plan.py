@@ -325,10 +325,10 @@ def test_a_depot_prints_on_one_sheet_with_its_events(fleet, visit):
 
 A_DECIDED_CITY = """() => {
     const body = document.querySelector('.hf-plan tbody:nth-of-type(2)');
-    while (body.rows.length < 10) body.append(body.rows[0].cloneNode(true));
+    while (body.rows.length < 11) body.append(body.rows[1].cloneNode(true));
     const totals = document.querySelector('.hf-plan tbody');
     while (totals.rows.length < 13) totals.append(totals.rows[0].cloneNode(true));
-    body.rows[0].cells[1].innerHTML =
+    body.rows[1].cells[1].innerHTML =
         '<a href="#"><small>+24 hired<span class="desk">, Anna Maria van den Berg</span></small></a>';
     const place = document.querySelector('.hf-plan').closest('[data-testid=stElementContainer]');
     const row = '<tr><th>Sat 28 Nov</th><td class="fill">24 vans hired; covered</td>'

@@ -210,7 +210,6 @@ def test_every_measure_has_a_row_for_each_forecaster():
         ("Least value added", ["Wapping", "ardenne", "Poplar"]),
         ("Largest error", ["Poplar", "Wapping", "ardenne"]),
         ("Largest bias", ["ardenne", "Wapping", "Poplar"]),
-        ("Name", ["ardenne", "Poplar", "Wapping"]),
     ],
 )
 def test_depots_are_ranked_by_what_is_asked(order, names):

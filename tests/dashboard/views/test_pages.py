@@ -20,6 +20,7 @@ from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries import ScoreFilter, database
+from dashboard.tables.display_tables import DEPOT_ORDERS
 from dashboard.text import formatting, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
@@ -813,9 +814,10 @@ def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
         names = [each[1] for each in DEPOTS if each[1] in text]
         return sorted(names, key=text.index)
 
-    by_name = depots(order="name")
-    assert by_name == sorted(by_name)
-    assert sorted(depots()) == by_name != depots(order="largest error")
+    by_error, *others = (depots(order=order.casefold()) for order in DEPOT_ORDERS)
+    assert depots() == by_error
+    assert all(sorted(other) == sorted(by_error) for other in others)
+    assert any(other != by_error for other in others)
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
