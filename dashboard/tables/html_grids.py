@@ -23,11 +23,8 @@ SHADES = 10
 """Steps of the accent up to a depot's busiest day; `style` has a class for each."""
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
-MAX_SUM_LENGTH = len("99,999")
 MARKS, SHORT = ("status", "is_off", "place"), "Vans short"
 """Columns of the list of depots that have no heading; the heading above those of vans that lack."""
-MAX_SHORT_DAYS = 1
-"""Of these, days for which a phone has room; some of seven would seem to be all."""
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -82,16 +79,16 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has no room for all of them; the last one of vans is of all days.
+    # A phone has room for the first and the worst day of vans, whose last one is of all days.
     vans = [head for head in heads if head.startswith(SHORT)]
-    for_desks = [*heads[1:2], *vans[MAX_SHORT_DAYS:-1]]
+    worst = max(vans[1:-1], key=lambda head: numbers[head].sum(), default="")
+    for_desks = {*heads[1:2], *heads[-2:-1], *vans[1:-1]} - {worst}
     css_class = {head: "desk" * (head in for_desks) for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
-        about = escape(depot["city"]) * has_cities
-        if told := cells.get("status"):
-            about += " · " * has_cities + told
+        told = escape(depot["city"]) * has_cities, cells.get("status")
+        about = " · ".join(filter(None, told))
         name = f'<a href="{link}">{escape(depot["name"])}</a><small>{about}</small>'
         shown = [
             f'<td class="{css_class[head]}">{cells.get(head, formatting.UNKNOWN)}</td>'
@@ -129,7 +126,11 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
     for head in filter(lambda head: head.startswith(SHORT), heads):
-        texts[head] = [text * (text != "0") for text in texts[head]]
+        texts[head] = [
+            f'<span class="s{2 * min(n, 5) * (not head.endswith("days"))}">{text}</span>'
+            * bool(n)
+            for n, text in zip(numbers[head], texts[head], strict=True)
+        ]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
 
 
@@ -224,7 +225,7 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days) -> str:
 def _sum(total: float) -> str:
     """A sum; abbreviated on phones, which have no room for seven long ones."""
     whole = formatting.orders(total)
-    if len(whole) <= MAX_SUM_LENGTH:
+    if len(whole) <= len("99,999"):
         return whole
     short = formatting.abbreviate(total)
     return f'<span class="desk">{whole}</span><span class="phone">{short}</span>'

@@ -299,3 +299,26 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
         ["<b>Poplar", "·", "■", "✕"],
         ["Waalhaven", "■", "–", "■"],
     ]
+
+
+def test_a_phones_list_of_depots_has_the_first_and_the_worst_day_without_vans():
+    """The more vans lack, the darker the day; a sum of days has no shade."""
+    known = pd.DataFrame({"depot_id": ["A", "B"], "name": ["Poplar", "Wapping"]})
+    short = {"Sat": [0, 1], "Sun": [2, 0], "Mon": [3, 7], "all days": [5, 8]}
+    numbers = pd.DataFrame(
+        {
+            "Orders: Sat": [10, 20], "Orders: 7 days": [70, 140],
+            **{f"Vans short: {day}": vans for day, vans in short.items()},
+            "vs last week": [1.0, 2.0], "Yesterday off by": [1, 2],
+            "status": "", "is_off": False, "place": [0, 1],
+        },
+        known["depot_id"],
+    )  # fmt: skip
+    html = html_grids.depots(known.assign(city="London"), numbers)
+    cells = Cells(html)
+    on_desks = [("desk" in attrs["class"]) for tag, attrs in cells.tags if tag == "td"]
+    assert on_desks == 2 * [False, True, False, True, False, False, True, False]
+    shades = re.findall(r'<span class="(s\d+)">(\d)</span>', html)
+    assert shades == [
+        ("s4", "2"), ("s6", "3"), ("s0", "5"), ("s2", "1"), ("s10", "7"), ("s0", "8"),
+    ]  # fmt: skip
