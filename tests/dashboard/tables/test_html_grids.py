@@ -301,7 +301,7 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
     ]
 
 
-def test_a_phones_list_of_depots_has_the_first_and_the_worst_day_without_vans():
+def test_a_phones_list_of_depots_has_the_first_and_the_worst_day_of_vans():
     """The more vans lack, the darker the day; a sum of days has no shade."""
     known = pd.DataFrame({"depot_id": ["A", "B"], "name": ["Poplar", "Wapping"]})
     short = {"Sat": [0, 1], "Sun": [2, 0], "Mon": [3, 7], "all days": [5, 8]}
