@@ -17,7 +17,6 @@ MAX_DEPOTS = 200
 URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)
 """Orders of the list; the first is the default."""
-IN_ALL = f"{html_grids.SHORT}: all days"
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
@@ -29,9 +28,9 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     """
     numbers = pd.DataFrame()
     if freshness.origin_on is None:
-        advice = summaries.first_forecast_advice(freshness.champion)
         missing = "No forecast has been made yet, so the list has names alone."
-        widgets.empty_state(f"{missing} {advice}")
+        follows = first_forecast.what_follows(freshness.champion)
+        widgets.empty_state(f"{missing} {follows}")
     elif queries.fleet_week(freshness).empty:
         widgets.empty_state(first_forecast.NO_OPEN_DEPOTS)
     else:
@@ -69,7 +68,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
-        VANS: -numbers.filter(like=IN_ALL).sum(axis=1),
+        VANS: -numbers.filter(like=html_grids.IN_ALL).sum(axis=1),
         WEEK: -numbers["vs last week"].abs(),
         ERROR: -numbers[off_by].abs(),
     }[order]
@@ -97,7 +96,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     # `depots` are by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")
-    vans[IN_ALL] = in_all
+    vans[html_grids.IN_ALL] = in_all
     period = formatting.count(orders.shape[1], "day")
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     first_on = short.columns[0]

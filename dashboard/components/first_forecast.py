@@ -15,16 +15,21 @@ NO_OPEN_DEPOTS = "The newest forecast has no open depots. Run `harbor forecast`.
 def stop_page(sentence: str, champion: str | None) -> NoReturn:
     """Says that there is no forecast, and stops the page; shows it once there is one.
 
-    While a run is in progress, it says which one, and how far its training has come.
-
-    Args:
-      sentence: What is missing.
-      champion: Version of the champion; None before the first model.
+    While a run is in progress, it says which one, and how far its training has come. `sentence` is
+    on what is missing; `champion` is None before the first model.
     """
     if queries.run_in_progress() is None:
-        widgets.stop_page(f"{sentence} {summaries.first_forecast_advice(champion)}")
+        widgets.stop_page(f"{sentence} {what_follows(champion)}")
     _show_progress(sentence)
     st.stop()
+
+
+def what_follows(champion: str | None) -> str:
+    """How far the run has come that is at work, else the commands that make a forecast."""
+    progress = queries.run_in_progress()
+    if progress is None:
+        return summaries.first_forecast_advice(champion)
+    return summaries.progress_sentence(progress)
 
 
 @st.fragment(run_every=REFRESH_S)

@@ -79,8 +79,7 @@ def change_form(
         with below_number:
             unsure = _ask_if_sure(changes, names, form)
             preview = _preview(week, names, changes, len(entry.chosen), freshness)
-        done = change_summaries.change_sentence(changes, names, preview)
-        sentence = f"Saved: {done}"
+        sentence = change_summaries.change_sentence(changes, names, preview)
     place, is_clicked = saved_change.save_button("Save", f"save {form}")
     is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:
@@ -99,7 +98,7 @@ def change_form(
     with place:
         if is_saving:
             write = partial(overrides.add, changes, entry.reason, entry.planner)
-            state.save(write, sentence, _problems(entry, changes, unsure))
+            state.save(write, f"Saved: {sentence}", _problems(entry, changes, unsure))
         else:
             if is_begun:
                 state.sentence = ""

@@ -84,9 +84,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             write = partial(van_decisions.save, decision, planner)
             state.save(write, sentence, wrong)
         elif state.tell(name, chosen) and row["kind"]:
-            every = running_day.with_pace(
-                van_plan.fleet_plan(freshness).cities, freshness
-            )
+            fleet = van_plan.fleet_plan(freshness).cities
+            every = running_day.with_pace(fleet, freshness)
             is_here = every[["city", "target_on"]].eq([name, row["target_on"]])
             plan_parts.next_decision(every[~is_here.all(axis=1)], after=name)
 

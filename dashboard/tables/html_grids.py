@@ -25,6 +25,7 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Depots in the grid of several cities, and of one; a browser is slow with more."""
 MARKS, SHORT = ("status", "is_off", "place"), "Vans short"
 """Columns of the list of depots that have no heading; the heading above those of vans that lack."""
+IN_ALL = f"{SHORT}: all days"
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -127,8 +128,7 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
         ]
     for head in filter(lambda head: head.startswith(SHORT), heads):
         texts[head] = [
-            f'<span class="s{2 * min(n, 5) * (not head.endswith("days"))}">{text}</span>'
-            * bool(n)
+            f'<span class="s{2 * min(n, 5) * (head != IN_ALL)}">{text}</span>' * bool(n)
             for n, text in zip(numbers[head], texts[head], strict=True)
         ]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")

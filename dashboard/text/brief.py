@@ -277,7 +277,7 @@ def _where(cities: pd.DataFrame, sizes: pd.Series) -> str:
         return ""
     is_partial = _is_partial(cities, sizes)
     part = f" ({depots:,} of {n_depots:,.0f} depots)" if is_partial else ""
-    return f" in {formatting.listed(sorted(cities['city']))}{part}"
+    return f" in {_named(cities)}{part}"
 
 
 def _is_partial(cities: pd.DataFrame, sizes: pd.Series) -> bool:

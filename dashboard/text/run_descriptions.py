@@ -135,12 +135,10 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> st
     night = next((each for each in every if each["metrics"].get("alarms")), None)
     if night:
         # What to do about them was of that night.
-        firsts = [
+        firsts = "; ".join(
             each.rstrip(".").partition(". ")[0] for each in night["metrics"]["alarms"]
-        ]
-        alarms = formatting.with_naive_name(
-            formatting.format_dates("; ".join(firsts), zone)
         )
+        alarms = formatting.with_naive_name(formatting.format_dates(firsts, zone))
         over = ", over since" * (night is not every[0])
         sentences.append(f"Last accuracy alarm: {_name(night)}{over}. {alarms}.")
     return " ".join(sentences)

@@ -276,13 +276,10 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
         return ""
     words = "too narrow" if inside < 0.8 else "too wide"
     degree = "a little " * (abs(inside - 0.8) <= 2 * BAND_TOLERANCE)
-    worst = depots.sort_values("coverage").iloc[0]
-    least = f", of {worst['name']} {formatting.percent(worst['coverage'])}"
-    share = (
-        formatting.percent(inside)
-        + " of the actuals lay in it"
-        + least * bool(worst["coverage"] < 0.5)
-    )
+    low = depots[depots["coverage"] < 0.5].nsmallest(int(len(depots) > 1), "coverage")
+    rows = zip(low["name"], low["coverage"], strict=True)
+    worst = "".join(f", of {name} {formatting.percent(own)}" for name, own in rows)
+    share = f"{formatting.percent(inside)} of the actuals lay in it{worst}"
     return f"The 80 % band is {degree}{words}: {share}."
 
 

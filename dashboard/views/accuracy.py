@@ -56,9 +56,9 @@ if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
 depots = queries.depot_accuracy(scope, freshness)
 with answer:
-    where = "" if scope.depot else summaries.where_sentence(depots)
-    verdict = summaries.bands_sentence(scores, depots)
-    told = [summaries.accuracy_sentence(scores), where, verdict]
+    own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
+    where, bands = summaries.where_sentence(own), summaries.bands_sentence(scores, own)
+    told = summaries.accuracy_sentence(scores), where, bands
     widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
@@ -126,9 +126,9 @@ page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 with st.expander("Days ahead, bands, and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
     widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
-    bands = queries.band_coverage(scope, freshness)
-    st.caption(summaries.coverage_sentence(bands))
-    widgets.small_table(display_tables.band_coverage(bands), "Bands")
+    held = queries.band_coverage(scope, freshness)
+    st.caption(summaries.coverage_sentence(held))
+    widgets.small_table(display_tables.band_coverage(held), "Bands")
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
     st.caption(
         "Each depot, day and origin counts once, at every horizon, "

@@ -35,4 +35,5 @@ st.caption(
     "forecast by a model with the same settings that knew only the days before. Off by: MAPE, the "
     "mean of |forecast − actual| ÷ actual. Same day last week: the seasonal naive."
 )
-st.caption(f"{model_list.rollback(models)} More: `harbor models --help`.")
+back = model_list.rollback(models)
+st.caption(f"{back} Another: `harbor models promote VERSION`.")

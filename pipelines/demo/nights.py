@@ -1,9 +1,9 @@
 """The last weeks of the invented fleet, simulated one nightly run at a time.
 
 Each night is the nightly run itself, on a simulated clock: it loads the files of its day,
-scores what was forecast and forecasts again. One feed is late, one file is corrected by a
-later one, planners change what they know better, and after the last night they hire vans for the
-shortage that the fewest settle.
+scores what was forecast and forecasts again; one trains. One feed is late, one file is corrected
+by a later one, planners change what they know better, and after the last night they hire vans for
+the shortage that the fewest settle.
 """
 
 from collections.abc import Collection, Mapping

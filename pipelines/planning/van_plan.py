@@ -189,8 +189,8 @@ def _plan_city(
     planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
     level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
-    # Where one is not known, nobody knows which vans move.
-    own_r = None if week["vans"].isna().any() else week["vans"].to_numpy(float)
+    # Where one is not known, nobody knows which vans move: none costs a move.
+    own_r = np.where(week["vans"].isna().any(), np.inf, week["vans"])
     needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
     late_r, chance_r = np.zeros((2, len(week)))
     days = []
@@ -210,9 +210,7 @@ def _plan_city(
         needed_r[rows] = np.bincount(order, minlength=len(rows))
         if has is not None and has < needed:
             # Of the vans that are needed those that carry most, rather at home than elsewhere.
-            order = vans.allocation_order(
-                *cases, None if own_r is None else own_r[rows], needed_r[rows]
-            )[:has]
+            order = vans.allocation_order(*cases, own_r[rows], needed_r[rows])[:has]
         allocated_r[rows] = np.bincount(order, minlength=len(rows))
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
         given = case_rs[rows], allocated_r[rows]

@@ -208,6 +208,10 @@ def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
     of_b = summaries.bands_sentence(scores, depots.assign(coverage=[0.72, 0.238]))
     assert of_b == f"{several[:-1]}, of B 23.8 %."
     assert summaries.bands_sentence(scores, depots[:1]) == ""
+    scores.loc[scores["grain"] == "all", "coverage"] = 0.4
+    for few in (depots[:1].assign(coverage=0.4), depots[:0]):
+        alone = summaries.bands_sentence(scores, few)
+        assert alone == "The 80 % band is too narrow: 40.0 % of the actuals lay in it."
 
 
 def test_a_miss_is_that_of_the_whole_orders_beside_it():

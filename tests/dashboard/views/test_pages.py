@@ -364,7 +364,8 @@ def test_before_the_first_forecast_a_page_says_how_far_its_training_is(
         return open_page("days_ahead").info[0].value
 
     with recorded(clean_engine, "train") as run:
-        assert "Training … 0 %" in open_page("days_ahead").info[0].value
+        for view in ("days_ahead", "depot"):
+            assert "Training … 0 %" in open_page(view).info[0].value
         assert "Training … 40 %" in line("evaluation", 40)
         assert "Training … 60 %" in line("production", 10)
     old = schema.demand_versions.c.service_on > seeded.through - timedelta(days=5)
@@ -818,6 +819,17 @@ def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
     assert depots() == by_error
     assert all(sorted(other) == sorted(by_error) for other in others)
     assert any(other != by_error for other in others)
+
+
+def test_the_verdict_on_the_bands_of_a_depot_is_on_its_own(
+    seeded, open_page, monkeypatch
+):
+    monkeypatch.setattr(
+        summaries, "bands_sentence", lambda _, own: f"Of {sorted(own['depot_id'])}"
+    )
+    one, every = (page_text(open_page("accuracy", depot=key)) for key in ("LON-01", ""))
+    assert re.search(r"Of \\\['LON-01'\\\]", one)
+    assert "LON-01', 'LON-02'" in every
 
 
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):

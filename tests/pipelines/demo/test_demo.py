@@ -1,6 +1,9 @@
 """The invented fleet: what its partners send, and that it goes in like anyone's files."""
 
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
+from pipelines.demo import nights
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import BLACK_FRIDAY, invent, running_day
@@ -153,6 +157,28 @@ def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_p
     expected = orders.groupby(["depot_id", "day"]).size()
     assert counted.set_index(["depot_id", "service_on"])["orders"].to_dict() == (
         expected.to_dict()
+    )
+
+
+@pytest.mark.parametrize("was_begun", [False, True])
+def test_one_night_trains_unless_it_was_interrupted(monkeypatch, was_begun):
+    """A night that has ended in its training twice is refused, and the demo goes on."""
+    demo = SimpleNamespace(
+        engine=None, settings=None, folder=Path(), now=datetime.now(UTC)
+    )
+    demo.clock_at = lambda _: nullcontext()
+    demo.morning_after = lambda _: demo.now
+    steps = []
+    monkeypatch.setattr(nights, "run_nightly", lambda _, own: steps.append({*own}))
+    monkeypatch.setattr(nights, "_has_run", lambda *_: was_begun)
+    monkeypatch.setattr(nights, "_plan", lambda *_: None)
+    monkeypatch.setattr(nights, "_hire", lambda *_: None)
+    for days_ago in range(10):
+        nights._run_night(demo, ENDS_ON, days_ago)
+    trained = [{"train", "promote"} <= each for each in steps]
+    assert sum(trained) == (not was_begun)
+    assert all(
+        {"forecast", "score"} <= each and "publish" not in each for each in steps
     )
 
 
