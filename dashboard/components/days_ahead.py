@@ -5,6 +5,7 @@ keyed by `Freshness`.
 """
 
 from datetime import date
+from itertools import groupby
 
 import pandas as pd
 import streamlit as st
@@ -51,12 +52,12 @@ def brief_html(
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def grid_and_note(city: str, freshness: Freshness) -> tuple[str, str]:
-    """The grid of a city, or of all (''), and the note on its totals."""
+def grid_html(city: str, freshness: Freshness) -> str:
+    """The grid of a city, or of all ('')."""
     depots = ranked(city, freshness)
-    names = day_names(city, freshness)
-    grid = html_grids.fleet_grid(depots, names)
-    return grid, summaries.totals_note(depots)
+    shown = {"": city} | {each: each for each in depots["city"].unique()}
+    names = {key: day_names(own, freshness) for key, own in shown.items()}
+    return html_grids.fleet_grid(depots, names)
 
 
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
@@ -66,14 +67,17 @@ def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
     return brief.day_names(events, n_cities, city)
 
 
-def events_sentence(city: str, freshness: Freshness) -> str:
-    """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
+def names_of_days(city: str, freshness: Freshness) -> None:
+    """'▲ Fri 27 Nov: Black Friday.' of the marked days ahead, where a grid has no room for names."""
     names = day_names(city, freshness)
-    week = queries.fleet_week(freshness)
-    first = week.loc[week["city"].eq(city) | (not city), "target_on"].min()
-    days = [day for day in sorted(names) if day >= first]
-    listed = "; ".join(f"{formatting.day(day)}: {names[day]}" for day in days)
-    return f"▲ {listed}." if listed else ""
+    days = queries.fleet_week(freshness)["target_on"].drop_duplicates().sort_values()
+    runs = [(name, list(own)) for name, own in groupby(days, names.get) if name]
+    listed = "; ".join(
+        f"{formatting.day_range(own[0], own[-1])}: {name}" for name, own in runs
+    )
+    if listed:
+        with st.container(key="names-of-days"):
+            st.caption(formatting.escape_markdown(f"▲ {listed}."))
 
 
 def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:

@@ -43,29 +43,30 @@ def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
 
 
 def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
-    """`Plan.cities` with `is_enough`: whether the vans suffice, today's at the pace of the day."""
-    running = headings(clock(), freshness)
-    is_enough = plan_summaries.is_enough_at_pace(plan_days, running)
-    return plan_days.assign(is_enough=is_enough)
+    """`Plan.cities` with `at_pace`, the vans needed, and `is_enough`: whether those known suffice."""
+    at_pace = plan_summaries.at_pace(plan_days, headings(clock(), freshness))
+    is_enough = ~plan_days["vans"].lt(at_pace)
+    return plan_days.assign(at_pace=at_pace, is_enough=is_enough)
 
 
 def on_the_way(
     plan_days: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
     """Where a running day of one city's `Plan.cities` is heading, and the vans that takes; by a `clock`."""
-    days = plan_days.set_index(["city", "target_on"]).to_dict("index")
+    running = headings(now, freshness)
+    paced = plan_days.assign(at_pace=plan_summaries.at_pace(plan_days, running))
+    days = paced.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
-    for row in headings(now, freshness).to_dict("records"):
+    for row in running.to_dict("records"):
         if (key := (row["city"], row["target_on"])) not in days:
             continue
         day = days[key]
         number = {each: formatting.orders(row[each]) for each in today.CITY_COLUMNS[4:]}
-        needed = plan_summaries.needed_at_pace(day, row["change"])
-        takes = f" At today's pace about {needed:,} are needed, not {day['needed']:,}."
+        takes = f" At today's pace about {day['at_pace']:,} are needed, not {day['needed']:,}."
         sentences[row["target_on"].date()] = (
             f"on the way to {number['estimate']} orders ({number['p10']} to {number['p90']}). The "
             f"vans are still those for the planned {number['forecast']}."
-            f"{takes * (needed != day['needed'])}"
+            f"{takes * (day['at_pace'] != day['needed'])}"
         )
     return sentences
 

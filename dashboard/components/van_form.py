@@ -35,13 +35,13 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
       freshness: Of that plan.
       day: The day chosen at first; None for the first to decide on.
     """
-    days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
+    paced = running_day.with_pace(plan.cities, freshness)
+    days = {row["target_on"].date(): row for row in paced.to_dict("records")}
     state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {state.n_saved}"
     # Its labels change with what colleagues decide; what was chosen stays.
     key = f"day of vans {form}"
-    paced = running_day.with_pace(plan.cities, freshness)
     first = day or plan_summaries.first_to_look_at(paced)
     st.session_state[key] = st.session_state.get(key, first)
     labels = {each: _label(row) for each, row in days.items()}
@@ -104,9 +104,9 @@ def _fields(
     offers: Mapping[int, str],
     key: str,
 ) -> VanDecision:
-    lacking = int(day["lacking"])
-    # What is suggested anew is filled in anew.
-    keys = f"decision {key}", f"extra {key} {lacking}"
+    lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
+    # What is suggested anew is filled in anew, but not at every pace.
+    keys = f"decision {key}", f"extra {key} {day['lacking']}"
     suggested = (current.kind or HIRE) if lacking or current.kind else ""
     st.session_state.setdefault(keys[0], suggested)
     with st.container(horizontal=True):

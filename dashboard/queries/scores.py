@@ -218,24 +218,24 @@ DEPOT_ACCURACY = f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
     where has_baselines and is_nonzero
     group by depot_id
 )
-select summed.*, naive_mape - mape as value_added, name, city
+select summed.*, name, city
 from summed join names using (depot_id)
 where :city = '' or city = :city
-order by value_added, name, depot_id
+order by mape desc, name, depot_id
 """
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def depot_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
-    """Scores of every depot, lowest forecast value added first; the depot of `scope` is ignored.
+    """Scores of every depot, furthest off first; the depot of `scope` is ignored.
 
     Returns:
-      depot_id, name, city, mape, naive_mape, value_added (naive_mape - mape), bias,
-      coverage (fractions), counted (days, as `accuracy` counts them).
+      depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days, as
+      `accuracy` counts them).
     """
     return read(
         DEPOT_ACCURACY,
-        numbers=["mape", "naive_mape", "value_added", "bias", "coverage"],
+        numbers=["mape", "naive_mape", "bias", "coverage"],
         **vars(scope),
     )
 

@@ -46,18 +46,13 @@ HEADINGS = {
 """Headings of columns whose name is not one itself."""
 FRACTIONS = {
     "bias", "coverage", "error_share", "forecast_mape", "mape", "naive_mape",
-    "override_mape", "value_added", "wape",
+    "override_mape", "wape",
 }  # fmt: skip
-
 MISSES_NOTE = (
     "Off by: the model's last forecast less the actual orders; + is too high. A cause is named "
     "outside the 80 % band."
 )
-
 OCCASION = "Holiday or event"
-
-DEPOT_ORDERS = ["Largest error", "Largest bias", "Least value added"]
-LARGEST_ERROR, LARGEST_BIAS, LEAST_ADDED = DEPOT_ORDERS
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
@@ -137,20 +132,8 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.depot_accuracy`."""
     return display(
         result,
-        "name", "city", "value_added", "mape", "naive_mape", "bias", "coverage", "counted",
+        "name", "city", "mape", "naive_mape", "bias", "coverage", "counted",
     )  # fmt: skip
-
-
-def rank_depots(result: pd.DataFrame, order: str) -> pd.DataFrame:
-    """`queries.depot_accuracy` in one of `DEPOT_ORDERS`, unknown values last."""
-    keys = {
-        LEAST_ADDED: result["value_added"],
-        LARGEST_ERROR: -result["mape"],
-        LARGEST_BIAS: -result["bias"].abs(),
-    }
-    by = ["key", "name", "depot_id"]
-    ranked = result.assign(key=keys[order]).sort_values(by, ignore_index=True)
-    return ranked.drop(columns="key")
 
 
 def depot_links(result: pd.DataFrame) -> list[str]:
@@ -212,6 +195,28 @@ def past_orders(days: pd.DataFrame) -> pd.DataFrame:
     known = days.assign(notes=list(notes)).dropna(subset=["actual"])[::-1]
     columns = "day_on", "actual", "notes"
     return display(known, *columns, day_on="Day", actual="Orders", notes=OCCASION)
+
+
+def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
+    """The days with holidays and events of `queries.depot_days`, those in a row together, newest first."""
+    special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
+    is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(
+        special[OCCASION].shift()
+    )
+    runs = special.groupby((~is_next).cumsum(), sort=False)
+    today = days["day_on"].max()
+    return pd.DataFrame(
+        [
+            {
+                "Days": formatting.day_range(
+                    own["Day"].iloc[0], own["Day"].iloc[-1], today
+                ),
+                OCCASION: own[OCCASION].iloc[0],
+                "Orders": ", ".join(map(formatting.orders, own["Orders"])),
+            }
+            for _, own in runs
+        ][::-1]
+    )
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:

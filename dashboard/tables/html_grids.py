@@ -18,6 +18,8 @@ from pipelines.planning.van_plan import ALL_CITIES
 
 Row = dict[Hashable, Any]
 Days = Sequence[pd.Timestamp]
+DayNames = Mapping[pd.Timestamp, str]
+NO_NAMES: Mapping[Any, Any] = {}
 
 SHADES = 10
 """Steps of the accent up to a depot's busiest day; `style` has a class for each."""
@@ -36,20 +38,19 @@ DAY_STATES = {
 """Signs of the states of `queries.calendar`, and what they mean."""
 
 
-def fleet_grid(
-    depots: pd.DataFrame, names: Mapping[pd.Timestamp, str] | None = None
-) -> str:
+def fleet_grid(depots: pd.DataFrame, names: Mapping[str, DayNames] = NO_NAMES) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
-      names: Holidays and events by day; their days are marked in the head.
+      names: Holidays and events of each city by day, told below its totals; those of all ('')
+        are marked in the head.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = [
-        *(html_tables.day_head(day, (names or {}).get(day, "")) for day in days),
+        *(html_tables.day_head(day, names.get("", {}).get(day, "")) for day in days),
         f'<th scope="col" class="wide">{formatting.count(len(days), "day")}</th>',
         '<th scope="col" class="wide">vs last week</th>',
     ]
@@ -59,11 +60,11 @@ def fleet_grid(
     notice += f'{advice}find one by name on page <a href="depot">Depots</a>, or save '
     notice += "all as Excel</small></th></tr>"
     bodies = [
-        _city(str(city), own, days, limit, notice)
+        _city(own, days, limit, notice, names.get(str(city), {}))
         for city, own in depots.groupby("city", sort=False)
     ]
     if len(bodies) > 1:
-        bodies.insert(0, [_city_totals(ALL_CITIES, depots, days)])
+        bodies.insert(0, [_city_totals(ALL_CITIES, depots, days, {})])
     name = "Planned orders by depot and day"
     return html_tables.grid("hf-fleet", name, "Depot", heads, *bodies)
 
@@ -142,7 +143,8 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
     """The forecast rows of `queries.depot_days`, with vans, band and events.
 
     Args:
-      days: With allocated and needed, as a plan of the depot has them, and moved (`moved_vans`).
+      days: With allocated and needed, as a plan of the depot has them, moved (`moved_vans`), and
+        week_noted, what was on the week before.
       depot: Its depot_id and city. Each day leads to why it is forecast so, its orders to their
         change.
     """
@@ -195,13 +197,14 @@ def in_columns(cells: Mapping[Hashable, str], days: Days) -> list[str]:
 
 
 def _city(
-    city: str, depots: pd.DataFrame, days: Days, limit: int, notice: str
+    depots: pd.DataFrame, days: Days, limit: int, notice: str, names: DayNames
 ) -> list[str]:
     """A city's totals, its first depots, and the notice with the number of others."""
     depot_ids = depots["depot_id"].unique()
     shown = depots[depots["depot_id"].isin(depot_ids[:limit])].to_dict("records")
-    name = f"{html_tables.city_name(city)}<small>vans and drivers</small>"
-    lines = [_city_totals(name, depots, days)]
+    city = html_tables.city_name(str(depots["city"].iloc[0]))
+    name = f"{city}<small>vans and drivers</small>"
+    lines = [_city_totals(name, depots, days, names)]
     lines += [
         _depot(list(own), days) for _, own in groupby(shown, itemgetter("depot_id"))
     ]
@@ -210,11 +213,16 @@ def _city(
     return lines
 
 
-def _city_totals(name: str, depots: pd.DataFrame, days: Days) -> str:
-    """The planned totals of some depots, by day; the name is HTML."""
+def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -> str:
+    """The planned totals of some depots, and the `names` of days; the name of the row is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
-    cells = {day: f'<td class="day">{_sum(n)}</td>' for day, n in totals.items()}
+    told = {day: f'<small class="events">{escape(names[day])}</small>' for day in names}
+    cells: dict[Hashable, str] = {
+        day: f'<td class="day">{_sum(totals[day])}{told.get(day, "")}</td>'
+        for day in days
+        if day in totals
+    }
     wide = [
         f'<td class="wide">{formatting.orders(totals.sum())}</td>',
         f'<td class="wide">{change}</td>',
@@ -340,13 +348,15 @@ def _day_row(
         notes = [_closed_note(row), *notes]
     set_by = f"Set by {row['made_by']}: {formatting.quoted(row['override_reason'])}"
     told, override = escape(", ".join(notes)), escape(set_by) * bool(row["is_set"])
-    below = f"<small>{override}</small>" * bool(override)
+    last_week = f"Last week: {escape(row['week_noted'])}" * bool(row["week_noted"])
+    small = filter(None, (override, last_week))
+    below = "".join(f"<small>{each}</small>" for each in small)
     cells.append(f'<td class="fill desk">{told}{below}</td>')
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
     on_move = f"Vans: {moved.replace(chr(10), ', ')}" * bool(moved)
-    line = " · ".join(filter(None, [told, override, on_move]))
+    line = " · ".join(filter(None, [told, override, on_move, last_week]))
     notes_row = f'<tr class="phone"><td colspan="{5 + has_year}">{line}</td></tr>'
     return html_tables.row(name, cells) + notes_row * bool(line)
 

@@ -14,8 +14,8 @@ from dashboard.text import formatting
 
 DIFFERENCES = {"Off by"}
 """Columns whose whole numbers have a sign."""
-SIGNED_PERCENTAGES, POINTS = {"Bias": 1, "Off by %": 0}, {"Value added"}
-"""Columns of percentages with a sign, and their digits; columns of percentage points."""
+SIGNED_PERCENTAGES = {"Bias": 1, "Off by %": 0}
+"""Columns of percentages with a sign, and their digits."""
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -122,9 +122,6 @@ def column(values: pd.Series, name: str) -> list[str]:
     if name in SIGNED_PERCENTAGES:
         digits = SIGNED_PERCENTAGES[name]
         return [formatting.signed_percent(share, digits) for share in shares]
-    if name in POINTS:
-        texts = map(formatting.signed_percent, shares)
-        return [text.replace(" %", " points") for text in texts]
     return [formatting.percent(share) for share in shares]
 
 

@@ -63,13 +63,10 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
-    day = formatting.day(newest["created_at"].astimezone(zone))
-    outcome = f"The newest model, trained on {day}: {ROLES[newest['role']]}"
     if newest["role"] == "champion":
         return "It is the newest model."
-    if not isinstance(newest["decision_reason"], str):
-        return f"{outcome}."
-    return f"{outcome}. {decision(newest, zone)}"
+    day = formatting.day(newest["created_at"].astimezone(zone))
+    return f"The newest model, trained on {day}: {decision(newest, zone)}."
 
 
 def all_models(
@@ -88,41 +85,44 @@ def all_models(
         index="model_version", columns="forecaster", values="mape"
     )
     live = 100 * live.reindex(models["version"], columns=names).astype("float64")
+    decisions = [decision(model, zone) for model in models.to_dict("records")]
+    newest_at = models["created_at"].max()
     table = pd.DataFrame(
         {
             "Version": models["version"].to_list(),
-            "Trained through": models["trained_through"].to_list(),
+            "Status": [words[:1].upper() + words[1:] for words in decisions],
+            "Went live": [
+                None if pd.isna(at) else formatting.day(at.astimezone(zone), newest_at)
+                for at in models["promoted_at"]
+            ],
             "Live: Off by": live[names[0]].to_list(),
             f"Live: {NAIVE}": live[names[1]].to_list(),
             "Test: Off by": own,
             f"Test: {NAIVE}": naive,
             "Test: Model before": champion,
-            "Status": [
-                f"{ROLES[model['role']].capitalize()}. {decision(model, zone)}"
-                for model in models.to_dict("records")
-            ],
         }
     )
     return table.dropna(axis="columns", how="all")
 
 
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """Reason why a row of `queries.models` was promoted or not, and its pruning.
+    """'turned down. It is worse than …' of a row of `queries.models`, and its pruning.
 
-    Without the numbers of its test, which the table has.
+    Without its test, which the table has: a champion's reason is told if it was another.
     """
-    if isinstance(model["decision_reason"], str):
-        reason = model["decision_reason"].partition(": MAPE")[0].rstrip(".")
-        reason = formatting.with_naive_name(formatting.format_dates(f"{reason}.", zone))
+    told, reason = [ROLES[model["role"]]], model["decision_reason"]
+    if isinstance(reason, str):
+        verdict, tested, _ = reason.partition(": MAPE")
+        if not tested or pd.isna(model["promoted_at"]):
+            reason = formatting.format_dates(verdict.rstrip("."), zone)
+            told.append(formatting.with_naive_name(reason))
     elif model["role"] == "challenger":
-        reason = "The next nightly run evaluates it."
-    else:
-        reason = "No reason recorded."
-    if pd.isna(model["pruned_at"]):
-        return reason
-    day = model["pruned_at"].astimezone(zone)
-    pruned = f"Artefact pruned on {formatting.day(day)} {day.year}"
-    return f"{reason} {pruned}; it can no longer forecast."
+        told.append("The next nightly run evaluates it")
+    if not pd.isna(model["pruned_at"]):
+        day = model["pruned_at"].astimezone(zone)
+        pruned = f"Artefact pruned on {formatting.day(day)} {day.year}"
+        told.append(f"{pruned}; it can no longer forecast")
+    return ". ".join(told)
 
 
 def rollback(models: pd.DataFrame) -> str:

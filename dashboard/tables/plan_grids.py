@@ -12,6 +12,8 @@ import pandas as pd
 from dashboard.planning.van_plan import POOL, Transfer
 from dashboard.tables import html_tables
 from dashboard.tables.html_grids import (
+    NO_NAMES,
+    DayNames,
     Row,
     badge,
     closed_since,
@@ -34,11 +36,15 @@ CERTAIN = 0.99
 
 
 def cities(
-    days: pd.DataFrame, settings: Mapping[str, CitySettings], marked: date | None = None
+    days: pd.DataFrame,
+    settings: Mapping[str, CitySettings],
+    marked: date | None = None,
+    names: DayNames = NO_NAMES,
 ) -> str:
     """`Plan.cities` as cities × days: need, short, and the chance of full delivery.
 
-    Each cell leads to its city and day; the column of the day `marked` is marked.
+    Each cell leads to its city and day; the column of the day `marked` is marked, and the heads
+    have the `names` of holidays and events.
     """
     columns = _columns(days)
     body = [_all_cities(days, marked)] if len(settings) > 1 else []
@@ -48,7 +54,8 @@ def cities(
         body.append(html_tables.row(name, in_columns(cells, columns)))
     label = "Vans needed by city and day"
     name = "City<small>vans needed</small>"
-    return html_tables.grid("hf-plan", label, name, _heads(columns, marked), body)
+    heads = _heads(columns, marked, names)
+    return html_tables.grid("hf-plan", label, name, heads, body)
 
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
@@ -77,12 +84,13 @@ def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
 
 
 def _heads(
-    days: Iterable[pd.Timestamp], marked: date | None, city: str = ""
+    days: Iterable[pd.Timestamp], marked: date | None, names: DayNames, city: str = ""
 ) -> list[str]:
     """The days' heads; in the plan of a city each leads to its day."""
     return [
         html_tables.day_head(
             day,
+            names.get(day, ""),
             is_marked=day.date() == marked,
             link=formatting.plan_link(city, day) * bool(city),
         )
@@ -109,11 +117,11 @@ def _city_cell(day: Row, marked: date | None) -> str:
     )
 
 
-def depots(plan: Plan, marked: date | None = None) -> str:
+def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -> str:
     """The plan of one city: what it needs and has, its depots × days, and its shifts.
 
     Each cell is a link to the form that changes it; the column of the day `marked` is
-    marked.
+    marked, and the heads have the `names` of holidays and events.
     """
     days = plan.cities.sort_values("target_on")
     columns = _columns(days)
@@ -124,7 +132,7 @@ def depots(plan: Plan, marked: date | None = None) -> str:
         name = _depot_name(rows[0])
         body.append(html_tables.row(name, in_columns(cells, columns)))
     city = str(days["city"].iloc[0])
-    heads = _heads(columns, marked, city)
+    heads = _heads(columns, marked, names, city)
     label = "Vans and orders by day and depot"
     totals = [
         *_city_rows(_totals(days, VANS), days, marked),

@@ -112,9 +112,13 @@ def days(values: pd.Series) -> pd.Series:
     return texts.astype(object).fillna(UNKNOWN)
 
 
-def day_range(first: date, last: date) -> str:
-    """'Fri 27 Nov', or 'Fri 27 Nov – Sun 29 Nov'."""
-    return day(first) if first == last else f"{day(first)} – {day(last)}"
+def day_range(first: date, last: date, reference: date | None = None) -> str:
+    """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; with the last one's year as `day` has it."""
+    until = day(last, reference)
+    if first == last:
+        return until
+    month = f" {MONTHS[first.month - 1]}" * (first.month != last.month)
+    return f"{day(first).rpartition(' ')[0]}{month} – {until}"
 
 
 def percent(fraction: float) -> str:

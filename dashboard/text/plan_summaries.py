@@ -94,10 +94,10 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri (partly decided) and Sat short of vans, Wed covered': of one day, cities may differ.
+    """'Fri and Sat short of vans, 1 decided, 1 more covered': of one day, cities may differ.
 
-    From `Plan.cities`. Days that have no names are counted: '5 days short of vans, 1 decided, 1
-    more covered'; hired vans cover a day. '' where no day is short.
+    From `Plan.cities`. Many days, or later ones, have no names; hired vans cover a day. '' where no
+    day is short.
     """
     is_short, is_decided = days["short"] > 0, days["is_decided"]
     is_settled = is_decided & (is_short | days["extra"].gt(0))
@@ -106,28 +106,15 @@ def short_days(days: pd.DataFrame) -> str:
     short, left, decided, begun = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    last = days["target_on"].min() + WEEK
-    state_of = dict.fromkeys(decided & short, " (decided)")
-    state_of |= dict.fromkeys(begun & left, " (partly decided)")
-
-    def named(some: set[pd.Timestamp]) -> str:
-        if len(some) > MAX_NAMED or max(some, default=last) >= last:
-            return ""
-        names = [
-            formatting.day(day)[:3] + state_of.get(day, "") for day in sorted(some)
-        ]
-        return formatting.listed(names)
-
-    names, covered = named(short), named(decided - short)
-    unnamed = short if not names else set()
     counts = {
-        "decided": unnamed & decided - left,
-        "partly decided": unnamed & begun & left,
-        "more covered": () if covered else decided - short,
+        "decided": decided & short - left,
+        "partly decided": begun & left,
+        "more covered": decided - short,
     }
     told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
-    told += [f"{covered} covered"] * bool(covered)
-    names = names or formatting.count(len(short), "day")
+    names = formatting.count(len(short), "day")
+    if len(short) <= MAX_NAMED and max(short) < days["target_on"].min() + WEEK:
+        names = formatting.listed([formatting.day(day)[:3] for day in sorted(short)])
     return ", ".join([f"{names} short of vans", *told])
 
 
@@ -142,13 +129,12 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
         return "" if known.empty else "No depot is short of vans."
     first_on, n_days = short["target_on"].min(), known["target_on"].nunique()
     n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
-    of = formatting.count(n_all, "depot")
     worst = short.groupby("depot_id", sort=False)["short"].sum().idxmax()
     own = known[known["depot_id"] == worst].set_index("target_on")
     most = f"{own['name'].iloc[0]} ({short_of(own['short'])})"
     return (
-        f"{formatting.day(first_on)}: {n_short:,} of {of} short of vans. Most in "
-        f"{formatting.count(n_days, 'day')}: {most}."
+        f"{formatting.day(first_on)}: {n_short:,} of {formatting.count(n_all, 'depot')} short of "
+        f"vans. Most in {formatting.count(n_days, 'day')}: {most}."
     )
 
 
@@ -187,21 +173,14 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
     )  # fmt: skip
 
 
-def needed_at_pace(day: Mapping[Hashable, Any], change: float) -> int:
-    """Vans that a day of `Plan.cities` takes with `change` orders more than planned."""
-    pace = 1 + change / day["point"] if day["point"] > 0 else 1.0
+def at_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.Series:
+    """Vans that each row of `Plan.cities` takes, those of a running day at the pace of `running`."""
+    more = running.set_index(["city", "target_on"])["change"].to_dict()
+    keys = zip(days["city"], days["target_on"], strict=True)
+    change = pd.Series([more.get(key, 0.0) for key in keys], days.index)
+    pace = 1 + (change / days["point"].where(days["point"] > 0)).fillna(0.0).round(2)
     # A hair more is the same need.
-    return math.ceil(round(day["needed"] * round(pace, 2), 6))
-
-
-def is_enough_at_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.Series:
-    """Whether the vans of each row of `Plan.cities` suffice, if known; at the pace of `running`."""
-    changes = running.set_index(["city", "target_on"])["change"].to_dict()
-    needed = [
-        needed_at_pace(day, changes.get((day["city"], day["target_on"]), 0.0))
-        for day in days.to_dict("records")
-    ]
-    return ~days["vans"].lt(pd.Series(needed, days.index))
+    return (days["needed"] * pace).round(6).map(math.ceil)
 
 
 def late_in_words(orders: float) -> str:

@@ -118,10 +118,10 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     return _table(nights, zone, "Night after", _origin)
 
 
-def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> str:
+def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
     """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs`, `nights` of `runs_table`.
 
-    And the last alarm; '' for none, and while a night runs.
+    And the night of the last alarm; '' for none, and while a night runs.
     """
     if nights.empty or nights["State"].iloc[0] == STATES["running"]:
         return ""
@@ -134,13 +134,8 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame, zone: ZoneInfo) -> st
     every = _nights(runs).to_dict("records")
     night = next((each for each in every if each["metrics"].get("alarms")), None)
     if night:
-        # What to do about them was of that night.
-        firsts = "; ".join(
-            each.rstrip(".").partition(". ")[0] for each in night["metrics"]["alarms"]
-        )
-        alarms = formatting.with_naive_name(formatting.format_dates(firsts, zone))
         over = ", over since" * (night is not every[0])
-        sentences.append(f"Last accuracy alarm: {_name(night)}{over}. {alarms}.")
+        sentences.append(f"Last accuracy alarm: {_name(night)}{over}.")
     return " ".join(sentences)
 
 

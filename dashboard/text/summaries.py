@@ -1,7 +1,7 @@
 """Summary sentences of query results; no I/O."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
 from operator import itemgetter
@@ -55,14 +55,6 @@ def progress_sentence(progress: RunInProgress) -> str:
         return f"Training … {100 * progress.trained:.0f} %. The forecast follows."
     work = AT_WORK.get(progress.step, formatting.display_name(progress.step))
     return f"{work} … The forecast follows."
-
-
-def totals_note(depots: pd.DataFrame) -> str:
-    """Says that depots of `queries.fleet_week` do not add up to the total; '' where they do."""
-    days = depots.groupby(["city", "target_on"])[["point", "part"]].sum()
-    if ((days["part"] - days["point"]).abs() <= 1).all():
-        return ""
-    return TOTALS_NOTE
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
@@ -252,17 +244,25 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     return f"{one_sided}Outside their 80 % band: {outside}"
 
 
+def occasions_sentence(misses: pd.DataFrame) -> str:
+    """'Holidays and events: Black Friday at 9 of 9 depots.' of a day of `queries.largest_errors`."""
+    days = formatting.day_notes(misses, with_closed=False)
+    names = Counter(name for day in days for name in day).most_common()
+    of = f"of {formatting.count(len(misses), 'depot')}"
+    told = formatting.listed([f"{name} at {number:,} {of}" for name, number in names])
+    return f"Holidays and events: {told or 'none known'}."
+
+
 def where_sentence(depots: pd.DataFrame) -> str:
     """'At 1 of 24 depots same day last week was as good or better: Kallio.'."""
-    worse = depots[depots["value_added"] <= 0].sort_values("value_added")
-    of = f"of {formatting.count(len(depots), 'depot')}"
-    names = formatting.listed([*worse["name"]])
-    where = f"At {len(worse):,} {of} {formatting.NAIVE} was as good or better: {names}."
+    if len(depots) == 1:
+        return ""
+    worse = depots[depots["naive_mape"] <= depots["mape"]]
+    every = formatting.count(len(depots), "depot")
     if worse.empty:
-        where = f"It is better at all {formatting.count(len(depots), 'depot')}."
-    elif len(worse) == len(depots):
-        where = f"At no depot the forecast is better than {formatting.NAIVE}."
-    return where * (len(depots) > 1)
+        return f"It is better at all {every}."
+    names = formatting.listed([*worse["name"]])
+    return f"At {len(worse):,} of {every} {formatting.NAIVE} was as good or better: {names}."
 
 
 def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:

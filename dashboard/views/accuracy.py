@@ -16,8 +16,8 @@ from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns that phones leave out."""
-WORST, OF_WORST = 5, ("Depot", "Off by (MAPE)", "Same day last week", "Bias", LESS[0])
-"""Depots in sight, and what is said of them; the others unfold."""
+WORST = 5
+"""Depots in sight; the others unfold."""
 
 freshness = queries.freshness()
 newest_on = queries.newest_scored(freshness)
@@ -44,9 +44,12 @@ if live and not scope.depot:
 
 if scope.days_back == 1:
     page_head.rename(f"Accuracy of {formatting.day(newest_on[live])}")
-    outside = "" if scored is None else summaries.outside_sentence(scored)
+    told = [day_sentence]
+    if scored is not None:
+        on = summaries.occasions_sentence(queries.largest_errors(scope, freshness))
+        told += [summaries.outside_sentence(scored), on]
     with answer:
-        widgets.answer(f"{day_sentence} {outside}".strip())
+        widgets.answer(" ".join(filter(None, told)))
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel("accuracy", lambda: sheets, freshness)
     st.stop()
@@ -58,7 +61,7 @@ depots = queries.depot_accuracy(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
     where, bands = summaries.where_sentence(own), summaries.bands_sentence(scores, own)
-    told = summaries.accuracy_sentence(scores), where, bands
+    told = [summaries.accuracy_sentence(scores), where, bands]
     widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
@@ -74,9 +77,9 @@ with by_week:
     st.caption("Each day counts once for every night that forecast it.")
     if not scope.depot:
         st.header("Furthest off by depot")
-        worst = display_tables.rank_depots(depots, display_tables.LARGEST_ERROR)[:WORST]
+        worst = depots[:WORST]
         widgets.small_table(
-            display_tables.depot_accuracy(worst)[list(OF_WORST)],
+            display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Furthest off by depot",
             LESS,
             links={"Depot": display_tables.depot_links(worst)},
@@ -109,11 +112,8 @@ if not scope.depot:
         if not scope.city:
             by_city = display_tables.accuracy(scores, "city", "City")
             widgets.small_table(by_city, "By city", hidden_on_phones=LESS)
-        order = widgets.choose_pill("Sort by", "order", display_tables.DEPOT_ORDERS)
-        depots = display_tables.rank_depots(depots, order)
         first = depots.head(one_day.MAX_DEPOTS)
         widgets.cut_notice(len(depots), one_day.MAX_DEPOTS)
-        st.caption("Value added: points of MAPE better than same day last week.")
         widgets.small_table(
             display_tables.depot_accuracy(first),
             "By depot",
@@ -131,18 +131,16 @@ with st.expander("Days ahead, bands, and all measures"):
     widgets.small_table(display_tables.band_coverage(held), "Bands")
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
     st.caption(
-        "Each depot, day and origin counts once, at every horizon, "
-        "if both naive forecasts cover it too. MAPE is the mean of |forecast − actual| ÷ actual "
-        "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
-        "actual, so above zero is too high. Closed days are not scored. If two models forecast "
-        f"from the same origin, the latest forecast counts. {formatting.NAIVE.capitalize()} (the "
-        "seasonal naive) and median of 4 (of the last four same weekdays) are naive forecasts."
+        "Each depot, day and origin counts once, at every horizon, if both naive forecasts cover it "
+        "too; closed days do not. MAPE is the mean of |forecast − actual| ÷ actual over days with "
+        "orders. WAPE and bias are shares of total volume; bias above zero is too high. "
+        f"{formatting.NAIVE.capitalize()} (the seasonal naive) and median of 4 (of the last four same "
+        "weekdays) are naive forecasts."
     )
 
 if len(newest_on) > 1:
-    other = "Hindcast" if live else "Live"
+    other, what = "Live", "made night by night"
+    if live:
+        other, what = "Hindcast", "made afterwards for past days"
     address = formatting.link("accuracy", **chosen | {"scores": other})
-    what = "made afterwards for past days" if live else "made night by night"
-    widgets.note(
-        "Hindcasts" if live else "Live", address, f"Forecasts {what} are scored apart: "
-    )
+    widgets.note(other, address, f"Forecasts {what} are scored apart: ")

@@ -14,7 +14,7 @@ from dashboard.components import (
     widgets,
 )
 from dashboard.tables import workbook
-from dashboard.text import formatting
+from dashboard.text import formatting, summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
@@ -36,23 +36,17 @@ with today:
         st.html(so_far)
 st.header("By depot")
 city = widgets.choose_city(cities)
-grid, totals_note = days_ahead.grid_and_note(city, freshness)
 page_head.save_as_excel(
     "days-ahead",
     lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),
     freshness,
 )
-st.html(grid)
+st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-events = days_ahead.events_sentence(city, freshness)
-if events:
-    # Seven days have them above themselves on a desk; the style shows them once.
-    with st.container(key="names-of-days"):
-        st.caption(formatting.escape_markdown(events))
+days_ahead.names_of_days(city, freshness)
 with st.container(key="grid-legend"):
-    st.caption(f"{shade}: busier, for each depot. ≈: from similar depots.")
-if totals_note:
-    st.caption(totals_note)
+    legend = f"{shade}: busier, for each depot. ≈: from similar depots."
+    st.caption(f"{legend} {summaries.TOTALS_NOTE}")
 
 st.header("By day")
 widgets.chart(

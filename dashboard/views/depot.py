@@ -63,6 +63,11 @@ with head:
             plan_summaries.moved_vans(name, moves.get(day, []))
             for name, day in zip(ahead["name"], ahead["day_on"], strict=True)
         ]
+        notes = dict(zip(days["day_on"], formatting.day_notes(days), strict=True))
+        ahead["week_noted"] = [
+            ", ".join(notes.get(day - 7 * formatting.A_DAY, []))
+            for day in ahead["day_on"]
+        ]
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]
         first_days = [row["day_on"] for row in (*open_days, *rows)]
@@ -106,8 +111,7 @@ with chart:
             "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
-orders = display_tables.past_orders(days)
-special = orders[orders[display_tables.OCCASION] != ""]
+special = display_tables.past_occasions(days)
 if not special.empty:
     with history, st.expander(f"Holidays and events of the last {span}"):
         widgets.small_table(special, "Holidays and events")

@@ -28,12 +28,11 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
-hidden = "Trained through", "Test: Model before"
-widgets.small_table(table.head(NEWEST), "Newest models", hidden_on_phones=hidden)
+widgets.small_table(table.head(NEWEST), "Newest models", ("Test: Model before",))
 st.caption(
-    "Live: its forecasts since it went live. Test: the last days before it was trained, "
-    "forecast by a model with the same settings that knew only the days before. Off by: MAPE, the "
-    "mean of |forecast − actual| ÷ actual. Same day last week: the seasonal naive."
+    "Live: its forecasts since it went live; each model's are of other days. Test: the last days "
+    "before it was trained, forecast by a twin trained without them. Off by: MAPE, the mean of "
+    "|forecast − actual| ÷ actual. Same day last week: the seasonal naive."
 )
 back = model_list.rollback(models)
 st.caption(f"{back} Another: `harbor models promote VERSION`.")

@@ -37,7 +37,7 @@ if points:
     sentences = [formatting.format_dates(point, zone) for point in points]
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
-    trouble = run_descriptions.last_trouble(runs, nights, zone)
+    trouble = run_descriptions.last_trouble(runs, nights)
     widgets.answer(f"Nothing to do. {night} {trouble}".strip())
 
 if n_missing:

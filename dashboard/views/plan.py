@@ -4,6 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import (
+    days_ahead,
     first_forecast,
     page_head,
     plan_forms,
@@ -39,11 +40,13 @@ page_head.save_as_excel(
 period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 days = running_day.with_pace(plan.cities, freshness)
+names = days_ahead.day_names(city, freshness)
 if not city:
     widgets.answer(plan_summaries.overview(plan))
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
-    st.html(plan_grids.cities(days, settings, day))
+    st.html(plan_grids.cities(days, settings, day, names))
+    days_ahead.names_of_days(city, freshness)
     st.caption(
         "Vans needed, and those that lack: −12 is 12 short. A percentage: the chance that the vans "
         "carry all orders, if below 99 %. Under it: what is decided. Vans stay in their city."
@@ -70,17 +73,10 @@ with st.container(horizontal=True, key="screen-only"):
         widgets.action(heading, address, is_primary=is_primary)
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
-st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked))
-of_shifts = "A day needs the vans of its fullest shift. "
-if not settings[city].shifts:
-    of_shifts = "Shifts: usual ones, as nobody has set any. "
-of_shifts += "Hours are local; orders outside all shifts go to the next one. "
-st.caption(
-    f"{plan_summaries.need_sentence(plan, settings[city], marked)}\n\n"
-    "Need and chance of full delivery: if vans may move between depots. Drivers: of the vans "
-    "that go out, at least one a shift. "
-    f"{of_shifts * (not plan.shifts.empty)}{summaries.totals_note(plan.depots)}"
-)
+st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))
+days_ahead.names_of_days(city, freshness)
+if need := plan_summaries.need_sentence(plan, settings[city], marked):
+    st.caption(need)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
@@ -89,6 +85,14 @@ if moves:
         "Each move is for one day. A van that its depot could use goes only where it carries a tenth of "
         "a full load more."
     )
+of_shifts = "A day needs the vans of its fullest shift. "
+if not settings[city].shifts:
+    of_shifts = "Shifts: usual ones, as nobody has set any. "
+st.caption(
+    "Need and chance of full delivery: if vans may move between depots. Drivers: of the vans "
+    "that go out, at least one a shift. "
+    f"{of_shifts * (not plan.shifts.empty)}{summaries.TOTALS_NOTE}"
+)
 plan_parts.changed_days(plan)
 
 if form:

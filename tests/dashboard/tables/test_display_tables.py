@@ -204,29 +204,6 @@ def test_every_measure_has_a_row_for_each_forecaster():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("order", "names"),
-    [
-        ("Least value added", ["Wapping", "ardenne", "Poplar"]),
-        ("Largest error", ["Poplar", "Wapping", "ardenne"]),
-        ("Largest bias", ["ardenne", "Wapping", "Poplar"]),
-    ],
-)
-def test_depots_are_ranked_by_what_is_asked(order, names):
-    depots = pd.DataFrame(
-        {
-            "depot_id": ["A", "B", "C"],
-            "name": ["Poplar", "ardenne", "Wapping"],
-            "value_added": [np.nan, 0.04, -0.01],
-            "mape": [0.3, 0.1, 0.2],
-            "bias": [0.01, -0.09, 0.03],
-        }
-    )
-    ranked = display_tables.rank_depots(depots, order)
-    assert ranked["name"].tolist() == names
-    assert list(ranked) == list(depots)
-
-
 def test_bands_have_a_row_for_each_kind_of_day_and_a_column_for_each_level():
     bands = pd.DataFrame(
         {
@@ -261,6 +238,27 @@ def test_decided_days_say_what_they_leave_short():
         "help asked for",
         "2 vans hired, 1 van off the road",
     ]
+
+
+def test_days_of_an_occasion_in_a_row_stand_together_newest_first_with_their_orders():
+    days = pd.DataFrame(
+        {
+            "day_on": pd.to_datetime(
+                ["2024-11-29", "2024-11-30", "2024-12-01", "2024-12-03", "2025-11-28"]
+            ),
+            "actual": [1200.0, 90.0, 7.0, 8.0, 9.0],
+            "is_closed": False,
+            "events": [["black_friday"], ["black_friday"], [], ["fair"], ["fair"]],
+            "holidays": 5 * [[]],
+        }
+    )
+    assert rows(display_tables.past_occasions(days)) == [
+        {"Days": "Fri 28 Nov", "Holiday or event": "Fair", "Orders": "9"},
+        {"Days": "Tue 3 Dec 2024", "Holiday or event": "Fair", "Orders": "8"},
+        {"Days": "Fri 29 – Sat 30 Nov 2024", "Holiday or event": "Black Friday",
+         "Orders": "1,200, 90"},
+    ]  # fmt: skip
+    assert display_tables.past_occasions(days[2:3]).empty
 
 
 def test_past_orders_are_newest_first_and_a_closed_day_is_no_event():

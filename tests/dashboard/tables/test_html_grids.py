@@ -98,16 +98,31 @@ def test_a_closed_day_that_was_set_says_which_number_counts(
     assert title in unescape(html)
 
 
-def test_a_day_with_an_event_is_marked_in_the_head(two_cities):
+def test_a_day_with_an_event_is_marked_in_the_head_and_named_in_the_cell_of_its_city(
+    two_cities,
+):
     day = two_cities["target_on"].min()
-    html = html_grids.fleet_grid(two_cities, {day: "Black Friday <x>"})
+    names = {"": {day: "<x> (London only)"}, "London": {day: "Black Friday <x>"}}
+    html = html_grids.fleet_grid(two_cities, names)
     plain, marked = (
-        Cells(html_grids.fleet_grid(two_cities)).text[0],
-        Cells(html).text[0],
+        Cells(html_grids.fleet_grid(two_cities)).text,
+        Cells(html).text,
     )
-    assert marked[1] == f"▲ Black Friday <x> {plain[1]}"
-    assert marked[2:] == plain[2:]
-    assert '<abbr class="event" title="Black Friday &lt;x&gt;">' in html
+    assert marked[0][1] == f"▲ <x> (London only) {plain[0][1]}"
+    assert marked[0][2:] == plain[0][2:]
+    assert '<abbr class="event" title="&lt;x&gt; (London only)">' in html
+    changed = [
+        (before, after)
+        for before, after in zip(plain[1:], marked[1:], strict=True)
+        if before != after
+    ]
+    [(before, after)] = changed
+    assert after == [
+        before[0],
+        f"{before[1]} Black Friday <x>",
+        *before[2:],
+    ]
+    assert before[0].startswith("London")
 
 
 def test_a_large_fleet_is_cut_in_each_city_with_a_notice(monkeypatch):
@@ -180,6 +195,7 @@ def days_of(basis, events=(), holidays=(), point=120.0, **override):
             "allocated": [3.0],
             "needed": [3.0],
             "moved": [""],
+            "week_noted": [""],
             "basis": [basis],
             "events": [list(events)],
             "holidays": [list(holidays)],
@@ -265,6 +281,13 @@ def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
         "depot?depot=A%26B&why=2025-11-21#why-this-forecast",
         "plan?city=London&day=2025-11-21&depot=A%26B",
     ]
+
+
+def test_a_day_tells_what_was_on_the_week_before():
+    days = days_of("model", week_noted="Fair <x>")
+    [_, day, below] = Cells(html_grids.depot_days(days, POPLAR)).text
+    assert day[-1] == "Last week: Fair <x>"
+    assert below == ["Last week: Fair <x>"]
 
 
 def test_last_year_is_a_column_where_there_was_one_and_says_which_day():

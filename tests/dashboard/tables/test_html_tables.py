@@ -63,10 +63,10 @@ def test_a_table_with_a_long_text_is_wide_and_hides_columns_on_phones():
 
 
 def test_a_column_of_links_leads_where_it_says():
-    table = pd.DataFrame({"Depot": ["A & B", "C"], "Value added": [1.5, -2.0]})
+    table = pd.DataFrame({"Depot": ["A & B", "C"], "Bias": [1.5, -2.0]})
     cells = Cells(
         html_tables.table(table, "", links={"Depot": ["depot?depot=A%26", "x?y=1&z=2"]})
     )
-    assert cells.text[1:] == [["A & B", "+1.5 points"], ["C", "−2.0 points"]]
+    assert cells.text[1:] == [["A & B", "+1.5 %"], ["C", "−2.0 %"]]
     links = [attrs["href"] for tag, attrs in cells.tags if tag == "a"]
     assert links == ["depot?depot=A%26", "x?y=1&z=2"]

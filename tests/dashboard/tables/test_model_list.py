@@ -31,7 +31,7 @@ def models():
             "role": ["champion", "retired"],
             "trained_through": DAYS[::-1],
             "created_at": DAYS[::-1].tz_localize("UTC"),
-            "promoted_at": DAYS[::-1],
+            "promoted_at": DAYS[::-1].tz_localize("UTC"),
             "pruned_at": [pd.NaT, pd.NaT],
             "decision_reason": ["It beats it.", None],
             "scores": [SCORES, {}],
@@ -46,46 +46,53 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Version": "new", "Trained through": DAYS[1], "Live: Off by": 7.7,
+        "Version": "new", "Status": "Champion. It beats it", "Went live": "Sun 21 Dec",
+        "Live: Off by": 7.7,
         "Live: Same day last week": 10.9, "Test: Off by": 8.1,
         "Test: Same day last week": 12.0, "Test: Model before": 8.9,
-        "Status": "Champion. It beats it.",
     }  # fmt: skip
-    assert second["Status"] == "Former champion. No reason recorded."
+    assert second["Status"] == "Former champion"
+    assert second["Went live"] == "Fri 21 Nov"
     assert math.isnan(second["Test: Off by"])
     unknown = models.assign(scores=[{"models": None}, {}])
     of_none = model_list.all_models(unknown, LIVE, ZONE)
     assert "Test: Off by" not in of_none, "a column of dashes says nothing"
 
 
-def test_the_reason_of_a_decision_has_no_number_of_its_row_and_the_pages_words(models):
+def test_a_champion_that_passed_its_test_needs_no_reason_others_do_in_the_pages_words(
+    models,
+):
     [stored, own] = (
         "It beats the seasonal naive: MAPE 8.10 % against 12.00 % of the seasonal naive.",
         "Anna: the seasonal naive was right on Sunday.",
     )
     reasons = models.assign(decision_reason=[stored, own])
     assert model_list.all_models(reasons, LIVE, ZONE)["Status"].tolist() == [
-        "Champion. It beats same day last week.",
-        f"Former champion. {own}",
+        "Champion",
+        "Former champion. Anna: the seasonal naive was right on Sunday",
     ]
+    never = reasons.assign(promoted_at=pd.NaT)
+    assert model_list.all_models(never, LIVE, ZONE)["Status"].tolist()[0] == (
+        "Champion. It beats same day last week"
+    )
 
 
 def test_a_pruned_model_says_so(models):
     pruned = models.assign(
         pruned_at=[pd.NaT, pd.Timestamp("2026-02-28 23:30", tz="UTC")]
     )
-    notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
+    notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast"
     decisions = model_list.all_models(pruned, LIVE, ZONE)["Status"].tolist()
     assert decisions == [
-        "Champion. It beats it.",
-        f"Former champion. No reason recorded. {notice}",
+        "Champion. It beats it",
+        f"Former champion. {notice}",
     ]
 
 
 def test_a_challenger_waits_for_its_evaluation(models):
     waiting = models.assign(role="challenger", decision_reason=None)
     assert set(model_list.all_models(waiting, LIVE, ZONE)["Status"]) == {
-        "Not evaluated yet. The next nightly run evaluates it."
+        "Not evaluated yet. The next nightly run evaluates it"
     }
 
 
@@ -140,7 +147,7 @@ def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
          "turned down. It is worse than the champion."),
         ("rejected", "Its canary failed: all orders are 0.",
          "turned down. Its canary failed: all orders are 0."),
-        ("challenger", None, "not evaluated yet."),
+        ("challenger", None, "not evaluated yet. The next nightly run evaluates it."),
     ],
 )  # fmt: skip
 def test_the_status_says_what_became_of_the_newest_model_and_why(

@@ -249,7 +249,7 @@ def test_an_event_has_its_days_its_cities_and_its_orders():
     [decision] = decide(special=promotion)
     assert decision == brief.Decision(
         "Event",
-        "Mon 23 Nov – Tue 24 Nov, Promotion in London: 400 orders planned, "
+        "Mon 23 – Tue 24 Nov, Promotion in London: 400 orders planned, "
         "+25 % vs last week",
         "plan?city=London&day=2026-11-23",
     )
@@ -279,13 +279,13 @@ def promotion(city, *days, depots=2):
         ),
         pytest.param(
             promotion("Helsinki", *(DAYS[n].date() for n in (1, 2, 5)), depots=1), [],
-            ["Mon 23 Nov – Tue 24 Nov, Promotion in Helsinki: 200 orders planned",
+            ["Mon 23 – Tue 24 Nov, Promotion in Helsinki: 200 orders planned",
              "Fri 27 Nov, Promotion in Helsinki: 100 orders"], id="twice in a week",
         ),
         pytest.param(
             [*promotion("London", DAYS[1], depots=1), *promotion("London", *DAYS[2:4])], [],
             ["Mon 23 Nov, Promotion in London (1 of 2 depots)",
-             "Tue 24 Nov – Wed 25 Nov, Promotion in London: 400 orders planned"],
+             "Tue 24 – Wed 25 Nov, Promotion in London: 400 orders planned"],
             id="of more depots on its second day",
         ),
         pytest.param(

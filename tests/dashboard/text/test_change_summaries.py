@@ -69,7 +69,7 @@ def test_a_scenario_of_several_days_counts_van_days():
     )
     text = change_summaries.scenario_sentence(both, CitySettings("London", 30, 50))
     assert text == (
-        "London needs 14 → 18 van-days on Thu 27 Nov – Fri 28 Nov. Short on Thu 27 Nov: 3 "
+        "London needs 14 → 18 van-days on Thu 27 – Fri 28 Nov. Short on Thu 27 Nov: 3 "
         "(1 without the scenario); Fri 28 Nov: 2 (0 without the scenario)."
     )
 
@@ -78,7 +78,7 @@ def test_a_scenario_of_several_days_counts_van_days():
     ("orders", "days", "depots", "expected"),
     [
         (420, [27], "A", "Barking, Thu 27 Nov: 341 → 420 orders."),
-        (420, [27, 28], "A", "Barking, Thu 27 Nov – Fri 28 Nov: 341 → 420 orders."),
+        (420, [27, 28], "A", "Barking, Thu 27 – Fri 28 Nov: 341 → 420 orders."),
         (
             None, [27], "AB",
             "2 depots, Thu 27 Nov: back to the model, 341 → 420 orders.",

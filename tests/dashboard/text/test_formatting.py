@@ -87,8 +87,12 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.chance(0.99), "99 %"),
         (formatting.chance(1.0), "> 99 %"),  # never certain
         (formatting.chance(math.nan), "–"),
+        (formatting.day_range(FRIDAY, SUNDAY), "Fri 27 – Sun 29 Nov"),
         (formatting.day_range(FRIDAY, FRIDAY), "Fri 27 Nov"),
-        (formatting.day_range(FRIDAY, SUNDAY), "Fri 27 Nov – Sun 29 Nov"),
+        (
+            formatting.day_range(SUNDAY, SUNDAY + timedelta(days=2)),
+            "Sun 29 Nov – Tue 1 Dec",
+        ),
         (formatting.escape_markdown(":red[x] <b>*y*"), r"\:red\[x\] \<b\>\*y\*"),
     ],
 )

@@ -78,21 +78,21 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
-    assert plan_summaries.short_days(both) == "Fri short of vans, Thu covered"
+    assert plan_summaries.short_days(both) == "Fri short of vans, 1 more covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, short=0)
     assert plan_summaries.short_days(hired) == (
-        "Fri (partly decided) short of vans, Thu covered"
+        "Fri short of vans, 1 partly decided, 1 more covered"
     )
 
 
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
-    assert plan_summaries.short_days(asked) == "Fri (partly decided) short of vans"
+    assert plan_summaries.short_days(asked) == "Fri short of vans, 1 partly decided"
     both = decide(asked, "London", DAYS[1], kind="accept")
-    assert plan_summaries.short_days(both) == "Fri (decided) short of vans"
+    assert plan_summaries.short_days(both) == "Fri short of vans, 1 decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(hired) == (
-        "Fri (decided) short of vans, Thu covered"
+        "Fri short of vans, 1 decided, 1 more covered"
     )
     london = hired[hired["city"] == "London"]
     states = [
@@ -150,15 +150,12 @@ def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
     assert first(hired.assign(vans=99.0)) == DAYS[0].date()
 
 
-def test_the_vans_suffice_where_they_do_at_the_pace_of_the_running_day():
-    """Where they are not known, nothing says that they do not."""
+def test_only_a_running_day_takes_the_vans_of_its_pace():
     running = pd.DataFrame(
         {"city": ["London", "Helsinki"], "target_on": DAYS[1], "change": [-20.0, 1.0]}
     )
-    enough = plan_summaries.is_enough_at_pace
-    assert enough(FLEET, running).tolist() == [True, False, True, True]
-    assert enough(FLEET, running[1:]).tolist() == [True, False, True, False]
-    assert enough(FLEET.assign(vans=np.nan), running).all()
+    assert plan_summaries.at_pace(FLEET, running).tolist() == [20, 33, 30, 40]
+    assert plan_summaries.at_pace(FLEET, running[1:]).tolist() == [20, 33, 30, 49]
 
 
 def test_short_days_have_names_where_these_are_few_and_of_one_week():
@@ -275,6 +272,9 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
     [(0.0, 9), (1.0, 9), (-1.0, 9), (100.0, 10), (-100.0, 9), (-120.0, 8), (1e3, 18)],
 )
 def test_a_hair_more_than_planned_takes_no_more_vans(change, needed):
-    day = {"needed": 9, "point": 1000.0}
-    assert plan_summaries.needed_at_pace(day, change) == needed
-    assert plan_summaries.needed_at_pace(day | {"point": 0.0}, change) == 9
+    days = pd.DataFrame(
+        {"city": "A", "target_on": DAYS[:1], "needed": 9, "point": 1000.0}
+    )
+    running = days.assign(change=change)
+    assert plan_summaries.at_pace(days, running).tolist() == [needed]
+    assert plan_summaries.at_pace(days.assign(point=0.0), running).tolist() == [9]

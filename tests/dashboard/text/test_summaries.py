@@ -27,21 +27,6 @@ def test_change_is_over_days_known_in_both_weeks(rows, expected):
     np.testing.assert_allclose(summaries.change(days), expected)
 
 
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        ([100.4, 200.5], ""),
-        ([104.0, 210.0], "the depots need not add up to it"),
-    ],
-)
-def test_the_page_says_so_where_the_depots_do_not_add_up_to_their_total(
-    parts, expected
-):
-    week = pd.DataFrame({"city": "A", "target_on": DAYS[7], "point": [100.0, 200.0]})
-    note = summaries.totals_note(week.assign(part=parts))
-    assert (expected in note, bool(note)) == (True, bool(expected))
-
-
 def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both_weeks():
     days = pd.DataFrame(
         {
@@ -96,7 +81,7 @@ def daily_scores(*mapes, naive=0.2):
 def test_a_scenario_is_summarised_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "scenario": [1000.0, 0.0]})
     assert summaries.what_if_sentence(outcome, DAYS[0], DAYS[1]) == (
-        "With this scenario on Fri 14 Nov – Sat 15 Nov: 1,000 orders in the next 2 days "
+        "With this scenario on Fri 14 – Sat 15 Nov: 1,000 orders in the next 2 days "
         "instead of 1,400 (−400)."
     )
 
@@ -175,24 +160,33 @@ def test_a_day_that_was_off_in_one_direction_at_most_depots_says_so(errors, one_
     assert told.endswith("; about 2 would be usual.") == (len(errors) > 4)
 
 
-def test_depots_no_better_than_the_naive_forecast_are_named_worst_first():
+def test_a_day_names_what_was_on_and_at_how_many_depots():
+    misses = pd.DataFrame(
+        {
+            "holidays": [["Easter"], ["Easter"], []],
+            "events": [["fair"], [], ["closed"]],
+        }
+    )
+    assert summaries.occasions_sentence(misses) == (
+        "Holidays and events: Easter at 2 of 3 depots and Fair at 1 of 3 depots."
+    )
+    assert summaries.occasions_sentence(misses[2:]) == (
+        "Holidays and events: none known."
+    )
+
+
+def test_depots_no_better_than_the_naive_forecast_are_named():
     depots = pd.DataFrame(
         {
-            "name": ["Barking", "Poplar", "Wapping"], "value_added": [-0.01, -0.02, 0.03],
-            "coverage": [0.5, 0.8, 0.9], "counted": 28,
+            "name": ["Barking", "Poplar", "Wapping"], "naive_mape": [0.10, 0.20, 0.30],
+            "mape": [0.11, 0.20, 0.29], "coverage": [0.5, 0.8, 0.9], "counted": 28,
         }
     )  # fmt: skip
     assert summaries.where_sentence(depots) == (
-        "At 2 of 3 depots same day last week was as good or better: Poplar and Barking."
+        "At 2 of 3 depots same day last week was as good or better: Barking and Poplar."
     )
     assert summaries.where_sentence(depots[2:]) == ""
-    worse = depots.assign(value_added=-0.1)
-    assert (
-        summaries.where_sentence(worse)
-        == "At no depot the forecast is better than same day last week."
-    )
-    assert summaries.where_sentence(worse[:1]) == ""
-    better = depots.assign(value_added=0.1)
+    better = depots.assign(mape=0.05)
     assert summaries.where_sentence(better) == "It is better at all 3 depots."
 
 

@@ -84,7 +84,7 @@ def test_each_city_has_its_own_midnight_and_grids_keep_their_columns(over, write
     week = queries.fleet_week(freshness)
     first = week.groupby("city")["target_on"].min().dt.date.to_dict()
     assert first == {"London": today, "Rotterdam": over}
-    grid, _ = days_ahead.grid_and_note("", freshness)
+    grid = days_ahead.grid_html("", freshness)
     [greenwich] = [row for row in grid.split("<tr") if "Greenwich" in row]
     [waalhaven] = [row for row in grid.split("<tr") if "Waalhaven" in row]
     assert '</th><td class="day"></td><td class="day s' in greenwich

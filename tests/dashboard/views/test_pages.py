@@ -20,7 +20,6 @@ from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_plan
 from dashboard.queries import ScoreFilter, database
-from dashboard.tables.display_tables import DEPOT_ORDERS
 from dashboard.text import formatting, summaries
 from pipelines import schema
 from pipelines.planning import morning_message, words
@@ -803,22 +802,10 @@ def test_a_depot_whose_orders_were_withdrawn_is_not_told_of_yesterday(
 
 def test_a_phone_shows_the_columns_by_which_accuracy_is_sorted(seeded, open_page):
     text = page_text(open_page("accuracy"))
-    numbers = ("Forecast", "Actual", "Off by", "Value added", "Off by (MAPE)", "Bias")
+    numbers = ("Forecast", "Actual", "Off by", "Off by (MAPE)", "Bias")
     for heading in numbers:
         assert f'<th scope="col" class="">{heading}</th>' in text, heading
     assert '<th scope="col" class=" desk">Forecasts</th>' in text
-
-
-def test_the_depots_of_accuracy_can_be_sorted(seeded, open_page):
-    def depots(**url):
-        text = page_text(open_page("accuracy", **url)).partition("By depot")[2]
-        names = [each[1] for each in DEPOTS if each[1] in text]
-        return sorted(names, key=text.index)
-
-    by_error, *others = (depots(order=order.casefold()) for order in DEPOT_ORDERS)
-    assert depots() == by_error
-    assert all(sorted(other) == sorted(by_error) for other in others)
-    assert any(other != by_error for other in others)
 
 
 def test_the_verdict_on_the_bands_of_a_depot_is_on_its_own(

@@ -275,6 +275,9 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     assert "At today&#x27;s pace enough in London" in page_text(open_page("days_ahead"))
     fewer = f"are needed, not {day['needed']:,}."
     assert fewer in page_text(city_page(open_page, "London"))
+    form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    [kind] = [each for each in form.segmented_control if each.label == "Decision"]
+    assert kind.value == "", "no vans are suggested that the pace does not need"
 
 
 def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
