@@ -6,7 +6,7 @@ by a later one, planners change what they know better, and after the last night 
 the shortage that the fewest settle.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -22,6 +22,7 @@ from pipelines.planning.morning_message import read_tables
 from pipelines.runs.ledger import Run
 from pipelines.store import forecasts, models, runs
 from pipelines.store.demo import add_overrides, hire_vans, may_plan
+from pipelines.training.train import FitReporter
 
 TRAINING = ("train", "promote")
 """Steps that take longer than all others."""
@@ -40,7 +41,8 @@ def run_nights(demo: DemoContext, advance: Advance) -> str:
     n_run = 0
     for number, day in enumerate(nights):
         if not _is_done(demo, day):
-            _run_night(demo, day, days_ago=len(nights) - 1 - number)
+            report = _within(advance, number, len(nights))
+            _run_night(demo, day, len(nights) - 1 - number, report)
             n_run += 1
         advance(number + 1, len(nights))
     if not n_run:
@@ -58,11 +60,25 @@ def _has_run(demo: DemoContext, wanted: dict[str, Any]) -> bool:
         return bool(runs.recent_runs(connection, 1, False, wanted))
 
 
-def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
+def _within(advance: Advance, number: int, nights: int) -> FitReporter:
+    """How far a night is by its training, which takes nearly all of its time."""
+
+    def start(fit: str) -> Callable[[int, int], None]:
+        is_second = fit == "production"
+        return lambda epoch, epochs: advance(
+            number + (is_second + epoch / epochs) / 2, nights
+        )
+
+    return start
+
+
+def _run_night(
+    demo: DemoContext, day: date, days_ago: int, report: FitReporter
+) -> None:
     at = demo.morning_after(day)
     with demo.clock_at(at):
         is_new = not _has_run(demo, {"origin_on": day})
-        _start(demo, day, trains=is_new and days_ago == TRAINED_DAYS_AGO)
+        _start(demo, day, report, trains=is_new and days_ago == TRAINED_DAYS_AGO)
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)
@@ -70,16 +86,12 @@ def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
             _hire(demo, day)
 
 
-def _start(demo: DemoContext, day: date, *, trains: bool) -> None:
+def _start(demo: DemoContext, day: date, report: FitReporter, *, trains: bool) -> None:
     context = NightlyContext(
-        demo.engine, demo.settings, demo.morning_after(day), None, _no_progress
+        demo.engine, demo.settings, demo.morning_after(day), None, report
     )
     skipped = (steps.PUBLISH,) if trains else (steps.PUBLISH, *TRAINING)
     run_nightly(context, _steps(demo, day, skipped))
-
-
-def _no_progress(_: str) -> Any:
-    return lambda *_: None
 
 
 def _steps(

@@ -174,7 +174,7 @@ def test_one_night_trains_unless_it_was_interrupted(monkeypatch, was_begun):
     monkeypatch.setattr(nights, "_plan", lambda *_: None)
     monkeypatch.setattr(nights, "_hire", lambda *_: None)
     for days_ago in range(10):
-        nights._run_night(demo, ENDS_ON, days_ago)
+        nights._run_night(demo, ENDS_ON, days_ago, lambda _: lambda *_: None)
     trained = [{"train", "promote"} <= each for each in steps]
     assert sum(trained) == (not was_begun)
     assert all(
@@ -183,6 +183,15 @@ def test_one_night_trains_unless_it_was_interrupted(monkeypatch, was_begun):
 
 
 @pytest.mark.db
+def test_the_bar_of_the_nights_moves_while_one_trains():
+    reached = []
+    report = nights._within(lambda done, of: reached.append((done, of)), 6, 10)
+    for fit in ("evaluation", "production"):
+        for epoch in (25, 50):
+            report(fit)(epoch, 50)
+    assert reached == [(6.25, 10), (6.5, 10), (6.75, 10), (7.0, 10)]
+
+
 def test_a_second_demo_leaves_the_days_that_the_nights_of_the_first_have_counted(
     clean_engine, tmp_path
 ):
