@@ -1,4 +1,4 @@
-"""The cached parts of the page "Days ahead".
+"""The parts of the page "Days ahead", cached, and the names of days, which Plan has, too.
 
 Rendering a thousand depots takes longer than querying them, so the HTML is cached too,
 keyed by `Freshness`.
@@ -67,13 +67,13 @@ def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
     return brief.day_names(events, n_cities, city)
 
 
-def names_of_days(city: str, freshness: Freshness) -> None:
+def show_day_names(city: str, freshness: Freshness) -> None:
     """'▲ Fri 27 Nov: Black Friday.' of the marked days ahead, where a grid has no room for names."""
     names = day_names(city, freshness)
-    days = queries.fleet_week(freshness)["target_on"].drop_duplicates().sort_values()
-    runs = [(name, list(own)) for name, own in groupby(days, names.get) if name]
+    days = ranked(city, freshness)["target_on"].drop_duplicates().sort_values()
+    runs = [(name, list(run)) for name, run in groupby(days, names.get) if name]
     listed = "; ".join(
-        f"{formatting.day_range(own[0], own[-1])}: {name}" for name, own in runs
+        f"{formatting.day_range(run[0], run[-1])}: {name}" for name, run in runs
     )
     if listed:
         with st.container(key="names-of-days"):

@@ -43,10 +43,8 @@ def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
 
 
 def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
-    """`Plan.cities` with `at_pace`, the vans needed, and `is_enough`: whether those known suffice."""
-    at_pace = plan_summaries.at_pace(plan_days, headings(clock(), freshness))
-    is_enough = ~plan_days["vans"].lt(at_pace)
-    return plan_days.assign(at_pace=at_pace, is_enough=is_enough)
+    """`plan_summaries.with_pace` of the running day."""
+    return plan_summaries.with_pace(plan_days, headings(clock(), freshness))
 
 
 def on_the_way(
@@ -54,7 +52,7 @@ def on_the_way(
 ) -> dict[date, str]:
     """Where a running day of one city's `Plan.cities` is heading, and the vans that takes; by a `clock`."""
     running = headings(now, freshness)
-    paced = plan_days.assign(at_pace=plan_summaries.at_pace(plan_days, running))
+    paced = plan_summaries.with_pace(plan_days, running)
     days = paced.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
     for row in running.to_dict("records"):

@@ -97,8 +97,6 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
     naive = rows[rows["forecaster"] == "seasonal naive"]["mape"]
     table = rows[rows["forecaster"] == "forecast"].assign(naive_mape=naive)
     table = table.reset_index(names=heading)
-    if grain == "horizon":
-        table[heading] = [formatting.count(int(days), "day") for days in table[heading]]
     return display(table, heading, "mape", "naive_mape", "bias", "coverage", "counted")
 
 
@@ -203,20 +201,17 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(
         special[OCCASION].shift()
     )
-    runs = special.groupby((~is_next).cumsum(), sort=False)
-    today = days["day_on"].max()
+    runs = special.groupby((~is_next).cumsum().rename("run"))
+    ends = zip(runs["Day"].first(), runs["Day"].last(), strict=True)
+    newest_on = days.loc[days["actual"].notna(), "day_on"].max()
+    orders = [" · ".join(map(formatting.orders, own)) for _, own in runs["Orders"]]
     return pd.DataFrame(
-        [
-            {
-                "Days": formatting.day_range(
-                    own["Day"].iloc[0], own["Day"].iloc[-1], today
-                ),
-                OCCASION: own[OCCASION].iloc[0],
-                "Orders": ", ".join(map(formatting.orders, own["Orders"])),
-            }
-            for _, own in runs
-        ][::-1]
-    )
+        {
+            "Days": [formatting.day_range(*each, newest_on) for each in ends],
+            OCCASION: runs[OCCASION].first().to_list(),
+            "Orders": orders,
+        }
+    )[::-1]
 
 
 def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:

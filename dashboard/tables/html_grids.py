@@ -217,9 +217,11 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -
     """The planned totals of some depots, and the `names` of days; the name of the row is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
-    told = {day: f'<small class="events">{escape(names[day])}</small>' for day in names}
+    named = {
+        day: f'<small class="events">{escape(names[day])}</small>' for day in names
+    }
     cells: dict[Hashable, str] = {
-        day: f'<td class="day">{_sum(totals[day])}{told.get(day, "")}</td>'
+        day: f'<td class="day">{_sum(totals[day])}{named.get(day, "")}</td>'
         for day in days
         if day in totals
     }

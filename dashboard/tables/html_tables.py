@@ -50,7 +50,7 @@ def city_name(city: str, day: date | None = None) -> str:
 def day_head(
     day: pd.Timestamp, event: str = "", *, is_marked: bool = False, link: str = ""
 ) -> str:
-    """A day's head; the name of its event is left to a tooltip on phones.
+    """A day's head, with the name of its event where the style finds room, else in a tooltip.
 
     `is_marked` marks the day that the address names; `link` is an address to which it leads.
     """

@@ -1,6 +1,7 @@
 """Models and their holdout scores, as a display table and texts; no I/O."""
 
 import math
+import re
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
@@ -18,6 +19,9 @@ ROLES = {
     "hindcast": "for hindcasts only",
 }
 NAIVE = formatting.NAIVE.capitalize()
+TEST = re.compile(r": MAPE \d.*", re.DOTALL)
+PASSED = re.compile(r"(beats|is as good as) the seasonal naive.*: MAPE \d")
+"""The numbers of a stored reason, and the reason of a model that passed its test."""
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
@@ -86,15 +90,12 @@ def all_models(
     )
     live = 100 * live.reindex(models["version"], columns=names).astype("float64")
     decisions = [decision(model, zone) for model in models.to_dict("records")]
-    newest_at = models["created_at"].max()
+    went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
             "Version": models["version"].to_list(),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
-            "Went live": [
-                None if pd.isna(at) else formatting.day(at.astimezone(zone), newest_at)
-                for at in models["promoted_at"]
-            ],
+            "Went live": formatting.days(went_live.dt.tz_convert(zone)),
             "Live: Off by": live[names[0]].to_list(),
             f"Live: {NAIVE}": live[names[1]].to_list(),
             "Test: Off by": own,
@@ -108,14 +109,15 @@ def all_models(
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'turned down. It is worse than …' of a row of `queries.models`, and its pruning.
 
-    Without its test, which the table has: a champion's reason is told if it was another.
+    Without the numbers of its test, which the table has, and without a reason if it passed.
     """
     told, reason = [ROLES[model["role"]]], model["decision_reason"]
     if isinstance(reason, str):
-        verdict, tested, _ = reason.partition(": MAPE")
-        if not tested or pd.isna(model["promoted_at"]):
-            reason = formatting.format_dates(verdict.rstrip("."), zone)
-            told.append(formatting.with_naive_name(reason))
+        verdict = TEST.sub("", reason).rstrip(".")
+        if not PASSED.search(reason):
+            told.append(
+                formatting.with_naive_name(formatting.format_dates(verdict, zone))
+            )
     elif model["role"] == "challenger":
         told.append("The next nightly run evaluates it")
     if not pd.isna(model["pruned_at"]):

@@ -116,7 +116,7 @@ def _shortages(
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
         text = f"{formatting.coming_day(day, today)}: {_short(on_day)}"
-        is_enough = ~own["vans"].lt(plan_summaries.at_pace(own, running))
+        is_enough = plan_summaries.with_pace(own, running)["is_enough"]
         unlikely = own[~is_enough & own["delivery_probability"].lt(SEVERE_BELOW)]
         where = f" in {_named(unlikely)}" * (len(unlikely) < len(own))
         is_severe = not unlikely.empty

@@ -114,11 +114,10 @@ def days(values: pd.Series) -> pd.Series:
 
 def day_range(first: date, last: date, reference: date | None = None) -> str:
     """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; with the last one's year as `day` has it."""
-    until = day(last, reference)
     if first == last:
-        return until
+        return day(last, reference)
     month = f" {MONTHS[first.month - 1]}" * (first.month != last.month)
-    return f"{day(first).rpartition(' ')[0]}{month} – {until}"
+    return f"{day(first).rpartition(' ')[0]}{month} – {day(last, reference)}"
 
 
 def percent(fraction: float) -> str:

@@ -173,14 +173,18 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
     )  # fmt: skip
 
 
-def at_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.Series:
-    """Vans that each row of `Plan.cities` takes, those of a running day at the pace of `running`."""
+def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
+    """`Plan.cities` with `at_pace`, the vans needed, of a running day at the pace of `running`.
+
+    And `is_enough`: whether the vans suffice, where they are known.
+    """
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)
     change = pd.Series([more.get(key, 0.0) for key in keys], days.index)
     pace = 1 + (change / days["point"].where(days["point"] > 0)).fillna(0.0).round(2)
     # A hair more is the same need.
-    return (days["needed"] * pace).round(6).map(math.ceil)
+    needed = (days["needed"] * pace).round(6).map(math.ceil)
+    return days.assign(at_pace=needed, is_enough=~days["vans"].lt(needed))
 
 
 def late_in_words(orders: float) -> str:

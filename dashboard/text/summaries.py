@@ -245,17 +245,19 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def occasions_sentence(misses: pd.DataFrame) -> str:
-    """'Holidays and events: Black Friday at 9 of 9 depots.' of a day of `queries.largest_errors`."""
+    """'Holidays and events: Black Friday, Fair at 1 depot.' of a day of `queries.largest_errors`, or ''."""
     days = formatting.day_notes(misses, with_closed=False)
-    names = Counter(name for day in days for name in day).most_common()
-    of = f"of {formatting.count(len(misses), 'depot')}"
-    told = formatting.listed([f"{name} at {number:,} {of}" for name, number in names])
-    return f"Holidays and events: {told or 'none known'}."
+    numbers = Counter(name for day in days for name in day)
+    names = [
+        name + f" at {formatting.count(number, 'depot')}" * (number < len(days))
+        for name, number in numbers.most_common()
+    ]
+    return f"Holidays and events: {', '.join(names) or 'none known'}." * bool(days)
 
 
 def where_sentence(depots: pd.DataFrame) -> str:
     """'At 1 of 24 depots same day last week was as good or better: Kallio.'."""
-    if len(depots) == 1:
+    if len(depots) < 2:
         return ""
     worse = depots[depots["naive_mape"] <= depots["mape"]]
     every = formatting.count(len(depots), "depot")

@@ -43,7 +43,7 @@ page_head.save_as_excel(
 )
 st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-days_ahead.names_of_days(city, freshness)
+days_ahead.show_day_names(city, freshness)
 with st.container(key="grid-legend"):
     legend = f"{shade}: busier, for each depot. ≈: from similar depots."
     st.caption(f"{legend} {summaries.TOTALS_NOTE}")

@@ -63,11 +63,10 @@ with head:
             plan_summaries.moved_vans(name, moves.get(day, []))
             for name, day in zip(ahead["name"], ahead["day_on"], strict=True)
         ]
-        notes = dict(zip(days["day_on"], formatting.day_notes(days), strict=True))
-        ahead["week_noted"] = [
-            ", ".join(notes.get(day - 7 * formatting.A_DAY, []))
-            for day in ahead["day_on"]
-        ]
+        noted = map(", ".join, formatting.day_notes(days, with_closed=False))
+        notes = dict(zip(days["day_on"], noted, strict=True))
+        before = [day - 7 * formatting.A_DAY for day in ahead["day_on"]]
+        ahead["week_noted"] = [notes.get(day, "") for day in before]
         rows = ahead.to_dict("records")
         open_days = [row for row in rows if not html_grids.is_closed(row)]
         first_days = [row["day_on"] for row in (*open_days, *rows)]

@@ -25,14 +25,13 @@ if (models["role"] != "champion").all():
 zone = queries.zone()
 scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness)
 widgets.answer(model_list.status(models, scores, zone))
-widgets.note("Accuracy", "accuracy", "How far off, day by day and by depot: ")
 
 table = model_list.all_models(models, scores, zone)
 widgets.small_table(table.head(NEWEST), "Newest models", ("Test: Model before",))
 st.caption(
-    "Live: its forecasts since it went live; each model's are of other days. Test: the last days "
-    "before it was trained, forecast by a twin trained without them. Off by: MAPE, the mean of "
-    "|forecast − actual| ÷ actual. Same day last week: the seasonal naive."
+    "Live: all its live forecasts, on different days for each model. Test: the last days before it "
+    "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
+    "actual| ÷ actual. Same day last week: the seasonal naive."
 )
 back = model_list.rollback(models)
 st.caption(f"{back} Another: `harbor models promote VERSION`.")

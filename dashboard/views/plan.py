@@ -46,7 +46,7 @@ if not city:
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
     st.html(plan_grids.cities(days, settings, day, names))
-    days_ahead.names_of_days(city, freshness)
+    days_ahead.show_day_names(city, freshness)
     st.caption(
         "Vans needed, and those that lack: −12 is 12 short. A percentage: the chance that the vans "
         "carry all orders, if below 99 %. Under it: what is decided. Vans stay in their city."
@@ -74,7 +74,7 @@ with st.container(horizontal=True, key="screen-only"):
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))
-days_ahead.names_of_days(city, freshness)
+days_ahead.show_day_names(city, freshness)
 if need := plan_summaries.need_sentence(plan, settings[city], marked):
     st.caption(need)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))

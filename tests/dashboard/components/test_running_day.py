@@ -67,7 +67,7 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     plan = pd.DataFrame({"city": ["Lon & don", "Ghent"], "target_on": DAY, "needed": 9})
-    plan["point"] = 4800.0
+    plan = plan.assign(point=4800.0, vans=9.0)
     [told] = running_day.on_the_way(plan, now, None).values()
     number = r"on the way to (\d+) .* for the planned (\d+)\. At today's pace .*"
     estimate, forecast = map(int, re.fullmatch(number, told).groups())

@@ -151,11 +151,18 @@ def test_a_plan_opens_on_the_first_short_day_that_is_left_to_decide():
 
 
 def test_only_a_running_day_takes_the_vans_of_its_pace():
+    """Where the vans are not known, nothing says that they do not suffice."""
     running = pd.DataFrame(
         {"city": ["London", "Helsinki"], "target_on": DAYS[1], "change": [-20.0, 1.0]}
     )
-    assert plan_summaries.at_pace(FLEET, running).tolist() == [20, 33, 30, 40]
-    assert plan_summaries.at_pace(FLEET, running[1:]).tolist() == [20, 33, 30, 49]
+    both = plan_summaries.with_pace(FLEET, running)
+    assert both["at_pace"].tolist() == [20, 33, 30, 40]
+    assert both["is_enough"].tolist() == [True, False, True, True]
+    one = plan_summaries.with_pace(FLEET, running[1:])
+    assert one["at_pace"].tolist() == [20, 33, 30, 49]
+    assert one["is_enough"].tolist() == [True, False, True, False]
+    unknown = FLEET.assign(vans=np.nan)
+    assert plan_summaries.with_pace(unknown, running)["is_enough"].all()
 
 
 def test_short_days_have_names_where_these_are_few_and_of_one_week():
@@ -273,8 +280,9 @@ def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
 )
 def test_a_hair_more_than_planned_takes_no_more_vans(change, needed):
     days = pd.DataFrame(
-        {"city": "A", "target_on": DAYS[:1], "needed": 9, "point": 1000.0}
+        {"city": "A", "target_on": DAYS[:1], "needed": 9, "point": 1000.0, "vans": 9.0}
     )
     running = days.assign(change=change)
-    assert plan_summaries.at_pace(days, running).tolist() == [needed]
-    assert plan_summaries.at_pace(days.assign(point=0.0), running).tolist() == [9]
+    assert plan_summaries.with_pace(days, running)["at_pace"].tolist() == [needed]
+    none = days.assign(point=0.0)
+    assert plan_summaries.with_pace(none, running)["at_pace"].tolist() == [9]

@@ -160,19 +160,19 @@ def test_a_day_that_was_off_in_one_direction_at_most_depots_says_so(errors, one_
     assert told.endswith("; about 2 would be usual.") == (len(errors) > 4)
 
 
-def test_a_day_names_what_was_on_and_at_how_many_depots():
+def test_a_day_names_what_was_on_and_at_how_many_depots_if_not_at_all():
     misses = pd.DataFrame(
         {
-            "holidays": [["Easter"], ["Easter"], []],
+            "holidays": [["Easter"], ["Easter"], ["Easter"]],
             "events": [["fair"], [], ["closed"]],
         }
     )
     assert summaries.occasions_sentence(misses) == (
-        "Holidays and events: Easter at 2 of 3 depots and Fair at 1 of 3 depots."
+        "Holidays and events: Easter, Fair at 1 depot."
     )
-    assert summaries.occasions_sentence(misses[2:]) == (
-        "Holidays and events: none known."
-    )
+    none = misses[2:].assign(holidays=[[]])
+    assert summaries.occasions_sentence(none) == "Holidays and events: none known."
+    assert summaries.occasions_sentence(misses[:0]) == ""
 
 
 def test_depots_no_better_than_the_naive_forecast_are_named():
@@ -186,6 +186,7 @@ def test_depots_no_better_than_the_naive_forecast_are_named():
         "At 2 of 3 depots same day last week was as good or better: Barking and Poplar."
     )
     assert summaries.where_sentence(depots[2:]) == ""
+    assert summaries.where_sentence(depots[:0]) == ""
     better = depots.assign(mape=0.05)
     assert summaries.where_sentence(better) == "It is better at all 3 depots."
 
