@@ -415,6 +415,19 @@ def test_only_a_depot_with_missing_data_has_a_warning(seeded, open_page):
     assert not open_page("depot", depot="LON-01").warning
 
 
+def test_a_day_ahead_of_a_depot_says_what_was_on_the_week_before(
+    seeded, write, open_page
+):
+    day = seeded.through - timedelta(days=6)
+    e = schema.events.c
+    latest = (e.kind == "promotion") & (e.starts_on < seeded.through)
+    write(sa.update(schema.events).where(latest).values(starts_on=day, ends_on=day))
+    text = page_text(open_page("depot", depot="LON-01"))
+    # In the table, and in the line of a phone.
+    assert text.count("Last week: Promotion") == 2
+    assert "Last week: Closed" not in page_text(open_page("depot", depot="RTM-03"))
+
+
 def test_a_depots_history_is_of_eight_weeks_or_of_a_year(seeded, open_page):
     assert "last 8 weeks and planned" in page_text(open_page("depot", depot="LON-01"))
     app = open_page("depot", depot="LON-01", history="13 months")
