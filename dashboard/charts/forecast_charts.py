@@ -107,7 +107,7 @@ def fan_legend(days: pd.DataFrame) -> str:
     before = "With the last forecast before each day. " * bool(has_past)
     is_long = len(days) > MAX_DAYS_WITH_DOTS
     lines = "Lines: mean of seven days." if is_long else f"{before}Shaded: 80 % band."
-    numbers = "; large dots: numbers of planners" * bool(days["is_set"].any())
+    numbers = "; large dots: planners' numbers" * bool(days["is_set"].any())
     return f"{lines} Triangles: holidays and events{numbers}."
 
 

@@ -109,6 +109,8 @@ def _fields(
     keys = f"decision {key}", f"extra {key} {day['lacking']}"
     suggested = (current.kind or HIRE) if lacking or current.kind else ""
     st.session_state.setdefault(keys[0], suggested)
+    if 0 < lacking != day["lacking"]:
+        offers = {**offers, lacking: f"Hire {lacking:,}: enough at today's pace"}
     with st.container(horizontal=True):
         for vans, label in offers.items():
             st.button(label, on_click=_fill_in, args=(keys, vans))

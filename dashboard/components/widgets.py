@@ -55,7 +55,7 @@ def small_table(
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:
     """Says how many rows a table leaves out, if it does."""
     if number > most:
-        st.caption(f"{most} of {number:,} {noun}, and all in Excel.")
+        st.caption(f"{most} of {number:,} {noun}; Excel has all.")
 
 
 def note(text: str, address: str, before: str = "") -> None:

@@ -36,7 +36,7 @@ def brief(
     open_ = [each for each in decided if not each.is_covered]
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
-    body += _items(covered, "more, covered by hired vans", most=0)
+    body += _items(covered, "already covered by hired vans", most=0)
     name, colon, told = last_day.partition(":")
     day = (_link(address, name) if address else escape(name)) + escape(colon + told)
     heading = _heading(left, len(decided), short_days, is_current)
@@ -82,7 +82,7 @@ def _caution(estimated: Sequence[str]) -> str:
     links = [_link(plan_link(city, form="settings"), city) for city in estimated]
     return (
         "<p><small>Vans are estimated in "
-        f"{formatting.listed(links, MAX_CITIES, 'cities')}: click a city to set its vans and "
+        f"{formatting.listed(links, MAX_CITIES, 'cities')}: choose a city to set its vans and "
         "orders per van.</small></p>"
     )
 

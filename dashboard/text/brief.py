@@ -127,7 +127,8 @@ def _shortages(
             occasion,
         )
         about = " · ".join(filter(None, told))
-        address, places = plan_link(day=day), _places(own, day)
+        left = own if is_enough.all() else own[~is_enough]
+        address, places = plan_link(day=day), _places(left, day)
         found.append(Decision(VANS, text, address, about, places, is_severe))
     return found
 

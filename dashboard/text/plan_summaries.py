@@ -83,7 +83,7 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
     return (
         f"Need on {formatting.day(total['target_on'])}: {formatting.count(round(total['point']), 'order')} "
         f"fill {formatting.count(full, 'van')}; rounded up at each depot, {whole:,}; with a margin, so "
-        f"that the chance to carry all is {level}, {total['needed']:,}."
+        f"that all are carried with a chance of {level}, {total['needed']:,}."
     )
 
 
@@ -94,7 +94,7 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, 1 decided, 1 more covered': of one day, cities may differ.
+    """'Fri and Sat short of vans, 1 of them decided, 1 more covered': of one day, cities may differ.
 
     From `Plan.cities`. Many days, or later ones, have no names; hired vans cover a day. '' where no
     day is short.
@@ -107,11 +107,13 @@ def short_days(days: pd.DataFrame) -> str:
     if not short:
         return ""
     counts = {
-        "decided": decided & short - left,
-        "partly decided": begun & left,
+        "of them decided": decided & short - left,
+        "of them partly decided": begun & left,
         "more covered": decided - short,
     }
     told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
+    if len(short) == 1:
+        told = [each.removeprefix("1 of them ") for each in told]
     names = formatting.count(len(short), "day")
     if len(short) <= MAX_NAMED and max(short) < days["target_on"].min() + WEEK:
         names = formatting.listed([formatting.day(day)[:3] for day in sorted(short)])

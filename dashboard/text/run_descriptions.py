@@ -111,7 +111,8 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     last_at = nights.loc[is_done, "started_at"].max()
     late = [
         _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
-        + "Repaired: a later night has them. " * bool(row["late_came_at"] < last_at)
+        + "Repaired: a later night included them. "
+        * bool(row["late_came_at"] < last_at)
         for row in nights.to_dict("records")
     ]
     nights = nights.assign(error=errors, late=late)
@@ -134,7 +135,7 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
     every = _nights(runs).to_dict("records")
     night = next((each for each in every if each["metrics"].get("alarms")), None)
     if night:
-        over = ", over since" * (night is not every[0])
+        over = ", cleared since" * (night is not every[0])
         sentences.append(f"Last accuracy alarm: {_name(night)}{over}.")
     return " ".join(sentences)
 

@@ -262,13 +262,13 @@ def where_sentence(depots: pd.DataFrame) -> str:
     worse = depots[depots["naive_mape"] <= depots["mape"]]
     every = formatting.count(len(depots), "depot")
     if worse.empty:
-        return f"It is better at all {every}."
+        return f"The forecast is better at all {every}."
     names = formatting.listed([*worse["name"]])
     return f"At {len(worse):,} of {every} {formatting.NAIVE} was as good or better: {names}."
 
 
 def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
-    """'The 80 % band is a little too narrow: 72.4 % of the actuals lay in it, of Kallio 23.8 %.', or ''.
+    """'The 80 % band is a little too narrow: 72.4 % of the actuals lay in it; at Kallio 23.8 %.', or ''.
 
     Of a week and more of `queries.accuracy`; of one depot of `queries.depot_accuracy`, further off.
     """
@@ -280,7 +280,7 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     degree = "a little " * (abs(inside - 0.8) <= 2 * BAND_TOLERANCE)
     low = depots[depots["coverage"] < 0.5].nsmallest(int(len(depots) > 1), "coverage")
     rows = zip(low["name"], low["coverage"], strict=True)
-    worst = "".join(f", of {name} {formatting.percent(own)}" for name, own in rows)
+    worst = "".join(f"; at {name} {formatting.percent(own)}" for name, own in rows)
     share = f"{formatting.percent(inside)} of the actuals lay in it{worst}"
     return f"The 80 % band is {degree}{words}: {share}."
 

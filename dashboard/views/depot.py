@@ -89,13 +89,8 @@ with week:
             so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = (
-            "Vans given to this depot; + come to it for the day, − leave it; “4 of 7”: it gets 4 and "
-            "needs 7."
-        )
-        year = (
-            " Last year: the same holiday, else the same weekday with the same events."
-        )
+        note = "Vans: “6 of 7” has 6, needs 7; “+1 Poplar” is lent by Poplar."
+        year = " Last year: same holiday, else same weekday and events."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, days)

@@ -33,5 +33,4 @@ st.caption(
     "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
     "actual| ÷ actual. Same day last week: the seasonal naive."
 )
-back = model_list.rollback(models)
-st.caption(f"{back} Another: `harbor models promote VERSION`.")
+st.caption(f"{model_list.rollback(models)} Another: `harbor models promote VERSION`.")

@@ -45,12 +45,12 @@ if not city:
     widgets.answer(plan_summaries.overview(plan))
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
+    st.caption(
+        "Each cell: vans needed, and vans short (−12); the chance that the vans carry all orders, if "
+        "below 99 %; what is decided. Vans stay in their city."
+    )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(city, freshness)
-    st.caption(
-        "Vans needed, and those that lack: −12 is 12 short. A percentage: the chance that the vans "
-        "carry all orders, if below 99 %. Under it: what is decided. Vans stay in their city."
-    )
     plan_parts.changed_days(plan)
     st.stop()
 
@@ -82,15 +82,15 @@ if moves:
     st.subheader("Vans to move")
     st.html(moves)
     st.caption(
-        "Each move is for one day. A van that its depot could use goes only where it carries a tenth of "
-        "a full load more."
+        "Each move is for one day. A van that its own depot could use moves only where it carries at "
+        "least a tenth of a load more."
     )
 of_shifts = "A day needs the vans of its fullest shift. "
 if not settings[city].shifts:
     of_shifts = "Shifts: usual ones, as nobody has set any. "
 st.caption(
-    "Need and chance of full delivery: if vans may move between depots. Drivers: of the vans "
-    "that go out, at least one a shift. "
+    "Need and chance of full delivery: if vans may move between depots. Drivers: for the vans "
+    "that go out, at least one in each shift. "
     f"{of_shifts * (not plan.shifts.empty)}{summaries.TOTALS_NOTE}"
 )
 plan_parts.changed_days(plan)

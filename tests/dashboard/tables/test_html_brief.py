@@ -71,7 +71,7 @@ def test_estimated_vans_lead_to_the_settings_of_their_cities():
     html = html_brief.brief([], "", "", "", ["The Hague", *"ABCDEF"])
     assert addresses(html)[0] == "plan?city=The+Hague&form=settings"
     assert len(addresses(html)) == 5
-    assert "and 2 more cities: click a city to set its vans" in html
+    assert "and 2 more cities: choose a city to set its vans" in html
 
 
 def test_beyond_seven_decisions_the_others_unfold():
@@ -99,7 +99,7 @@ def test_what_hired_vans_cover_is_folded_in_one_line():
     risk = Decision("Vans", "Sat: 4 short", "plan", is_decided=True)
     html = html_brief.brief([hired, risk, hired], "", "", "", [])
     shown, _, folded = html.partition("<details>")
-    assert "<summary>2 more, covered by hired vans</summary>" in folded
+    assert "<summary>2 already covered by hired vans</summary>" in folded
     assert (shown.count("<li"), folded.count("<li")) == (1, 2)
     assert "4 short" in shown
 

@@ -125,8 +125,10 @@ def test_a_running_day_whose_pace_the_vans_suffice_for_says_so():
         "Full delivery unlikely in Helsinki · At today's pace enough in London"
     )
     assert half.text == "Today, Sun 22 Nov: 8 vans short"
+    assert [name for name, _ in half.places] == ["Helsinki 4"], "what is left to decide"
     [both] = decide(short, heading=slow.assign(change=-200.0))
     assert both.about == "At today's pace enough in Helsinki and London"
+    assert len(both.places) == 2
     assert not both.is_severe
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"

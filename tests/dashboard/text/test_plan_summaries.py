@@ -56,7 +56,7 @@ def test_a_need_is_told_by_what_it_is_made_of():
     settings = CitySettings("London", 40, 50.0, 0.9)
     assert plan_summaries.need_sentence(plan, settings, DAYS[0].date()) == (
         "Need on Thu 27 Nov: 180 orders fill 4 vans; rounded up at each depot, 5; with a margin, so "
-        "that the chance to carry all is 90\N{NO-BREAK SPACE}%, 30."
+        "that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
     )
     # A shift that is set may need more than the day's orders say.
     in_shifts = replace(settings, shifts="06-14")
@@ -81,18 +81,18 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     assert plan_summaries.short_days(both) == "Fri short of vans, 1 more covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, short=0)
     assert plan_summaries.short_days(hired) == (
-        "Fri short of vans, 1 partly decided, 1 more covered"
+        "Fri short of vans, partly decided, 1 more covered"
     )
 
 
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
-    assert plan_summaries.short_days(asked) == "Fri short of vans, 1 partly decided"
+    assert plan_summaries.short_days(asked) == "Fri short of vans, partly decided"
     both = decide(asked, "London", DAYS[1], kind="accept")
-    assert plan_summaries.short_days(both) == "Fri short of vans, 1 decided"
+    assert plan_summaries.short_days(both) == "Fri short of vans, decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
     assert plan_summaries.short_days(hired) == (
-        "Fri short of vans, 1 decided, 1 more covered"
+        "Fri short of vans, decided, 1 more covered"
     )
     london = hired[hired["city"] == "London"]
     states = [
@@ -173,11 +173,11 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     assert short(pd.concat([of[0], of[7]])) == "2 days short of vans", "two Fridays"
     many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
-    assert short(asked) == "5 days short of vans, 1 partly decided"
+    assert short(asked) == "5 days short of vans, 1 of them partly decided"
     hired = decide(many, "London", DAYS[1], kind="hire", extra=3, is_decided=False)
-    assert short(hired) == "5 days short of vans, 1 partly decided", "too few"
+    assert short(hired) == "5 days short of vans, 1 of them partly decided", "too few"
     settled = decide(asked, "London", DAYS[1], kind="accept")
-    assert short(settled) == "5 days short of vans, 1 decided"
+    assert short(settled) == "5 days short of vans, 1 of them decided"
     hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)

@@ -77,7 +77,7 @@ def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
     )  # fmt: skip
     nights = run_descriptions.runs_table(ledger, ZONE)
     assert run_descriptions.last_trouble(ledger, nights) == (
-        "Last accuracy alarm: the night after Thu 20 Nov, over since."
+        "Last accuracy alarm: the night after Thu 20 Nov, cleared since."
     )
 
 
@@ -122,7 +122,7 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
         "✓\N{NO-BREAK SPACE}done",
         "◐\N{NO-BREAK SPACE}partial",
     ]
-    assert results(5)["Result"][1].endswith("Repaired: a later night has them.")
+    assert results(5)["Result"][1].endswith("Repaired: a later night included them.")
     assert "Repaired" not in results(30)["Result"][1], "no night has them yet"
 
 

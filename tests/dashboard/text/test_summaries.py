@@ -188,7 +188,7 @@ def test_depots_no_better_than_the_naive_forecast_are_named():
     assert summaries.where_sentence(depots[2:]) == ""
     assert summaries.where_sentence(depots[:0]) == ""
     better = depots.assign(mape=0.05)
-    assert summaries.where_sentence(better) == "It is better at all 3 depots."
+    assert summaries.where_sentence(better) == "The forecast is better at all 3 depots."
 
 
 def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
@@ -201,7 +201,7 @@ def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
         == "The 80 % band is a little too narrow: 72.0 % of the actuals lay in it."
     )
     of_b = summaries.bands_sentence(scores, depots.assign(coverage=[0.72, 0.238]))
-    assert of_b == f"{several[:-1]}, of B 23.8 %."
+    assert of_b == f"{several[:-1]}; at B 23.8 %."
     assert summaries.bands_sentence(scores, depots[:1]) == ""
     scores.loc[scores["grain"] == "all", "coverage"] = 0.4
     for few in (depots[:1].assign(coverage=0.4), depots[:0]):

@@ -19,6 +19,7 @@ from dashboard.planning import (
     van_plan,
 )
 from dashboard.planning.entered_changes import WITHDRAW
+from dashboard.text import plan_summaries
 from forecaster.hours import today
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, VanDecision
@@ -278,6 +279,17 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     [kind] = [each for each in form.segmented_control if each.label == "Decision"]
     assert kind.value == "", "no vans are suggested that the pace does not need"
+    a_tenth = slow.assign(change=-0.1 * day["point"])
+    monkeypatch.setattr(running_day, "headings", lambda *_: a_tenth)
+    [at_pace] = plan_summaries.with_pace(pd.DataFrame([day]), a_tenth)["at_pace"]
+    assert 1 < at_pace < day["needed"]
+    city_settings.save(
+        replace(city_settings.by_city(queries.freshness())["London"], vans=at_pace - 1),
+        "Anna",
+    )
+    form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    assert "Hire 1: enough at today's pace" in [each.label for each in form.button]
+    assert setting(form, "Extra vans").value == 1
 
 
 def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
