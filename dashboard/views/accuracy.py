@@ -81,7 +81,7 @@ with by_week:
         widgets.small_table(
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Furthest off by depot",
-            LESS,
+            hidden_on_phones=("Same day last week",),
             links={"Depot": display_tables.depot_links(worst)},
         )
     overridden = queries.override_accuracy(scope, freshness)

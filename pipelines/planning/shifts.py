@@ -158,7 +158,7 @@ def with_vans(
       settings: Of each city.
 
     Returns:
-      `shifts` with needed (vans of the day), vans (that the shift needs), short (what it lacks
+      `shifts` with whole orders, needed (vans of the day), vans (that the shift needs), short (what it lacks
       of them; NaN where nobody has set the shifts), drivers_needed (of the vans that it needs)
       and drivers (of those that go: no more than the city has).
     """
@@ -172,7 +172,11 @@ def with_vans(
     short_r = (vans_r - rows["vans"]).clip(lower=0)
     per_van_r = rows["city"].map(lambda city: settings[city].drivers_per_van)
     drivers_r = (per_van_r / of_days.transform("size")).clip(lower=1.0).to_numpy(float)
+    until_r = rows.groupby(keys)["orders"].cumsum().round()
+    before_r = until_r.groupby([rows[key] for key in keys]).shift(fill_value=0.0)
     return rows.assign(
+        # Whole ones, which add up to those of the day.
+        orders=until_r - before_r,
         vans=vans_r,
         # Nobody works in shifts that nobody has set.
         short=short_r.where(rows["is_set"].astype(bool)),

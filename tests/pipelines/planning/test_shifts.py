@@ -96,13 +96,20 @@ def test_orders_add_up_and_even_hours_need_the_days_vans_in_each_shift():
     settings = CitySettings("London", 25, 50.0, drivers_per_van=2.0)
     rows = rows_of(settings, np.ones(24))
     assert list(rows["shift"]) == ["06–14", "14–22"]
-    assert rows["orders"].sum() == pytest.approx(1000)
     # 16 of 24 hours fall on the morning shift: its own and the night's before it.
-    assert rows["orders"].to_list() == pytest.approx([1000 * 16 / 24, 1000 * 8 / 24])
+    assert rows["orders"].to_list() == [667, 333]
     even = np.where((np.arange(24) >= 6) & (np.arange(24) < 22), 1.0, 0)
     rows = rows_of(settings, even)
     assert rows["vans"].to_list() == [22, 22]
     assert (rows["drivers"] == rows["vans"]).all()
+
+
+@pytest.mark.parametrize("point", [0.4, 1.0, 7.3, 100.49, 100.51, 2464.6])
+def test_the_orders_of_shifts_are_whole_and_add_up_to_the_days(point):
+    three = CitySettings("London", 25, 50.0, shifts="06-10, 10-17, 17-22")
+    rows = rows_of(three, np.ones(24), plan_days(point=point))
+    assert (rows["orders"] == rows["orders"].round()).all()
+    assert rows["orders"].sum() == round(point)
 
 
 @pytest.mark.parametrize("set_by_planner", ["06-14, 14-22", ""])
