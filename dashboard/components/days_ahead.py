@@ -4,6 +4,7 @@ Rendering a thousand depots takes longer than querying them, so the HTML is cach
 keyed by `Freshness`.
 """
 
+from collections.abc import Mapping
 from datetime import date
 from itertools import groupby
 
@@ -67,10 +68,9 @@ def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
     return brief.day_names(events, n_cities, city)
 
 
-def show_day_names(city: str, freshness: Freshness) -> None:
-    """'▲ Fri 27 Nov: Black Friday.' of the marked days ahead, where a grid has no room for names."""
-    names = day_names(city, freshness)
-    days = ranked(city, freshness)["target_on"].drop_duplicates().sort_values()
+def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
+    """'▲ Fri 27 Nov: Black Friday.' of the `days` with names, where a grid has no room for them."""
+    days = days.drop_duplicates().sort_values()
     runs = [(name, list(run)) for name, run in groupby(days, names.get) if name]
     listed = "; ".join(
         f"{formatting.day_range(run[0], run[-1])}: {name}" for name, run in runs

@@ -19,7 +19,7 @@ def stop_page(sentence: str, champion: str | None) -> NoReturn:
     on what is missing; `champion` is None before the first model.
     """
     if queries.run_in_progress() is None:
-        widgets.stop_page(f"{sentence} {what_follows(champion)}")
+        widgets.stop_page(f"{sentence} {summaries.first_forecast_advice(champion)}")
     _show_progress(sentence)
     st.stop()
 

@@ -48,14 +48,12 @@ def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
 
 
 def on_the_way(
-    plan_days: pd.DataFrame, now: datetime, freshness: Freshness
+    paced: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
-    """Where a running day of one city's `Plan.cities` is heading, and the vans that takes; by a `clock`."""
-    running = headings(now, freshness)
-    paced = plan_summaries.with_pace(plan_days, running)
+    """Where a running day of one city's `with_pace` is heading, and the vans that takes; by a `clock`."""
     days = paced.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
-    for row in running.to_dict("records"):
+    for row in headings(now, freshness).to_dict("records"):
         if (key := (row["city"], row["target_on"])) not in days:
             continue
         day = days[key]

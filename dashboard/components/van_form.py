@@ -56,7 +56,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
+    today = running_day.on_the_way(paced, running_day.clock(), freshness)
     if chosen in today:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:

@@ -43,7 +43,9 @@ page_head.save_as_excel(
 )
 st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-days_ahead.show_day_names(city, freshness)
+week = queries.fleet_week(freshness)
+own = week.loc[week["city"].eq(city) | (not city), "target_on"]
+days_ahead.show_day_names(days_ahead.day_names(city, freshness), own)
 with st.container(key="grid-legend"):
     legend = f"{shade}: busier, for each depot. ≈: from similar depots."
     st.caption(f"{legend} {summaries.TOTALS_NOTE}")

@@ -50,7 +50,7 @@ if not city:
         "below 99 %; what is decided. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
-    days_ahead.show_day_names(city, freshness)
+    days_ahead.show_day_names(names, days["target_on"])
     plan_parts.changed_days(plan)
     st.stop()
 
@@ -62,7 +62,7 @@ panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 form = plan_parts.form_of_address(depot, settings[city])
 if form != "vans":
-    today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
+    today = running_day.on_the_way(days, running_day.clock(), freshness)
     for sentence in today.values():
         st.caption(f"Today: {sentence}")
 marked = day or plan_summaries.first_to_look_at(days)
@@ -74,7 +74,7 @@ with st.container(horizontal=True, key="screen-only"):
 plan_parts.settings_note(settings[city])
 newest = st.container(key="plan-newest")
 st.html(plan_grids.depots(plan_parts.depots_in_grid(plan, depot), marked, names))
-days_ahead.show_day_names(city, freshness)
+days_ahead.show_day_names(names, days["target_on"])
 if need := plan_summaries.need_sentence(plan, settings[city], marked):
     st.caption(need)
 moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))

@@ -158,9 +158,9 @@ def with_vans(
       settings: Of each city.
 
     Returns:
-      `shifts` with whole orders, needed (vans of the day), vans (that the shift needs), short (what it lacks
-      of them; NaN where nobody has set the shifts), drivers_needed (of the vans that it needs)
-      and drivers (of those that go: no more than the city has).
+      `shifts` with whole orders, needed (vans of the day), vans (that the shift needs), short
+      (what it lacks of them; NaN where nobody has set the shifts), drivers_needed (of the vans
+      that it needs) and drivers (of those that go: no more than the city has).
     """
     if shifts.empty:
         return shifts

@@ -9,6 +9,7 @@ import pandas as pd
 
 from dashboard import queries
 from dashboard.components import running_day
+from dashboard.text import plan_summaries
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
@@ -68,6 +69,7 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     plan = pd.DataFrame({"city": ["Lon & don", "Ghent"], "target_on": DAY, "needed": 9})
     plan = plan.assign(point=4800.0, vans=9.0)
+    plan = plan_summaries.with_pace(plan, running_day.headings(now, None))
     [told] = running_day.on_the_way(plan, now, None).values()
     number = r"on the way to (\d+) .* for the planned (\d+)\. At today's pace .*"
     estimate, forecast = map(int, re.fullmatch(number, told).groups())
