@@ -89,7 +89,7 @@ with week:
             so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = "Vans: “6 of 7” has 6, needs 7; “+1 Poplar” is lent by Poplar."
+        note = "Vans: “6 of 7”: 7 are needed; “+1 Poplar”: lent by Poplar, “−1”: to it."
         year = " Last year: same holiday, else same weekday and events."
         st.caption(note + year * bool(ahead["year_before"].notna().any()))
 past = queries.past_forecasts(depot, freshness)
