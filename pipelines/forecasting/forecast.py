@@ -1,5 +1,6 @@
 """Forecasts from one origin with one model, and stores the result."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -46,29 +47,34 @@ def forecast_from(
     Safe to repeat: the forecasts of one origin and model are replaced together.
 
     From the newest day with demand, the forecast is published: the pages show it from then
-    on. If the champion has seen later days, which were withdrawn, the last former champion
-    that has not makes it; without one, the forecast that was last published from there is
-    shown again. A model that was never champion makes none. From an earlier day it is a
-    hindcast, which is stored and not shown; there the newest model trained on nothing later
-    takes the champion's place.
+    on. If the champion has seen later days, which were withdrawn, or its file cannot be used,
+    the last former champion that can makes it; if all have seen later days, the forecast that
+    was last published from there is shown again. A model that was never champion makes none.
+    From an earlier day it is a hindcast, which is stored and not shown; there the newest model
+    trained on nothing later takes the champion's place.
 
-    The run records the metrics, for a live forecast the late feeds, and the reason if an
-    earlier forecast is shown again.
+    The run records the metrics, for a live forecast the late feeds, and the reason if a former
+    champion stands in for a file, or an earlier forecast is shown again.
 
     Raises:
       NoModelError: no model is eligible for that origin.
-      ArtefactError: its file is missing or differs from the recorded one.
+      ArtefactError: no file can be used; that of the first choice is missing or differs from
+        the recorded one.
       NoDataError: there is no demand up to the origin.
     """
     counting.require_recent_demand(engine, origin)
     with snapshot(engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
         is_shown = origin >= last_day_on
-        model = (models.servable if is_shown else model_for)(connection, origin)
+        choices = (
+            models.servable(connection, origin)
+            if is_shown
+            else [model_for(connection, origin)]
+        )
         live = is_live(origin, last_day_on, now, zone)
-    if model is None:
+    if not choices:
         return _show_again(engine, origin, now, zone, run)
-    loaded = load_recorded(artefacts, model)
+    version, loaded = _load_first_usable(artefacts, choices, run)
     panels = read_panels()
     panel = panels.with_newest_counts(origin) if live else panels.at(origin)
     # Of the panels, and not as of now: what came since they were read is missing, too.
@@ -77,7 +83,6 @@ def forecast_from(
         record_late_feeds(panels.lateness, run)
     with measure_inference(run):
         result = infer.forecast(loaded, panel, missing, point)
-    version = str(model["version"])
     write(engine, panel, result, version, now, zone, run, is_shown=is_shown)
     with engine.connect() as connection:
         described = depots.depot_ids(connection)
@@ -87,6 +92,31 @@ def forecast_from(
             "not_started_ids": not_started,
         }
     return version
+
+
+def _load_first_usable(
+    artefacts: Path, choices: list[Model], run: Run
+) -> tuple[str, Artefact]:
+    """Loads the first of the models whose artefact can be used, and records why not the first.
+
+    Returns:
+      Its version, and the artefact.
+
+    Raises:
+      ArtefactError: none can; of the first one.
+    """
+    first = choices[0]
+    try:
+        return str(first["version"]), load_recorded(artefacts, first)
+    except ArtefactError as error:
+        found = first_usable(artefacts, choices[1:])
+        if found is None:
+            raise
+        model, loaded = found
+        reason = f"{error} Former champion {model['version']} made the forecast."
+        log.warning("former_champion_forecasts", reason=reason)
+        run.metrics["reason"] = reason
+        return str(model["version"]), loaded
 
 
 def record_late_feeds(late: Lateness, run: Run) -> None:
@@ -205,6 +235,16 @@ def load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
     except ArtefactError as error:
         log.warning("artefact_not_used", reason=str(error))
         return None
+
+
+def first_usable(
+    artefacts: Path, choices: Iterable[Model]
+) -> tuple[Model, Artefact] | None:
+    """Finds the first of the models whose artefact can be used; None if none can."""
+    for model in choices:
+        if loaded := load_if_usable(artefacts, model):
+            return model, loaded
+    return None
 
 
 def write(

@@ -114,8 +114,8 @@ def train(context: NightlyContext, run: Run) -> None:
 
     Raises:
       TrainingError: nights of the origin have ended while they trained with these settings,
-        as where memory or time does not suffice, and this one is left to the champion, whose
-        file can be read.
+        as where memory or time does not suffice, and this one is left to the champion, or a
+        former one, whose file can be read.
     """
     recipe = train_module.build_recipe(context.settings)
     settings_id = train_module.settings_id(recipe, context.settings)
@@ -125,7 +125,7 @@ def train(context: NightlyContext, run: Run) -> None:
         runs.update_run(connection, run.run_id, metrics=run.metrics)
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
-        serving = models.servable(connection, context.day)
+        choices = models.servable(connection, context.day)
     if previous is not None and not is_of_another_schema(
         context.settings.artefacts / previous.filename
     ):
@@ -134,8 +134,8 @@ def train(context: NightlyContext, run: Run) -> None:
             "by_run": previous.run_id,
         }
         return
-    if len(ended) >= MAX_NIGHTS_ENDED_IN_TRAINING and forecast_module.load_if_usable(
-        context.settings.artefacts, serving
+    if len(ended) >= MAX_NIGHTS_ENDED_IN_TRAINING and forecast_module.first_usable(
+        context.settings.artefacts, choices
     ):
         raise TrainingError(
             f"The night of {context.day} ended {len(ended)} times while it trained (runs "

@@ -83,16 +83,24 @@ def last_champion_trained_through(connection: sa.Connection, day: date) -> Model
     )
 
 
-def servable(connection: sa.Connection, origin: date) -> Model | None:
-    """The model that may make the forecast that is shown from an origin.
+def servable(connection: sa.Connection, origin: date) -> list[Model]:
+    """The models that may make the forecast that is shown from an origin, first choice first.
 
-    The champion; where it has seen later days, which were withdrawn, the last former
-    champion that has not.
+    The champion, then the former champions, the last one first. None of them has seen days after
+    the origin, which were withdrawn, or after the champion's own, as one that was rolled back from.
     """
     newest = champion(connection)
-    if newest is None or newest["trained_through"] <= origin:
-        return newest
-    return last_champion_trained_through(connection, origin)
+    if newest is None:
+        return []
+    through = min(origin, newest["trained_through"])
+    is_champion = models.c.version == newest["version"]
+    eligible = sa.select(models).where(
+        is_champion | models.c.promoted_at.is_not(None),
+        models.c.trained_through <= through,
+        models.c.pruned_at.is_(None),
+    )
+    statement = eligible.order_by(is_champion.desc(), models.c.promoted_at.desc())
+    return [cast(Model, dict(row)) for row in connection.execute(statement).mappings()]
 
 
 def rollback_target(connection: sa.Connection) -> Model | None:

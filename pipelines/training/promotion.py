@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import ReadPanels
-from pipelines.forecasting.forecast import load_if_usable
+from pipelines.forecasting.forecast import first_usable
 from pipelines.store import models
 from pipelines.store.demand import last_day
 from pipelines.store.models import Model
@@ -61,9 +61,10 @@ def promote_if_better(
     `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the last champion from
     before the holdout), and must differ from the champion's. The first and last comparison are of MAPEs rounded to
     two decimals. Its training data must not be older than those of the model that forecasts
-    now, which is a former champion if the champion has seen days that were withdrawn. A model
-    is promoted whatever its scores if nothing else can forecast, as the first one of a
-    fleet, or the first one after the champion's file was lost or cannot be read any more. Before promotion the canary must pass. A decision is final.
+    now, which is a former champion if the champion has seen days that were withdrawn, or its file
+    cannot be used: then the champion's MAPE does not count. A model is promoted whatever its scores
+    if nothing else can forecast, as the first one of a fleet. Before promotion the canary must
+    pass. A decision is final.
 
     Args:
       engine: Database the pipelines own.
@@ -78,7 +79,7 @@ def promote_if_better(
     with snapshot(engine) as connection:
         champion = models.champion(connection)
         last_day_on = last_day(connection) or date.max
-        serving = models.servable(connection, last_day_on)
+        choices = models.servable(connection, last_day_on)
         challenger = (
             models.model(connection, chosen)
             if isinstance(chosen, str)
@@ -93,8 +94,10 @@ def promote_if_better(
         promoted = challenger["role"] == "champion"
         return PromotionDecision(challenger["version"], promoted, reason.strip())
     # A file that is lost, or of a release with another schema, makes no forecast.
-    is_only = load_if_usable(artefacts, serving) is None
-    decision = _decide(challenger, serving, is_only)
+    found = first_usable(artefacts, choices)
+    serving = None if found is None else found[0]
+    is_lost = choices[:1] != [serving]
+    decision = _decide(challenger, serving, is_lost)
     if decision.promoted:
         result = canary.run_canary(engine, artefacts, challenger, serving, read_panels)
         decision = replace(decision, canary=result)
@@ -129,7 +132,7 @@ def _version(model: Model | None) -> str | None:
 
 
 def _decide(
-    challenger: Model, serving: Model | None, is_only: bool
+    challenger: Model, serving: Model | None, champion_is_lost: bool
 ) -> PromotionDecision:
     version, through = challenger["version"], challenger["trained_through"]
     if serving is not None and through < serving["trained_through"]:
@@ -140,7 +143,12 @@ def _decide(
             f"now, through {serving['trained_through']}: it serves hindcasts.",
             serves_hindcasts=True,
         )
-    return decide(version, challenger["scores"], is_only)
+    scores = challenger["scores"]
+    if champion_is_lost and serving is not None:
+        # What it scored does not help: a former champion forecasts in its place.
+        others = {k: v for k, v in scores["models"].items() if k != "champion"}
+        scores = scores | {"models": others}
+    return decide(version, scores, is_only=serving is None)
 
 
 def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDecision:

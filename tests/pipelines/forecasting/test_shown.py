@@ -181,6 +181,42 @@ def test_where_no_former_champion_may_forecast_the_earlier_forecast_is_shown_aga
         fleet.forecast()
 
 
+@pytest.fixture
+def lost(fleet):
+    """The champion's file is gone; a former champion's is there."""
+    for name, days in (("former", 5), ("champion", 1)):
+        fleet.add_model(name, days_before(days))
+        fleet.promote(name)
+    champion = f"{fleet.versions['champion']}.npz"
+    (fleet.settings.artefacts / champion).unlink()
+    return fleet
+
+
+def test_a_former_champion_forecasts_if_the_champion_s_file_is_lost(lost):
+    former = lost.versions["former"]
+    version, reason = lost.forecast()
+    assert version == former
+    assert lost.versions["champion"] in reason
+    assert reason.endswith(f" Former champion {former} made the forecast.")
+    assert lost.shown() == (LAST, former)
+
+
+@pytest.mark.parametrize("naive", [5.0, 9.0], ids=["worse", "better"])
+def test_with_the_champion_s_file_lost_the_next_model_has_to_beat_the_naive_alone(
+    lost, naive
+):
+    lost.add_model("new", LAST)
+    scores = {"gru": {"mape": 6.0}, "champion": {"mape": 4.0}}
+    with lost.engine.begin() as connection:
+        new = models.c.version == lost.versions["new"]
+        scored = {"models": scores | {"seasonal_naive": {"mape": naive}}}
+        connection.execute(sa.update(models).where(new).values(scores=scored))
+    decision = judge(lost.engine, lost.settings.artefacts)
+    assert decision.promoted is (naive > 6), decision.reason
+    name = "new" if decision.promoted else "former"
+    assert lost.forecast()[0] == lost.versions[name]
+
+
 @pytest.mark.parametrize(
     ("spoil", "is_promoted"),
     [(lambda made: made, True), (numberless, False)],

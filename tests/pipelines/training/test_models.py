@@ -10,6 +10,7 @@ from pipelines.store import models
 from tests.pipelines.make import record_model
 
 DAY = date(2026, 3, 1)
+ONE = timedelta(days=1)
 
 
 def add(connection, version, role="challenger", days=0, run_id=None):
@@ -79,8 +80,15 @@ def test_the_earlier_champion_is_no_model_that_was_rolled_back_from(clean_engine
             models.promote(connection, version, "better")
             # Several moments of one transaction.
             connection.execute(sa.select(sa.func.pg_sleep(0.001)))
-        found = models.servable(connection, DAY + timedelta(days=1))
-    assert found["version"] == "a"
+        choices = {
+            n: [each["version"] for each in models.servable(connection, DAY + n * ONE)]
+            for n in range(3)
+        }
+        # b was rolled back from, and may be at fault.
+        models.promote(connection, "a", "c is bad, too")
+        rolled_back = models.servable(connection, DAY + 2 * ONE)
+    assert choices == {0: ["a"], 1: ["a", "b"], 2: ["c", "a", "b"]}
+    assert [each["version"] for each in rolled_back] == ["a"]
 
 
 def test_the_evaluation_of_a_model_is_of_its_own_run(clean_engine):
