@@ -42,10 +42,11 @@ def brief_html(
     )
     scored = queries.last_day(freshness)
     is_scored = scored["point"].notna().any()
+    occasions = day_names("", freshness).get(pd.Timestamp(freshness.last_on), "")
     return html_brief.brief(
         decisions,
         plan_summaries.short_days(days),
-        summaries.last_day_sentence(scored, freshness.last_on, today),
+        summaries.last_day_sentence(scored, freshness.last_on, today, occasions),
         formatting.link("accuracy", period="1") if is_scored else "",
         brief.estimated_cities(days, city_settings.by_city(freshness)),
         is_current=freshness.origin >= due_on,

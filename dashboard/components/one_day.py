@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import score_filter, widgets
+from dashboard.components import days_ahead, score_filter, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.queries.depot import PAST_DAYS
 from dashboard.queries.freshness import Freshness
@@ -29,7 +29,11 @@ def last_day(
     scored = queries.last_day(replace(freshness, last_on=day_on))
     here = scored[scored["city"] == scope.city] if scope.city else scored
     today = datetime.now(queries.zone()).date()
-    return here, summaries.last_day_sentence(here, day_on, today)
+    names = {}
+    if freshness.origin_on is not None:
+        names = days_ahead.day_names(scope.city, freshness)
+    occasions = names.get(pd.Timestamp(day_on), "")
+    return here, summaries.last_day_sentence(here, day_on, today, occasions)
 
 
 def show(

@@ -93,7 +93,7 @@ def all_models(
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
-            "Version": models["version"].to_list(),
+            "Orders up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
             "Live: Off by": live[names[0]].to_list(),
@@ -101,6 +101,7 @@ def all_models(
             "Test: Off by": own,
             f"Test: {NAIVE}": naive,
             "Test: Model before": champion,
+            "Version": models["version"].to_list(),
         }
     )
     return table.dropna(axis="columns", how="all")

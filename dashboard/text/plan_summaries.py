@@ -131,9 +131,12 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
         return "" if known.empty else "No depot is short of vans."
     first_on, n_days = short["target_on"].min(), known["target_on"].nunique()
     n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
-    worst = short.groupby("depot_id", sort=False)["short"].sum().idxmax()
-    own = known[known["depot_id"] == worst].set_index("target_on")
-    most = f"{own['name'].iloc[0]} ({short_of(own['short'])})"
+    in_all = known.groupby("depot_id")["short"].transform("sum")
+    worst = known[in_all == in_all.max()].set_index("target_on")
+    most = " and ".join(
+        f"{name} ({short_of(own['short'])})"
+        for (_, name), own in [*worst.groupby(["depot_id", "name"], sort=False)][:2]
+    )
     return (
         f"{formatting.day(first_on)}: {n_short:,} of {formatting.count(n_all, 'depot')} short of "
         f"vans. Most in {formatting.count(n_days, 'day')}: {most}."

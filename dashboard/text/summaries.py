@@ -1,7 +1,7 @@
 """Summary sentences of query results; no I/O."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from datetime import date
 from operator import itemgetter
@@ -192,11 +192,13 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
     )
 
 
-def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
+def last_day_sentence(
+    scored: pd.DataFrame, day: date, today: date, occasions: str = ""
+) -> str:
     """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (2 % too low)'.
 
     Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
-    `queries.last_day`.
+    `queries.last_day`; `occasions` names the day's holidays and events, '' for none.
     """
     name = formatting.past_day(day, today)
     counted = scored.dropna(subset=["actual"])
@@ -213,7 +215,7 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     summary = (
         f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "
         f"{formatting.orders(forecast)} ({formatting.miss(forecast, actual)})."
-    )
+    ) + f" On that day: {occasions}." * bool(occasions)
     worst = known.iloc[0]
     if round(worst["point"]) == round(worst["actual"]):
         return summary
@@ -242,17 +244,6 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     outside = f"{is_outside(known).sum():,} {of}{usual * (len(known) > 4)}."
     one_sided = f"{side} at {n_off:,} {of}. " * is_one_sided
     return f"{one_sided}Outside their 80 % band: {outside}"
-
-
-def occasions_sentence(misses: pd.DataFrame) -> str:
-    """'Holidays and events: Black Friday, Fair at 1 depot.' of a day of `queries.largest_errors`, or ''."""
-    days = formatting.day_notes(misses, with_closed=False)
-    numbers = Counter(name for day in days for name in day)
-    names = [
-        name + f" at {formatting.count(number, 'depot')}" * (number < len(days))
-        for name, number in numbers.most_common()
-    ]
-    return f"Holidays and events: {', '.join(names) or 'none known'}." * bool(days)
 
 
 def where_sentence(depots: pd.DataFrame) -> str:

@@ -44,12 +44,9 @@ if live and not scope.depot:
 
 if scope.days_back == 1:
     page_head.rename(f"Accuracy of {formatting.day(newest_on[live])}")
-    told = [day_sentence]
-    if scored is not None:
-        on = summaries.occasions_sentence(queries.largest_errors(scope, freshness))
-        told += [summaries.outside_sentence(scored), on]
+    outside = "" if scored is None else summaries.outside_sentence(scored)
     with answer:
-        widgets.answer(" ".join(filter(None, told)))
+        widgets.answer(f"{day_sentence} {outside}".strip())
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel("accuracy", lambda: sheets, freshness)
     st.stop()
@@ -74,13 +71,15 @@ misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
     widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
-    st.caption("Each day counts once for every night that forecast it.")
+    st.caption(
+        "A day counts once for each night that forecast it. Bias: + is too high."
+    )
     if not scope.depot:
-        st.header("Furthest off by depot")
+        st.header("Depots furthest off")
         worst = depots[:WORST]
         widgets.small_table(
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
-            "Furthest off by depot",
+            "Depots furthest off",
             hidden_on_phones=("Same day last week",),
             links={"Depot": display_tables.depot_links(worst)},
         )
@@ -99,12 +98,12 @@ with by_day:
         scores[scores["grain"] == "day"],
         "Off by (MAPE). Lines: mean of up to seven days. Dots: single days of the forecast.",
     )
-    st.header("Biggest misses")
+    st.header("Single days furthest off")
     first = misses.head(one_day.IN_SIGHT)
-    one_day.show_misses("Biggest misses", first, scope, freshness)
+    one_day.show_misses("Single days furthest off", first, scope, freshness)
 
 table = display_tables.largest_errors(misses)
-sheets = {"Biggest misses": ("Forecast and actual orders, furthest off first", table)}
+sheets = {"Single days": ("Forecast and actual orders, furthest off first", table)}
 sheets["By week"] = "MAPE and more by week, newest first", weeks
 
 if not scope.depot:

@@ -46,7 +46,7 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Version": "new", "Status": "Champion. It beats it", "Went live": "Sun 21 Dec",
+        "Orders up to": "Sun 21 Dec", "Version": "new", "Status": "Champion. It beats it", "Went live": "Sun 21 Dec",
         "Live: Off by": 7.7,
         "Live: Same day last week": 10.9, "Test: Off by": 8.1,
         "Test: Same day last week": 12.0, "Test: Model before": 8.9,

@@ -116,6 +116,9 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     assert short(depots.assign(short=[0, 2, 6, 0])).endswith(
         "Most in 2 days: B (6 on Fri)."
     )
+    assert short(depots.assign(short=[0, 6, 6, 0])).endswith(
+        "Most in 2 days: A (6 on Fri) and B (6 on Fri)."
+    )
     assert short(depots[:1]) == "No depot is short of vans."
     assert short(depots[3:]) == "", "nobody knows how many vans Ghent has"
 

@@ -127,6 +127,12 @@ def test_yesterday_is_compared_with_its_forecast(depots, expected):
     rows = scored_day(*((name[0], name, "London", *both) for name, *both in depots))
     sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
     assert sentence == f"Yesterday: {expected}"
+    named = summaries.last_day_sentence(rows, YESTERDAY, TODAY, "Black Friday")
+    first, end, worst = sentence.partition("). Furthest")
+    if worst:
+        assert named == f"{first}). On that day: Black Friday. Furthest{worst}"
+    else:
+        assert named == f"{first}{end} On that day: Black Friday."
 
 
 def test_depots_outside_their_band_are_counted_beside_what_is_usual():
@@ -158,21 +164,6 @@ def test_a_day_that_was_off_in_one_direction_at_most_depots_says_so(errors, one_
     told = summaries.outside_sentence(scored)
     assert told.startswith(f"{one_sided}Outside their 80 % band: 0 of ")
     assert told.endswith("; about 2 would be usual.") == (len(errors) > 4)
-
-
-def test_a_day_names_what_was_on_and_at_how_many_depots_if_not_at_all():
-    misses = pd.DataFrame(
-        {
-            "holidays": [["Easter"], ["Easter"], ["Easter"]],
-            "events": [["fair"], [], ["closed"]],
-        }
-    )
-    assert summaries.occasions_sentence(misses) == (
-        "Holidays and events: Easter, Fair at 1 depot."
-    )
-    none = misses[2:].assign(holidays=[[]])
-    assert summaries.occasions_sentence(none) == "Holidays and events: none known."
-    assert summaries.occasions_sentence(misses[:0]) == ""
 
 
 def test_depots_no_better_than_the_naive_forecast_are_named():

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
+import pandas as pd
 import pytest
 import sqlalchemy as sa
 import streamlit as st
@@ -15,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
 from dashboard.charts.encodings import LABEL_COLOUR
-from dashboard.components import page_head, widgets
+from dashboard.components import one_day, page_head, widgets
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, van_plan
@@ -733,7 +734,9 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
         ],
     }  # fmt: skip
     [misses] = [
-        e.proto.body for e in app.get("html") if '"Biggest misses"' in e.proto.body
+        e.proto.body
+        for e in app.get("html")
+        if '"Single days furthest off"' in e.proto.body
     ]
     assert len(Cells(misses).text) == 1 + 5
     closed = {each.proto.body for fold in app.expander for each in fold.get("html")}
@@ -741,10 +744,10 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
     tables = [body for body in bodies if "<thead>" in body and body not in closed]
     assert [re.findall('aria-label="([^"]+)"', body) for body in tables] == [
         ["By week"],
-        ["Furthest off by depot"],
-        ["Biggest misses"],
+        ["Depots furthest off"],
+        ["Single days furthest off"],
     ]
-    [worst] = [body for body in tables if "Furthest off" in body]
+    [worst] = [body for body in tables if "Depots furthest off" in body]
     every = queries.depot_accuracy(ScoreFilter(live=True), queries.freshness())
     worst_first = every.sort_values("mape", ascending=False)["depot_id"].tolist()
     assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
@@ -771,9 +774,18 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         cells = "".join(f'<td class="">{each}</td>' for each in numbers)
         assert f"{row['name']}</a></th>{cells}" in table
     assert summaries.outside_sentence(scored) in text.replace("\\", "")
-    for other in ("By week", "Biggest misses", "By days ahead", "MAPE"):
+    for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
     assert 'href="accuracy?period=1"' in page_text(open_page("accuracy"))
+
+
+def test_yesterday_says_which_day_it_was(seeded, open_page, monkeypatch):
+    names = {"London": {pd.Timestamp(seeded.through): "Boat race"}}
+    monkeypatch.setattr(
+        one_day.days_ahead, "day_names", lambda city, _freshness: names.get(city, {})
+    )
+    told = [page_text(open_page("accuracy", city=city)) for city in ("London", "")]
+    assert ["On that day: Boat race." in each for each in told] == [True, False]
 
 
 @pytest.mark.parametrize("city", ["", "London", "Rotterdam"])
