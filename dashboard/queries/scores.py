@@ -209,18 +209,18 @@ def band_coverage(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
 
 
 DEPOT_ACCURACY = f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
-    select depot_id, sum(ape_sum) / sum(n)::float8 as mape,
-           sum(naive_ape_sum) / sum(n)::float8 as naive_mape,
-           sum(error_sum) / sum(actual_sum) as bias,
+    select depot_id, sum(ape_sum) as ape_sum, sum(naive_ape_sum) as naive_ape_sum,
+           sum(error_sum) / nullif(sum(actual_sum), 0) as bias,
            sum(n_in_interval)::float8 / sum(n) as coverage,
-           sum(n)::bigint as counted
+           sum(n) filter (where is_nonzero)::bigint as counted
     from ({PUBLISHED_BY_DEPOT}) published_scores
-    where has_baselines and is_nonzero
+    where has_baselines
     group by depot_id
 )
-select summed.*, name, city
+select depot_id, name, city, ape_sum / counted as mape, naive_ape_sum / counted as naive_mape,
+       bias, coverage, counted
 from summed join names using (depot_id)
-where :city = '' or city = :city
+where counted > 0 and (:city = '' or city = :city)
 order by mape desc, name, depot_id
 """
 

@@ -210,8 +210,24 @@ def scope(request):
 
 def test_depots_are_ordered_worst_first(freshness, seeded, scope):
     scores = queries.depot_accuracy(scope, freshness)
+    assert_depot_scores(scores, within(seeded.scores, replace(scope, depot="")))
+
+
+def test_days_without_an_order_count_in_a_depot_s_bias_and_band(seeded, write):
+    scores = schema.scores
+    changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
+    write(sa.update(scores).where(changed).values(actual=0))
+    rows = seeded.scores[seeded.scores["is_live"]].copy()
+    mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
+    rows.loc[mine, "actual"] = 0.0
+    assert mine.sum() == 7
+    scope = ScoreFilter(live=True, days_back=56)
+    measured = queries.depot_accuracy(scope, queries.freshness())
+    assert_depot_scores(measured, within(rows, scope))
+
+
+def assert_depot_scores(scores, rows):
     assert scores["mape"].is_monotonic_decreasing
-    rows = within(seeded.scores, replace(scope, depot=""))
     live = rows.dropna(subset=["seasonal_naive", "median4"])
     assert len(scores) == live["depot_id"].nunique()
     for row in scores.to_dict("records"):
