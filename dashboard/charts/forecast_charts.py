@@ -59,7 +59,7 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
         "day_on",
     )
     without = table["missing"].map(
-        lambda number: f"without {formatting.count(number, 'depot')}" * bool(number)
+        lambda number: f"without {formatting.count(number, 'depot')}" if number else ""
     )
     table["actual_text"] = (table["actual_text"] + " " + without).str.strip()
     x = days_in_order(table, "day_on", every_day=False)
@@ -104,10 +104,10 @@ def with_past_forecasts(days: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
 def fan_legend(days: pd.DataFrame) -> str:
     """What the marks of `fan` mean, of those that it has."""
     has_past = days["past_point"].notna().any()
-    before = "With the last forecast before each day. " * bool(has_past)
+    before = "With the last forecast before each day. " if has_past else ""
     is_long = len(days) > MAX_DAYS_WITH_DOTS
     lines = "Lines: mean of seven days." if is_long else f"{before}Shaded: 80 % band."
-    numbers = "; large dots: planners' numbers" * bool(days["is_set"].any())
+    numbers = "; large dots: planners' numbers" if days["is_set"].any() else ""
     return f"{lines} Triangles: holidays and events{numbers}."
 
 

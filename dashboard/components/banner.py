@@ -39,7 +39,7 @@ def banner(
         made_at = formatting.timestamp(freshness.made_at, zone)
         # Underscores would be Markdown.
         facts += f" · forecast made {made_at} (times in {zone.key.replace('_', ' ')})"
-    facts += " · demo: an invented fleet" * freshness.is_demo
+    facts += " · demo: an invented fleet" if freshness.is_demo else ""
     notices = [formatting.format_dates(alarm, zone) for alarm in freshness.alarms]
     if freshness.late_cities:
         notices.insert(0, _late_cities(freshness, today))

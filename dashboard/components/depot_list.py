@@ -44,7 +44,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
             depots, plan = depots[depots["city"] == city], plan.of_city(city)
         is_late = depots["depot_id"].map(numbers["status"]).fillna("").ne("")
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
-        missing = f"Missing data: {late}." * bool(late)
+        missing = f"Missing data: {late}." if late else ""
         short = plan_summaries.short_depots(plan.depots, plan.cities)
         with answer:
             widgets.answer(f"{short} {missing}".strip())

@@ -34,7 +34,7 @@ def show(title: str, *, is_system: bool) -> None:
             horizontal=True, vertical_alignment="center", width="content", key="page-actions",
         )  # fmt: skip
         with place:
-            mark = " system" * is_system
+            mark = " system" if is_system else ""
             button = f'<button type="button" class="hf-copy{mark}">Copy link</button>'
             script = f"{button}<script>{SCRIPT}</script>"
             st.html(script, unsafe_allow_javascript=True, width="content")

@@ -51,7 +51,7 @@ class _Entry:
     def number_problems(self, changes: Sequence[Change]) -> list[str]:
         """A sentence for a number that is not understood or out of range."""
         wrong = entered_changes.problem(self.number) if self.action == SET else ""
-        return [wrong] * bool(wrong) + overrides.range_problems(changes)
+        return ([wrong] if wrong else []) + overrides.range_problems(changes)
 
 
 def change_form(
@@ -175,7 +175,7 @@ def _problems(entry: _Entry, changes: Sequence[Change], unsure: str) -> list[str
     if not changes and not wrong:
         wrong = [overrides.NOTHING]
     texts = overrides.text_problems(entry.reason, entry.planner)
-    return wrong + [unsure] * bool(unsure) + texts
+    return wrong + ([unsure] if unsure else []) + texts
 
 
 def _preview(

@@ -100,7 +100,7 @@ def today_html(depots: pd.DataFrame) -> str:
     furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
-    too_early = f"<p>Too early to tell: {names}.</p>" * bool(early)
+    too_early = f"<p>Too early to tell: {names}.</p>" if early else ""
     note = "Vans are still planned for the forecast."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."

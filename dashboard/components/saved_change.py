@@ -1,4 +1,4 @@
-"""What the forms of the page Plan keep: what they first showed and last saved. Undo."""
+"""State of the page Plan's forms across reruns, and the Undo button."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,20 +18,21 @@ from forecaster.errors import BadInputError
 
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
+Write = Callable[[], None]
+See = Callable[[], object]
 
 
 @dataclass
 class FormState:
-    """What a form has saved or was refused, until the planner turns to something else.
+    """The outcome of a form's last save, until the planner turns to something else.
 
     Attributes:
-      seen: What it showed first, which a colleague may have changed since; None for nothing yet.
-      n_saved: How often it has saved; part of the keys of its fields, so that they are empty then.
-      sentence: What was saved; '' for nothing, or no longer.
-      is_new: Whether the sentence has not been shown yet.
-      place: Where it was shown first: the city, what was chosen in the form, and what Undo takes
-        back.
-      refusal: That it was not saved, and why, until it is shown.
+      seen: Values when the form was opened, to detect a colleague's change; None before.
+      n_saved: Number of saves; part of the fields' keys, so that each save empties them.
+      sentence: Confirmation of the last save; '' for none.
+      is_new: Whether the confirmation has not been shown yet.
+      place: City, selection and undoable rows of the confirmation, which hides once they differ.
+      refusal: Consequence and reason of a refused save, until they are shown.
     """
 
     seen: Any = None
@@ -48,24 +49,31 @@ class FormState:
         st.rerun()
 
     def refuse(
-        self, reason: str, consequence: str = NOT_SAVED, seen: Any = None
+        self, reason: str, consequence: str = NOT_SAVED, see: See = lambda: None
     ) -> NoReturn:
-        """Loads the page again with the newest numbers and all that was entered, and tells why."""
+        """Reloads the page with the newest numbers and the entries, and shows the reason.
+
+        `see` returns the new `seen`, read from these numbers.
+        """
         queries.freshness.clear()
-        self.sentence, self.refusal, self.seen = "", (consequence, reason), seen
+        self.sentence, self.refusal, self.seen = "", (consequence, reason), see()
         st.rerun()
 
     def save(
-        self, write: Callable[[], None], sentence: str, problems: Sequence[str]
+        self,
+        write: Write,
+        sentence: str,
+        problems: Sequence[str],
+        see: See = lambda: None,
     ) -> None:
-        """Saves, and loads the page again with the sentence or a refusal; or tells the problems."""
+        """Saves and reloads the page with the sentence, or as `refuse`; or shows the problems."""
         if problems:
             widgets.refusal(NOT_SAVED, problems)
             return
         try:
             write()
         except BadInputError as error:
-            self.refuse(str(error))
+            self.refuse(str(error), see=see)
         self.confirm(sentence)
 
     def may_save(self, is_clicked: bool) -> bool:
@@ -73,10 +81,10 @@ class FormState:
         return is_clicked and self.refusal is None
 
     def tell(self, city: str, place: object = None) -> bool:
-        """Shows the refusal of the run before; or what was saved here, if it is the newest, with Undo.
+        """Shows the last refusal, or the confirmation with Undo if nothing newer was saved.
 
         Returns:
-          Whether what was saved is shown.
+          Whether the confirmation is shown.
         """
         if self.refusal is not None:
             consequence, reason = self.refusal
@@ -103,16 +111,15 @@ class FormState:
 class Forms:
     """The forms of the page Plan in a session, from run to run.
 
-    One object, altered in place: a second click on Save ends the run wherever it next reads the
-    session's state. After a commit the confirmation is noted without reading it, so that the
-    run of the second click shows it.
+    Mutated in place: a second click on Save ends the run at its next read of the session's state,
+    and the confirmation of the first must survive that.
 
     Attributes:
-      orders: Of planned orders; seen are the chosen days, by depot and day.
-      settings: Of a city's settings; seen are those it showed first.
-      vans: Of decisions on vans; seen are the newest decision on each day that it showed.
-      newest: Of Undo without a form.
-      offered: What Undo takes back, as it was shown.
+      orders: The form for planned orders; `seen` maps depot and day to the `Cell`.
+      settings: The form for a city's settings; `seen` are the `CitySettings` shown first.
+      vans: The form for decisions on vans; `seen` maps a day to its newest decision_id.
+      newest: The Undo button without a form.
+      offered: The rows that Undo would take back, as they were shown.
     """
 
     orders: FormState = field(default_factory=FormState)
@@ -129,7 +136,7 @@ def of_session() -> Forms:
 
 
 def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
-    """A form's button: the place above it for what becomes of a click, and whether it is clicked."""
+    """Shows a form's button; returns the place above it for the outcome, and whether it is clicked."""
     with st.container(key="plan-save"):
         place = st.container()
         return place, st.button(label, type="primary", key=key)
@@ -138,9 +145,8 @@ def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
     """The chosen days as the form first showed them; those just chosen, as they are now.
 
-    A run of the page may read what a colleague has saved a moment ago and still belong to a
-    click on the page before. So the days stay as first shown until a change is saved or
-    refused.
+    A run may read a colleague's save and still belong to a click made before it. So the days stay
+    as first shown until a change is saved or refused.
     """
     form = of_session().orders
     before = {} if is_new_form else form.seen or {}
@@ -184,7 +190,7 @@ def _undo_button(newest: pd.DataFrame, state: FormState) -> None:
     except BadInputError as error:
         state.refuse(str(error), NOT_UNDONE)
     forms.offered = newest[:0]
-    # Its form shows what counts now; what is entered of orders stays.
+    # The undone form starts anew; unsaved entries of the form for orders stay.
     own: FormState = getattr(forms, newest["what"].iloc[0])
     own.seen, own.n_saved = None, own.n_saved + (own is not forms.orders)
     state.confirm(change_summaries.undone_sentence(newest))

@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import saved_change, widgets
+from dashboard.components import saved_change
 from dashboard.components.planner_name import planner_name
 from dashboard.planning import city_settings
-from forecaster.errors import BadInputError
 from pipelines.planning import shift_times
 from pipelines.planning.city_settings import CitySettings
 
@@ -31,7 +31,11 @@ def settings_form(settings: CitySettings) -> None:
         planner = planner_name(st.session_state.get(save, False))
         is_clicked = st.form_submit_button("Save settings", type="primary", key=save)
     if state.may_save(is_clicked):
-        _save(entered, planner)
+        kept = " Its vans stay estimated." if entered.has_estimated_vans else ""
+        sentence = f"Saved: the settings of {settings.city}, for everybody.{kept}"
+        write = partial(city_settings.save, entered, planner)
+        wrong = city_settings.problems(entered, planner)
+        state.save(write, sentence, wrong, partial(_with_newest_id, entered))
     else:
         state.tell(settings.city)
 
@@ -75,19 +79,7 @@ def _number(label: str, value: float | None, key: str) -> float:
     return math.nan if number is None else float(number)
 
 
-def _save(settings: CitySettings, planner: str) -> None:
-    wrong = city_settings.problems(settings, planner)
-    if wrong:
-        widgets.refusal(saved_change.NOT_SAVED, wrong)
-        return
-    state = saved_change.of_session().settings
-    try:
-        city_settings.save(settings, planner)
-    except BadInputError as error:
-        # The page tells the newest settings above the form from now on.
-        queries.freshness.clear()
-        newest = city_settings.by_city(queries.freshness())[settings.city]
-        seen = replace(settings, settings_id=newest.settings_id)
-        state.refuse(str(error), seen=seen)
-    kept = " Its vans stay estimated." if settings.has_estimated_vans else ""
-    state.confirm(f"Saved: the settings of {settings.city}, for everybody.{kept}")
+def _with_newest_id(entered: CitySettings) -> CitySettings:
+    """What was entered, to be saved over a colleague's settings, which the page now shows."""
+    newest = city_settings.by_city(queries.freshness())[entered.city]
+    return replace(entered, settings_id=newest.settings_id)

@@ -78,7 +78,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         if state.may_save(is_clicked):
             decision = replace(entered, decision_id=seen)
             wrong = van_decisions.problems(decision, planner, n_vans)
-            wrong += [unsure] * bool(unsure)
+            wrong += [unsure] if unsure else []
             words = decision_words(vars(decision))
             sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
             write = partial(van_decisions.save, decision, planner)

@@ -66,7 +66,7 @@ def note(text: str, address: str, before: str = "") -> None:
 
 def action(text: str, address: str, *, is_primary: bool) -> None:
     """A link to a form, as large as a button."""
-    css_class = "hf-action" + " primary" * is_primary
+    css_class = "hf-action" + (" primary" if is_primary else "")
     link = f'<a class="{css_class}" href="{escape(address)}" target="_self">{escape(text)}</a>'
     st.html(link, width="content")
 

@@ -256,7 +256,7 @@ def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     rows = days.to_dict("records")
     words = [
         decision_words(row)
-        + f"; {plan_summaries.shortage_in_words(row)}" * bool(row["lacking"])
+        + (f"; {plan_summaries.shortage_in_words(row)}" if row["lacking"] else "")
         for row in rows
     ]
     named = days.assign(made_by=_by(days, zone), Decision=words)

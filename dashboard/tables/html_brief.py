@@ -71,7 +71,7 @@ def _heading(
     n_others = sum(decision.kind != VANS for decision in left)
     if n_others < len(left):
         others = formatting.count(n_others, "more thing")
-        return short_days + f"; {others} to look at" * bool(n_others)
+        return short_days + (f"; {others} to look at" if n_others else "")
     return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 

@@ -85,7 +85,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     vans = [head for head in heads if head.startswith(SHORT)]
     worst = max(vans[1:-1], key=lambda head: numbers[head].sum(), default="")
     for_desks = {*heads[1:2], *heads[-2:-1], *vans[1:-1]} - {worst}
-    css_class = {head: "desk" * (head in for_desks) for head in heads}
+    css_class = {head: ("desk" if head in for_desks else "") for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
@@ -128,8 +128,9 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
     for head in filter(lambda head: head.startswith(SHORT), heads):
+        step = 2 * (head != IN_ALL)
         texts[head] = [
-            f'<span class="s{2 * min(n, 5) * (head != IN_ALL)}">{text}</span>' * bool(n)
+            f'<span class="s{step * min(n, 5)}">{text}</span>' if n else ""
             for n, text in zip(numbers[head], texts[head], strict=True)
         ]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")
@@ -299,7 +300,7 @@ def badge(row: Row, planner: str = "") -> str:
         return ""
     planned, model = (formatting.orders(row[key]) for key in ("point", "model_point"))
     other = "" if planned == model else f"<small>model {model}</small>"
-    by = f'<span class="desk"> by {escape(planner)}</span>' * bool(planner)
+    by = f'<span class="desk"> by {escape(planner)}</span>' if planner else ""
     return f'<small class="mark">set{by}</small>{other}'
 
 
@@ -350,14 +351,14 @@ def _day_row(
         notes = [_closed_note(row), *notes]
     set_by = f"Set by {row['made_by']}: {formatting.quoted(row['override_reason'])}"
     told, override = escape(", ".join(notes)), escape(set_by) * bool(row["is_set"])
-    last_week = f"Last week: {escape(row['week_noted'])}" * bool(row["week_noted"])
+    last_week = f"Last week: {escape(row['week_noted'])}" if row["week_noted"] else ""
     small = filter(None, (override, last_week))
     below = "".join(f"<small>{each}</small>" for each in small)
     cells.append(f'<td class="fill desk">{told}{below}</td>')
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
-    on_move = f"Vans: {moved.replace(chr(10), ', ')}" * bool(moved)
+    on_move = f"Vans: {moved.replace(chr(10), ', ')}" if moved else ""
     line = " · ".join(filter(None, [told, override, on_move, last_week]))
     notes_row = f'<tr class="phone"><td colspan="{5 + has_year}">{line}</td></tr>'
     return html_tables.row(name, cells) + notes_row * bool(line)

@@ -130,7 +130,7 @@ def head(name: str, before: str) -> str:
     group, _, own = name.rpartition(": ")
     own = own.replace("Off by", "Off\N{NO-BREAK SPACE}by")
     begins = group != before.rpartition(": ")[0]
-    return f'<b class="group">{escape(group)}</b>' * begins + escape(own)
+    return (f'<b class="group">{escape(group)}</b>' if begins else "") + escape(own)
 
 
 def _cells(texts: list[str], links: Sequence[str] | None) -> list[str]:

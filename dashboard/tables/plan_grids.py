@@ -74,7 +74,7 @@ def _vans(city: CitySettings) -> str:
     """'has 52 vans (estimated)' as HTML below a city's name."""
     if city.vans is None:
         return "<small>vans not known</small>"
-    estimated = " (estimated)" * city.is_estimated
+    estimated = " (estimated)" if city.is_estimated else ""
     return f"<small>has {formatting.count(city.vans, 'van')}{estimated}</small>"
 
 
@@ -109,7 +109,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
         text = f"<small>{likely}</small>"
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
-    short = f' <b class="short">−{day["short"]:,}</b>' * bool(day["short"])
+    short = f' <b class="short">−{day["short"]:,}</b>' if day["short"] else ""
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'
@@ -241,7 +241,7 @@ def _city_rows(
             f'<td class="{_day_class(day, marked)}">{texts.get(day, formatting.UNKNOWN)}</td>'
             for day in days["target_on"]
         ]
-        lines.append(html_tables.row(name, cells, "total" * (name == "Short")))
+        lines.append(html_tables.row(name, cells, "total" if name == "Short" else ""))
     return lines
 
 
@@ -290,7 +290,7 @@ def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
         )
         groups = groupby(in_order, attrgetter("from_depot"))
         items = "".join(_moves(depot, list(group)) for depot, group in groups)
-        lines += f"<li><b>{formatting.day(day)}</b><ul>{items}</ul></li>" * bool(own)
+        lines += f"<li><b>{formatting.day(day)}</b><ul>{items}</ul></li>" if own else ""
     return f'<ul class="hf-moves">{lines}</ul>' if lines else ""
 
 

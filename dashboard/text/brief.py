@@ -118,11 +118,11 @@ def _shortages(
         text = f"{formatting.coming_day(day, today)}: {_short(on_day)}"
         is_enough = plan_summaries.with_pace(own, running)["is_enough"]
         unlikely = own[~is_enough & own["delivery_probability"].lt(SEVERE_BELOW)]
-        where = f" in {_named(unlikely)}" * (len(unlikely) < len(own))
+        where = f" in {_named(unlikely)}" if len(unlikely) < len(own) else ""
         is_severe = not unlikely.empty
         pace = f"At today's pace enough in {_named(own[is_enough])}"
         told = (
-            f"{UNLIKELY}{where}" * is_severe,
+            f"{UNLIKELY}{where}" if is_severe else "",
             pace * bool(is_enough.any()),
             occasion,
         )
@@ -144,7 +144,7 @@ def _short(cities: pd.DataFrame) -> str:
     of_it = f", {decided:,} of them decided" if decided else ""
     hired = cities[cities["extra"] > 0]
     where = f"{hired['extra'].sum():,} hired in {formatting.listed([*hired['city']])}"
-    return f"{total} short{of_it}" + f", {where}" * (not hired.empty)
+    return f"{total} short{of_it}" + (f", {where}" if not hired.empty else "")
 
 
 def _decided(settled: pd.DataFrame, zone: ZoneInfo) -> list[Decision]:

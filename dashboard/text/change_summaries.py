@@ -180,7 +180,7 @@ def changed_since(
     ]
     more = formatting.count(len(changed) - MAX_DAYS, "more day")
     sentences = changed[:MAX_DAYS]
-    sentences += [f"The same holds for {more}."] * (len(changed) > MAX_DAYS)
+    sentences += [f"The same holds for {more}."] if len(changed) > MAX_DAYS else []
     reforecast = [
         _cell(after, names)
         for before, after in pairs

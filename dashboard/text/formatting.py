@@ -78,7 +78,7 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
     except ValueError:
         return match[0]
     local = parsed.astimezone(zone) if parsed.tzinfo else parsed
-    clock = f", {local:%H:%M}" * (len(match[1]) > len("2025-11-21"))
+    clock = f", {local:%H:%M}" if len(match[1]) > len("2025-11-21") else ""
     return f"{day(local)} {local.year}{clock}"
 
 
@@ -107,7 +107,8 @@ def days(values: pd.Series) -> pd.Series:
     """'Fri 27 Nov' of each day, 'Fri 27 Nov 2026' where there are days of two years; a dash for none."""
     with_year = values.dt.year.nunique() > 1
     texts = values.map(
-        lambda each: day(each) + f" {each.year}" * with_year, na_action="ignore"
+        lambda each: day(each) + (f" {each.year}" if with_year else ""),
+        na_action="ignore",
     )
     return texts.astype(object).fillna(UNKNOWN)
 
@@ -116,7 +117,7 @@ def day_range(first: date, last: date, reference: date | None = None) -> str:
     """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; with the last one's year as `day` has it."""
     if first == last:
         return day(last, reference)
-    month = f" {MONTHS[first.month - 1]}" * (first.month != last.month)
+    month = f" {MONTHS[first.month - 1]}" if first.month != last.month else ""
     return f"{day(first).rpartition(' ')[0]}{month} – {day(last, reference)}"
 
 

@@ -231,7 +231,7 @@ def change_in_history(change: Mapping[Any, Any]) -> str:
     words = saved_words(change)
     if not pd.isna(change["undoes"]):
         return f"Undone, back to: {words}"
-    return formatting.display_name(words) + " (undone)" * change["is_undone"]
+    return formatting.display_name(words) + (" (undone)" if change["is_undone"] else "")
 
 
 def decided_by(decision: Mapping[Any, Any], zone: ZoneInfo) -> str:

@@ -17,6 +17,7 @@ STATES = {
     "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
 REPAIRED = "Repaired: another run of this night made its forecast."
+LATE_REPAIRED = "Repaired: a later night included them. "
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -111,8 +112,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     last_at = nights.loc[is_done, "started_at"].max()
     late = [
         _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
-        + "Repaired: a later night included them. "
-        * bool(row["late_came_at"] < last_at)
+        + (LATE_REPAIRED if row["late_came_at"] < last_at else "")
         for row in nights.to_dict("records")
     ]
     nights = nights.assign(error=errors, late=late)
@@ -129,13 +129,13 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
     is_trouble = nights["State"].isin([STATES["failed"], STATES["partial"]])
     sentences = [
         f"Last trouble: the night after {night['Night after']}"
-        f"{', repaired since' * ('Repaired' in night['Result'])}."
+        + (", repaired since." if "Repaired" in night["Result"] else ".")
         for night in nights[is_trouble].head(1).to_dict("records")
     ]
     every = _nights(runs).to_dict("records")
     night = next((each for each in every if each["metrics"].get("alarms")), None)
     if night:
-        over = ", cleared since" * (night is not every[0])
+        over = ", cleared since" if night is not every[0] else ""
         sentences.append(f"Last accuracy alarm: {_name(night)}{over}.")
     return " ".join(sentences)
 
@@ -183,7 +183,7 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
     )
     return {
         str(row["run_id"]): f"{_step(row)} · {_origin(row)} · run {row['run_id']}"
-        + " · failed" * (row["state"] == "failed")
+        + (" · failed" if row["state"] == "failed" else "")
         for row in parents.to_dict("records")
     }
 

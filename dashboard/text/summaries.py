@@ -63,7 +63,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
     `ahead` has the forecast days of `queries.depot_days`, with short of a plan.
     """
     short = short_of(ahead.set_index("day_on")["short"])
-    lacking = f"Short of vans: {short}. " * bool(short)
+    lacking = f"Short of vans: {short}. " if short else ""
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."
@@ -215,7 +215,7 @@ def last_day_sentence(
     summary = (
         f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "
         f"{formatting.orders(forecast)} ({formatting.miss(forecast, actual)})."
-    ) + f" On that day: {occasions}." * bool(occasions)
+    ) + (f" On that day: {occasions}." if occasions else "")
     worst = known.iloc[0]
     if round(worst["point"]) == round(worst["actual"]):
         return summary
@@ -242,7 +242,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
     usual = f"; about {formatting.orders(len(known) / 5)} would be usual"
     outside = f"{is_outside(known).sum():,} {of}{usual * (len(known) > 4)}."
-    one_sided = f"{side} at {n_off:,} {of}. " * is_one_sided
+    one_sided = f"{side} at {n_off:,} {of}. " if is_one_sided else ""
     return f"{one_sided}Outside their 80 % band: {outside}"
 
 
@@ -268,7 +268,7 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     if len(_scored_days(scores)) < WEEK_DAYS or not is_far:
         return ""
     words = "too narrow" if inside < 0.8 else "too wide"
-    degree = "a little " * (abs(inside - 0.8) <= 2 * BAND_TOLERANCE)
+    degree = "a little " if abs(inside - 0.8) <= 2 * BAND_TOLERANCE else ""
     low = depots[depots["coverage"] < 0.5].nsmallest(int(len(depots) > 1), "coverage")
     rows = zip(low["name"], low["coverage"], strict=True)
     worst = "".join(f"; at {name} {formatting.percent(own)}" for name, own in rows)

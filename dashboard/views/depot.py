@@ -146,8 +146,9 @@ n_peers = int((depots["city"] == own["city"]).sum())
 is_quick = n_peers <= MAX_PEERS and "cold_start" not in set(ahead["basis"])
 with why:
     st.header("Why this forecast")
+    default = f"{first_days[0]:%Y-%m-%d}" if is_quick else ""
     day_to_explain = widgets.choose_from_url(
-        "Day", "why", explained, f"{first_days[0]:%Y-%m-%d}" * is_quick, width=180
+        "Day", "why", explained, default, width=180
     )
     if day_to_explain:
         shown, outcome = freshness, ""

@@ -212,7 +212,9 @@ def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) 
         )
     if report.is_nothing_new:
         waiting = len(report.waiting)
-        left = f"; still being written: {waiting}, so load again later" * (waiting > 0)
+        left = (
+            f"; still being written: {waiting}, so load again later" if waiting else ""
+        )
         raise NothingToDoError(
             "There is nothing new. Files loaded before: "
             f"{len(report.files) - waiting}{left}."

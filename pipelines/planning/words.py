@@ -99,7 +99,9 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
     for key, own in events.groupby(["what", "is_holiday"]):
         if own["city"].isin(list(cities)).any():
             name = occasion_name(*cast(tuple[str, bool], key))
-            where = f" ({listed(sorted(own['city']))} only)" * (len(own) < n_cities)
+            where = (
+                f" ({listed(sorted(own['city']))} only)" if len(own) < n_cities else ""
+            )
             described.append(name + where)
     return " + ".join(described)
 

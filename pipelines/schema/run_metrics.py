@@ -77,7 +77,7 @@ def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
     )
     if not any(sentences):
         return told
-    return " ".join(filter(None, [f"{told.rstrip('.')}." * bool(told), *sentences]))
+    return " ".join(filter(None, [f"{told.rstrip('.')}." if told else "", *sentences]))
 
 
 def _metric(name: str, value: Any) -> str:
