@@ -42,7 +42,7 @@ def to_do(
         why = [f"{step}: {error}" for step, error in failed.items() if error]
         why = why if len(failed) > 1 else [*failed.values()]
         if failed:
-            told = " ".join([f"Mend {formatting.listed([*failed])}, {which}", *why])
+            told = " ".join([f"Fix {formatting.listed([*failed])}, {which}", *why])
             points.append(told.strip())
     late = night["metrics"].get("late_depots", 0) if night else 0
     has_come = night is not None and not pd.isna(night["late_came_at"])

@@ -81,17 +81,18 @@ with head:
 with week:
     if ahead.empty:
         widgets.empty_state(
-            "This depot has no forecast yet. The night after its first orders makes one, or "
-            "the night after a depots file has given it an `opened_on`."
+            "This depot has no forecast yet. It gets one in the first nightly run after its first "
+            "orders, or after a depots file with its `opened_on`."
         )
     else:
         with answer:
             so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = "Vans: “6 of 7”: 7 are needed; “+1 Poplar”: lent by Poplar, “−1”: to it."
-        year = " Last year: same holiday, else same weekday and events."
-        st.caption(note + year * bool(ahead["year_before"].notna().any()))
+        note = "“6 of 7”: 7 vans needed; “+1 Poplar”: borrowed from Poplar, “−1 Poplar”: lent to it."
+        if ahead["year_before"].notna().any():
+            note += " Last year: same holiday, else same weekday and events."
+        st.caption(note)
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, days)
 with chart:

@@ -241,25 +241,25 @@ FAILED_STEP = (5, 6.0, "train", "2025-11-20", "failed", BEGAN, {}, "Full.", 2.5)
         ),
         pytest.param(
             night("failed", demand="failed"),
-            [f"Mend Demand, {MEND}"],
+            [f"Fix Demand, {MEND}"],
             "No forecast was made in the night after Thu 20 Nov.", id="failed",
         ),
         pytest.param(
             night("failed", train="failed", publish="failed", forecast={}),
-            [f"Mend Train and Publish, {MEND}"],
+            [f"Fix Train and Publish, {MEND}"],
             MADE, id="made all the same",
         ),
         pytest.param(
-            night("failed"), [f"Mend the run, {MEND}"],
+            night("failed"), [f"Fix the run, {MEND}"],
             "No forecast was made in the night after Thu 20 Nov.", id="ended between steps",
         ),
         pytest.param(
-            runs(FAILED, FAILED_STEP), [f"Mend Train, {MEND} Full."],
+            runs(FAILED, FAILED_STEP), [f"Fix Train, {MEND} Full."],
             "No forecast was made in the night after Thu 20 Nov.", id="told why",
         ),
         pytest.param(
             runs(FAILED, FAILED_STEP, (*FAILED_STEP[:2], "publish", *FAILED_STEP[3:])),
-            [f"Mend Train and Publish, {MEND} Train: Full. Publish: Full."],
+            [f"Fix Train and Publish, {MEND} Train: Full. Publish: Full."],
             "No forecast was made in the night after Thu 20 Nov.", id="told why twice",
         ),
         pytest.param(

@@ -278,6 +278,4 @@ def test_a_failed_step_is_in_the_list_of_what_to_do_with_its_reason(
     queries.runs.clear()
     shown = page_text(open_page("pipeline")).replace("\\", "")
     assert "No forecast was made in the night after" in shown
-    assert re.search(
-        r"To do:\n- Mend \w+, which failed in .+ The disk is full\.", shown
-    )
+    assert re.search(r"To do:\n- Fix \w+, which failed in .+ The disk is full\.", shown)
