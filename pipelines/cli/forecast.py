@@ -95,7 +95,7 @@ def forecast(
             )
             hours.store_shares(run.engine, run, panels, day)
             if publication.is_wanted(settings):
-                publication.publish(engine, settings, run, run.run_id)
+                publication.publish(run.engine, settings, run, run.run_id)
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)

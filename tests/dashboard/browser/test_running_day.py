@@ -158,8 +158,9 @@ def numbers(texts):
 
 
 EIGHT_DEPOTS = """() => {
-    const body = document.querySelector('.hf-plan tbody');
-    while (body.rows.length < 8) body.append(body.rows[0].cloneNode(true));
+    // Its first row says what the cells of the depots below are.
+    const body = document.querySelectorAll('.hf-plan tbody')[1];
+    while (body.rows.length < 1 + 8) body.append(body.rows[1].cloneNode(true));
 }"""
 LETTERS = """selector => [...document.querySelectorAll(selector)]
     .map(cell => 0.75 * parseFloat(getComputedStyle(cell).fontSize) * cell.currentCSSZoom)"""
