@@ -3,8 +3,8 @@
 request   the validated request             decisions  what is done at each origin, and why
 hindcast  forecasts groups of origins       run        trains, forecasts and scores
 
-A backfill is idempotent and keeps no state of its own: what is stored with the same model
-and the same known data is left.
+A backfill is idempotent and keeps no state of its own: forecasts already stored with the
+same model and the same known data are left.
 """
 
 from pipelines.backfill.request import BackfillRequest

@@ -42,14 +42,14 @@ ReasonCode = Literal[
 
 @dataclass(frozen=True)
 class Decision:
-    """What a backfill does at one origin.
+    """The decision of a backfill on one origin.
 
     Args:
-      is_due: Whether it is forecast; otherwise it is left as it is.
-      reason: The same as a sentence.
-      model_version: Its model; None where there is none, or none yet.
-      rows: Rows to be written: depots times days ahead.
-      replaced_rows: Stored forecasts that they replace.
+      is_due: Whether the origin is forecast; otherwise it is left as it is.
+      reason: The reason as a sentence for people.
+      model_version: The model for this origin; None if there is none, or none yet.
+      rows: Number of rows to be written: depots times horizon.
+      replaced_rows: Number of stored rows that they replace.
     """
 
     origin_on: date
@@ -63,12 +63,12 @@ class Decision:
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a backfill does.
+    """The decisions of a backfill on all of its origins.
 
     Args:
-      origins: By origin, earliest first.
+      origins: One decision per origin, earliest first.
       depot_ids: The chosen depots; None for every depot.
-      train_through: Last day of the data of the model to be trained; None if none is.
+      train_through: Last training day of the model to be trained; None if none is needed.
     """
 
     origins: tuple[Decision, ...]
@@ -77,7 +77,7 @@ class Decisions:
 
     @property
     def due(self) -> list[Decision]:
-        """Origins to be forecast."""
+        """Decisions on the origins to be forecast."""
         return [decision for decision in self.origins if decision.is_due]
 
 
@@ -89,7 +89,7 @@ def decide(
 ) -> Decisions:
     """Decides what is done at each origin of a request, from one snapshot.
 
-    `again` makes no origin a second time that this backfill has `written`.
+    `request.again` does not apply to origins in `written`: this backfill has forecast them.
 
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
@@ -135,7 +135,7 @@ def _arrivals(
     last: date,
     stored: Iterable[StoredForecast],
 ) -> Sequence[Arrival]:
-    """What arrived after the oldest of the stored forecasts was made."""
+    """Returns the data that arrived after the oldest stored forecast was made."""
     read = [each.data_as_of for each in stored if each.data_as_of is not None]
     if not read:
         return ()
@@ -146,12 +146,12 @@ def _arrivals(
 
 @dataclass(frozen=True)
 class _Decider:
-    """The stored state that decides.
+    """The request and the stored state that determine the decisions.
 
-    There is demand from `first_day_on` to `last_day_on`, and pages show the forecast from
-    `newest_origin_on` (the earliest date there is, without any). The backfill is of `n_depots`; `is_part` if that is
-    not the whole fleet. Models come newest first, stored forecasts by origin and model. Of an
-    artefact's filename, `is_foreign` tells whether another release alone can read it.
+    Demand covers `first_day_on` to `last_day_on`. Pages show the forecast from
+    `newest_origin_on` (`date.min` if there is none). The backfill is for `n_depots`; `is_part` if
+    they are not the whole fleet. `models` are newest first; `stored` is by origin and version.
+    `is_foreign` returns whether the artefact file of a name needs another release.
     """
 
     request: BackfillRequest
@@ -168,7 +168,7 @@ class _Decider:
     written: Collection[date]
 
     def decide(self, origin: date) -> Decision:
-        """What is done at one origin."""
+        """Returns the decision on one origin."""
         if decision := self._never_forecast(origin):
             return decision
         model = self._model(origin)
@@ -197,11 +197,11 @@ class _Decider:
         )
 
     def _never_forecast(self, origin: date) -> Decision | None:
-        """The decision on an origin that is not forecast whatever the models."""
+        """Returns the decision on an origin that no model may forecast; None for any other."""
         if not self.first_day_on <= origin <= self.last_day_on:
             reason = f"the data is of {self.first_day_on} to {self.last_day_on}"
             return Decision(origin, False, "no_data", reason)
-        # A champion of today may have no forecast of the newest origin yet.
+        # The newest origin too: a new champion may have no forecast from it yet.
         if self.is_part and origin >= self.newest_origin_on:
             return Decision(origin, False, "newest_day", NEWEST_DAY)
         return None
@@ -209,7 +209,7 @@ class _Decider:
     def _compare(
         self, origin: date, stored: StoredForecast | None
     ) -> tuple[ReasonCode, str]:
-        """How the stored forecasts of the origin's model differ from what would be made."""
+        """Returns why the model's stored forecasts are made again, or that they are unchanged."""
         if stored is None:
             return "missing", "not there yet"
         if self.request.again and origin not in self.written:
@@ -242,10 +242,10 @@ class _Decider:
         return Decision(origin, False, "no_model", reason)
 
     def _model(self, origin: date) -> Model | None:
-        """The newest model that was not rejected, saw nothing after an origin, and is usable.
+        """Returns the newest usable model, not rejected, trained only on days up to the origin.
 
-        A model whose artefact was pruned, or is of another release, is usable where it has
-        forecast already.
+        A model whose artefact was pruned, or is of another release, is usable only if its
+        stored forecasts from the origin are kept.
         """
         eligible = (
             model

@@ -1,9 +1,9 @@
-"""Forecasts groups of past origins: those of one model with the same history, in one pass.
+"""Forecasts past origins in groups of one model and the same history, each in one pass.
 
-Origins have the same history if the last of them knew the same of their common past as the
-others did, and had the same depots; they are forecast from its panel. A group holds every origin that its model may
-forecast, also those that are left as they are: so a backfill that was interrupted and run
-again writes the same numbers as one that was not.
+Origins have the same history if the last of them knows the same data about their common past,
+and has the same depots, as each of the others. All are forecast from the panel of the last. A
+group includes origins that are not due: a backfill that was interrupted and run again then
+writes the same numbers as one that was not.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from pipelines.settings import Settings
 from pipelines.store import backfill, models
 
 Change = tuple[date, date]
-"""The first origin that knows of a correction, and the earliest day that it concerns."""
+"""The first origin that knows a change of the data, and the earliest day that it affects."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Group:
 
     @property
     def n_due(self) -> int:
-        """How many of them are due."""
+        """Number of due origins."""
         return sum(each.is_due for each in self.origins)
 
 
 def groups_of(
     engine: sa.Engine, settings: Settings, origins: Sequence[Decision]
 ) -> list[Group]:
-    """Groups the origins that have a model, and drops groups of which none is due."""
+    """Groups the origins that have a model, and drops groups without a due origin."""
     by_origin = {each.origin_on: each for each in origins if each.model_version}
     if not by_origin:
         return []
@@ -69,11 +69,11 @@ def hindcast(
     key: ForecastKey,
     on_written: Callable[[Decision, int | None], None],
 ) -> None:
-    """Forecasts a group, and writes each origin that is due in a transaction of its own.
+    """Forecasts a group, and writes each due origin in a transaction of its own.
 
-    The panels are as known at any origin of the group. Without `depot_ids`, every depot is written,
-    and the totals. Of the `key`, origin and version are replaced. `on_written` is called after each
-    transaction with the rows written; None where a live forecast had come meanwhile.
+    `panels` must cover every origin of the group. Without `depot_ids`, all depots and the totals
+    are written. `key` gives all columns but origin and version. `on_written` is called after each
+    transaction with the number of rows written, or None if a live forecast was kept.
 
     Raises:
       ArtefactError: the model's file is missing or differs from the recorded one.
@@ -101,7 +101,7 @@ def hindcast(
 def group_by_history(
     origins: Sequence[date], changes: Sequence[Change]
 ) -> list[list[date]]:
-    """Groups consecutive origins that have the same data for their common past.
+    """Groups consecutive origins that know the same data about their common past.
 
     A group spans at most `MAX_ORIGINS` days.
     """
@@ -119,7 +119,7 @@ def group_by_history(
 
 
 def has_change_between(changes: Sequence[Change], origin: date, later: date) -> bool:
-    """Whether the later origin has other data for the days up to the earlier one."""
+    """Whether the later origin knows other data about the days up to the earlier one."""
     return any(
         origin < first_to_know <= later and earliest_on <= origin
         for first_to_know, earliest_on in changes

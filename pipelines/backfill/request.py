@@ -9,7 +9,7 @@ from forecaster.errors import BadInputError, NoDataError
 from pipelines.store import backfill
 
 MAX_ORIGINS = 3660
-"""Ten years; longer is a year mistyped."""
+"""Ten years; a longer range is taken as a mistyped year."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class BackfillRequest:
     """A request for hindcasts: first and last origin, depots and options.
 
     Args:
-      depots: Ids; without depots and cities, every depot is forecast.
+      depots: Ids of depots; without depots and cities, every depot is forecast.
 
     Raises:
-      BadInputError: `last` is before `first` or more than `MAX_ORIGINS` days after it.
+      BadInputError: `last` is before `first`, or there are more than `MAX_ORIGINS` origins.
     """
 
     first: date
@@ -50,7 +50,7 @@ class BackfillRequest:
         return [self.first + timedelta(days=day) for day in days]
 
     def depot_ids(self, connection: sa.Connection) -> list[str] | None:
-        """Ids of the depots to forecast; None for every depot.
+        """Returns the ids of the depots to forecast; None for every depot.
 
         Raises:
           NoDataError: a depot is unknown, or a city has none.

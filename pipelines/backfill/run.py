@@ -1,4 +1,4 @@
-"""Runs a backfill: trains if asked to, forecasts the origins that are due, and scores them."""
+"""Runs a backfill: trains if requested, forecasts the due origins, and scores them."""
 
 import time
 from collections import Counter
@@ -37,13 +37,13 @@ POLL_INTERVAL_S = 2.0
 class ProgressCallbacks:
     """Callbacks of a backfill."""
 
-    # Called with the number of origins forecast so far, and of those due.
+    # Called with the numbers of origins forecast so far and of due origins.
     on_progress: Callable[[int, int], None] = lambda *_: None
     # Called with a message for people.
     on_message: Callable[[str], None] = lambda _: None
     # Given the name of a fit, returns the callback for its epochs.
     on_fit: FitReporter = lambda _: lambda *_: None
-    # Whether to stop after the current group, or epoch of a training.
+    # Returns whether to stop after the current group of origins or training epoch.
     must_stop: Callable[[], bool] = lambda: False
 
 
@@ -52,9 +52,9 @@ class BackfillResult:
     """The result of a backfill.
 
     Args:
-      origins: What was done at each origin, earliest first, with the rows written.
+      origins: The decision on each origin, earliest first, with the number of rows written.
       trained: Version of the model that was trained; None if none was.
-      n_waiting: Origins that are due and were not reached.
+      n_waiting: Number of due origins that were not forecast.
     """
 
     origins: tuple[Decision, ...]
@@ -68,7 +68,7 @@ class BackfillResult:
 def preview_backfill(
     engine: sa.Engine, settings: Settings, request: BackfillRequest
 ) -> BackfillResult:
-    """Returns what a backfill would do, with every due origin waiting; writes nothing.
+    """Returns the decisions of a backfill, with every due origin waiting; writes nothing.
 
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
@@ -84,15 +84,15 @@ def run_backfill(
     now: datetime,
     callbacks: ProgressCallbacks = ProgressCallbacks(),
 ) -> BackfillResult:
-    """Forecasts the origins of a request that are due, and scores what is known.
+    """Forecasts the due origins of a request, and scores the forecasts that have actuals.
 
-    Each origin is written in one transaction. Run again, it does what is left to do, whatever
-    had ended it. A nightly run goes first: the backfill waits between groups of origins, and
-    decides anew after it.
+    Each origin is written in one transaction, so a backfill that was cut short can be run again
+    to do the rest. A nightly run goes first: the backfill waits for it between groups of
+    origins, and then decides anew.
 
     Raises:
       NothingToDoError: no origin is due, or another backfill is running.
-      BackfillError: origins or the training failed; the others were done.
+      BackfillError: some origins or the training failed; the other origins were done.
       NoDataError: there is no demand, or a requested depot is unknown.
       LostRunError: the run lost its lock; what it has written is kept.
     """
@@ -110,7 +110,7 @@ def run_backfill(
 
 
 class BackfillError(HarborError):
-    """Origins or the training of a backfill failed; the others were done."""
+    """Some origins or the training of a backfill failed; the other origins were done."""
 
 
 class _StoppedError(NothingToDoError):
@@ -122,7 +122,7 @@ class _StoppedError(NothingToDoError):
 
 @dataclass
 class _Backfill:
-    """A backfill in progress: the newest decision on each origin, and which were written."""
+    """A backfill in progress: the newest decision on each origin, and the origins written."""
 
     engine: sa.Engine
     settings: Settings
@@ -137,7 +137,7 @@ class _Backfill:
     n_due: int = 0
 
     def run_until_nightly(self, run: Run) -> bool:
-        """Does what is due; returns False as soon as a nightly run is in progress.
+        """Trains, forecasts and scores; returns False as soon as a nightly run is in progress.
 
         Raises:
           NothingToDoError: no origin is due.
@@ -145,7 +145,7 @@ class _Backfill:
         """
         self.failures = []
         is_ended = self._forecast(run)
-        # Those of groups that failed wait, too.
+        # Due origins of failed groups are waiting, too.
         is_stopped = self.callbacks.must_stop() and self.result.n_waiting > 0
         if is_ended and not is_stopped:
             with self._step(run, "score", "The scoring") as step:
@@ -169,7 +169,7 @@ class _Backfill:
 
     @property
     def result(self) -> BackfillResult:
-        """What was done so far."""
+        """The result so far."""
         due = {each.origin_on for each in self.origins.values() if each.is_due}
         return BackfillResult(
             origins=tuple(self.origins.values()),
@@ -194,7 +194,7 @@ class _Backfill:
             self.callbacks.on_message("The backfill continues.")
 
     def _forecast(self, run: Run) -> bool:
-        """Forecasts what is due; returns whether it ended without a nightly run."""
+        """Forecasts the due origins; returns False if a nightly run is in progress."""
         decisions = self._decide()
         if decisions.train_through is not None:
             self._train(run, decisions.train_through)
@@ -205,7 +205,7 @@ class _Backfill:
         if not due:
             return True
         self.n_due = len(self.written) + len(due)
-        # Before the groups are made, so that no group has data that it was not made for.
+        # Read before the groups are formed, so that grouping knows every change in the panels.
         panels = PanelsAsKnown.through_newest(self.engine, due[-1], self.settings.zone)
         groups = groups_of(self.engine, self.settings, decisions.origins)
         for group in groups:
@@ -217,7 +217,7 @@ class _Backfill:
         return True
 
     def _decide(self) -> Decisions:
-        """Decides on each origin anew; what was written stays so unless it is due again."""
+        """Decides on each origin anew; written origins keep their decision unless due again."""
         decisions = decide(self.engine, self.settings, self.request, self.written)
         self.written -= {each.origin_on for each in decisions.due}
         self.origins |= {
@@ -247,14 +247,14 @@ class _Backfill:
 
         last = group.origins[-1].origin_on
         due = [str(each.origin_on) for each in group.origins if each.is_due]
-        # The run of the backfill, which began before the panels were read.
+        # The run of the backfill, not of the step: it began before the panels were read.
         key = ForecastKey(last, group.version, False, self.now, run.run_id)
         subject = f"Forecasting from {shortened_list(due)}"
         with self._step(run, "hindcast", subject, last) as step:
             hindcast(step, self.settings, panels, group, depot_ids, key, on_written)
 
     def _train(self, run: Run, through: date) -> None:
-        """Trains through a day and evaluates the model, which serves hindcasts."""
+        """Trains a model through a day for hindcasts, and decides on its promotion."""
         with self._step(run, "train", f"Training through {through}", through) as step:
             recipe = train.build_recipe(self.settings)
             panels = shared_panels(step.engine, through, self.settings.zone)
@@ -268,14 +268,14 @@ class _Backfill:
             )
             step.metrics |= decision.metrics()
         if self.trained is None:
-            # Once is enough.
+            # A failed training is not tried again.
             self.request = replace(self.request, train=False)
 
     @contextmanager
     def _step(
         self, run: Run, name: str, subject: str, origin: date | None = None
     ) -> Iterator[Run]:
-        """Records a step as a run; what comes after an error is done all the same."""
+        """Records a step as a run; keeps its error for the end, so that later steps still run."""
         try:
             with recorded(self.engine, name, origin, parent=run) as step:
                 yield step
@@ -287,7 +287,7 @@ class _Backfill:
             self.failures.append(f"{subject} failed: {describe_error(error)}")
 
     def _epoch_reporter(self, fit: str) -> Callable[[int, int], None]:
-        """Reports a fit's epochs; waits for nightly runs and stops between them."""
+        """Returns a callback that reports a fit's epochs, and waits or stops between epochs."""
         report = self.callbacks.on_fit(fit)
 
         def on_epoch(epoch: int, epochs: int) -> None:
@@ -300,7 +300,7 @@ class _Backfill:
 
 
 def origins_by_reason(origins: Sequence[Decision]) -> dict[str, int]:
-    """The number of origins by reason; those of one code have the reason of the first."""
+    """Returns the number of origins by reason; origins of one code share its first sentence."""
     first = {each.reason_code: each.reason for each in reversed(origins)}
     return dict(Counter(first[each.reason_code] for each in origins))
 

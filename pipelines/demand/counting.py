@@ -15,18 +15,18 @@ from pipelines.store.demand import DemandChange
 log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
-"""Days from the newest demand to an origin; a feed that is later is taken for ended."""
+"""Largest number of days from the newest demand to an origin; a later feed counts as ended."""
 
 
 def rebuild(
     engine: sa.Engine, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Recounts demand; safe to repeat, as only differences become versions.
+    """Recounts demand and updates public holidays; safe to repeat: only changes make versions.
 
-    A day of a depot counts once it is over there and at half of the active depots. Corrections, of
-    the `look_back_days` before the newest day or of all, become known now. Then it updates public
-    holidays, so that reading a panel never writes; in a transaction of their own, as counts do
-    not need them.
+    A depot-day is counted once it is over at the depot and at half of the active depots.
+    Corrections, which reach back `look_back_days` from the newest day (None: without a limit),
+    become known at `now`. Public holidays are updated in a transaction of their own, because
+    counts do not need them, and here, so that reading a panel never writes.
     """
     with engine.begin() as connection:
         today = first_incomplete_day(connection, now)
@@ -49,7 +49,7 @@ def rebuild_in(
 
 
 def default_origin(engine: sa.Engine) -> date:
-    """Returns the last complete local day in the data; other days are never counted.
+    """Returns the newest day for which any depot has demand; only complete days are counted.
 
     Raises:
       NoDataError: there is no demand yet.
@@ -76,9 +76,9 @@ def newest_demand_day(connection: sa.Connection) -> date:
 def require_complete_day(
     engine: sa.Engine, day: date, now: datetime, zone: str
 ) -> None:
-    """Refuses a day that is over at no depot: its model would stay the newest until then.
+    """Refuses a day that is not over at any depot: its model would be the newest until it ends.
 
-    Without a depot, the fleet's zone decides.
+    In a fleet without depots, `zone` decides whether the day is over.
 
     Raises:
       BadInputError: the day is not over at any depot.
@@ -94,7 +94,7 @@ def require_complete_day(
 
 
 def require_recent_demand(engine: sa.Engine, origin: date) -> None:
-    """Refuses an origin long after the newest demand; a feed may be days late.
+    """Refuses an origin more than `MAX_FEED_DELAY_DAYS` after the newest demand.
 
     Raises:
       NoDataError: there is no demand, or it ends more than two weeks before the origin.

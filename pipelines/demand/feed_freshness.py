@@ -18,10 +18,10 @@ RERUN_WINDOW = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Lateness:
-    """Numbers of depots by city without demand on their last open day up to a day.
+    """Late depots by city: those without demand on their last open day up to `day_on`.
 
-    `expected` counts the depots that were open, and had reported in the two weeks before;
-    `in_part` those without demand of whose orders some have come.
+    `expected` counts the depots that were open and had reported in the two weeks before;
+    `in_part` counts the late depots some of whose orders have arrived.
     """
 
     day_on: date
@@ -31,22 +31,22 @@ class Lateness:
 
     @property
     def n_late(self) -> int:
-        """Number of missing depots."""
+        """Number of late depots."""
         return sum(self.late_depots.values())
 
     @property
     def is_late(self) -> bool:
-        """Whether any depot is missing."""
+        """Whether any depot is late."""
         return self.n_late > 0
 
     def metrics(self) -> dict[str, Any]:
-        """Returns the metrics for the ledger; a forecast is marked by its run."""
+        """Returns metrics for the ledger's run, which mark its forecast; empty if none is late."""
         if not self.is_late:
             return {}
         return {"late_depots": self.n_late, "late_cities": dict(self.late_depots)}
 
     def sentence(self) -> str:
-        """Returns a sentence on which depots are missing, and what to do."""
+        """Returns a sentence on the late depots and what to do."""
         cities = [f"{city} ({number})" for city, number in self.late_depots.items()]
         if not self.in_part:
             how = "have not come"
@@ -76,9 +76,9 @@ def read_lateness(connection: sa.Connection, origin: date) -> Lateness:
 def late_origin_with_new_files(
     engine: sa.Engine, inbox: Path, now: datetime
 ) -> date | None:
-    """Returns the origin of the newest night if its feed was late and files came since.
+    """Returns the origin of the newest done night if depots were late and new data has arrived.
 
-    None once `RERUN_WINDOW` is over, after which the forecast is no longer live.
+    None after `RERUN_WINDOW`, when the forecast would no longer be live.
     """
     with snapshot(engine) as connection:
         done = runs.newest_night(connection, ["done"])
@@ -90,7 +90,7 @@ def late_origin_with_new_files(
             return None
         if runs.night_without_new_data(connection, origin) is None:
             return origin
-    # A night that loaded nothing from the newer files need not read them again.
+    # Files older than the last night were there for it and need no other night.
     newer = files_since(inbox, last_night["started_at"])
     waiting = (path for path in newer if not path.is_relative_to(inbox / DONE))
     return origin if any(waiting) else None

@@ -1,8 +1,8 @@
 """Reads panels, the data that a model sees from an origin; writes nothing.
 
 A panel has the depots that have *started* by its origin: those with a count up to it, or with
-an opening day, before which they are closed. A depot that is only described is left out of
-whatever is made from the panel.
+an opening day, before which they are closed. A depot with only a description is not in the
+panel, so it gets no forecast.
 """
 
 from collections.abc import Callable
@@ -35,12 +35,12 @@ from pipelines.store.panel import (
     read_versioned_tables,
 )
 
-# Days of calendar past the origin: the longest horizon and the reach of its last day.
+# Calendar days after the origin: the longest horizon, and the days read after its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
 
 
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
-    """Returns the panel of the newest counts up to an origin, the last day with demand.
+    """Returns the panel of the newest counts, whose last day of demand is the origin.
 
     Raises:
       NoDataError: there is no demand up to the origin.
@@ -52,35 +52,35 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
 
 
 class PanelsAsKnown:
-    """Panels of any origin, from data that are read once, in one snapshot."""
+    """Panels of any origin, from data read once in one snapshot."""
 
     def __init__(self, engine: sa.Engine, last_origin: date, zone: ZoneInfo) -> None:
-        """Reads every version of the counts up to `last_origin`, the newest of the panels.
+        """Reads every version of the counts up to `last_origin`, the newest origin of a panel.
 
         Raises:
           NoDataError: there is no demand up to it.
         """
         with snapshot(engine) as connection:
             tables = read_versioned_tables(connection, last_origin)
-            # Which depots lack counts, among these counts.
+            # In the same snapshot, so that late depots fit the counts.
             self.lateness = feed_freshness.read_lateness(connection, last_origin)
             self.missing_days = late_depots.missing_days(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
         self._start_on, self._demand_dt = _matrix(tables, last_origin)
-        # The matrix has the counts.
+        # The matrix holds the counts, so they are not kept twice.
         none = tables.counts.select(np.zeros(len(tables.counts), bool))
         self._tables = replace(tables, counts=none)
 
     @classmethod
     def through_newest(cls, engine: sa.Engine, origin: date, zone: ZoneInfo) -> Self:
-        """Reads the counts up to an origin or, where it is later, the newest day of data."""
+        """Reads the counts up to an origin or the newest day of data, whichever is later."""
         with engine.connect() as connection:
             last_day_on = last_day(connection)
         return cls(engine, max(origin, last_day_on or origin), zone)
 
     def covers(self, origin: date) -> bool:
-        """Whether an origin lies within the days of the counts."""
+        """Whether an origin lies within the days that have been read."""
         return self._start_on <= origin <= self.last_origin
 
     def with_newest_counts(self, origin: date) -> Panel:
@@ -98,7 +98,7 @@ class PanelsAsKnown:
           NoDataError: there was no demand up to it.
         """
         demand_dt = self._until(origin).copy()
-        # Counts that were corrected later, at most one per day.
+        # Counts as known then of days corrected later, at most one per depot-day.
         cutoff = knowledge_cutoff(origin, self._zone)
         corrected = self._tables.earlier.newest_at(cutoff, self._start_on, origin)
         corrected.write(demand_dt, self._start_on)
@@ -109,7 +109,7 @@ class PanelsAsKnown:
         return _of_started_depots(panel, self._tables.depots, demand_dt)
 
     def _until(self, origin: date) -> np.ndarray:
-        """The newest counts up to an origin, those of closed days included."""
+        """Returns the newest counts up to an origin, including closed days."""
         n_steps = (origin - self._start_on).days + 1
         if n_steps < 1:
             raise no_demand(origin)
@@ -117,7 +117,7 @@ class PanelsAsKnown:
 
     @cached_property
     def _as_known(self) -> Panel:
-        """The panel of the last origin, with events as known at any."""
+        """The panel of the last origin, with the origins that know each event and signal."""
         events = as_known(self._tables.event_versions, self._zone)
         signals = signals_as_known(self._tables.signal_versions, self._zone)
         tables = replace(self._tables, events=events, signals=signals)
@@ -125,19 +125,19 @@ class PanelsAsKnown:
 
 
 ReadPanels = Callable[[], PanelsAsKnown]
-"""Returns panels that several steps share, so that the history is read once for all."""
+"""Returns the panels that several steps share, so that the history is read only once."""
 
 
 def shared_panels(engine: sa.Engine, origin: date, zone: ZoneInfo) -> ReadPanels:
-    """Panels through an origin or the newest day, which are read at the first call."""
+    """Returns a function that reads the panels when first called; see `through_newest`."""
     return cache(lambda: PanelsAsKnown.through_newest(engine, origin, zone))
 
 
 def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Adds to versions of events the origins for which they are known.
+    """Sets `known_from` and `known_until` of event versions: the origins that know each.
 
-    A first version is known from its `known_from`, whenever it was loaded; a correction
-    from its load, and never before that day.
+    A first version is known from its announced `known_from`, whenever it was loaded; a
+    correction from its load, but not before its `known_from`.
     """
     announced = pd.to_datetime(versions["known_from"])
     loaded, until = _first_origins(versions, zone)
@@ -149,10 +149,10 @@ def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Adds to versions of signals the origins for which they are known.
+    """Adds `corrected_from` and `known_until` to signal versions: the origins that know each.
 
-    A first version is known from its `known_from`; a correction from its load, and never
-    before that day.
+    A first version is known from its `known_from`; a correction from its load, but not
+    before its `known_from`.
     """
     loaded, until = _first_origins(versions, zone)
     return versions.assign(
@@ -163,8 +163,8 @@ def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 def _first_origins(
     versions: pd.DataFrame, zone: ZoneInfo
 ) -> tuple[pd.Series, pd.Series]:
-    """The first origins that know versions, and that know the versions after them."""
-    # Once for each time of a load, not for each of its rows, of which there may be millions.
+    """Returns the first origin that knows each version, and that knows the next version."""
+    # Computed per load time, not per row: a load may have millions of rows.
     times = set(versions["known_at"]) | set(versions["superseded_at"].dropna())
     origins = {time: first_origin(time, zone) for time in times}
     loaded, until = (
@@ -175,7 +175,7 @@ def _first_origins(
 
 
 def _matrix(tables: PanelTables, through: date) -> tuple[date, np.ndarray]:
-    """The first day with demand, and the matrix of the newest counts from then on."""
+    """Returns the first day with demand, and the matrix of the newest counts from that day on."""
     counts = tables.counts
     if tables.depots.empty or not len(counts):
         raise no_demand(through)
@@ -191,7 +191,7 @@ def _newest_panel(tables: PanelTables, demand_dt: np.ndarray, start_on: date) ->
 def _of_started_depots(
     panel: Panel, depots: pd.DataFrame, demand_dt: np.ndarray
 ) -> Panel:
-    """The panel of the depots that have a count, also on a closed day, or an opening day."""
+    """Returns the panel of the depots with a count, even on a closed day, or an opening day."""
     has_opening_day_d = depots["opened_on"].notna().to_numpy()
     has_started_d = has_opening_day_d | np.isfinite(demand_dt).any(axis=1)
     if has_started_d.all():
@@ -200,7 +200,7 @@ def _of_started_depots(
 
 
 def _assemble(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
-    """The panel of every depot."""
+    """Returns the panel of all depots, started or not."""
     return assemble_panel(
         tables.depots,
         demand_dt,

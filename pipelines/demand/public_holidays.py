@@ -19,10 +19,9 @@ log = structlog.get_logger()
 def update(connection: sa.Connection, today: date) -> None:
     """Stores every depot's holidays from the first day of demand to the end of next year.
 
-    Days that the library lists no longer, as where an estimate was replaced by the day itself,
-    are removed. A subdivision that the library does not list has its country's holidays, a country that it
-    does not list has none, each with a warning: a missing calendar degrades a forecast, it does
-    not stop it.
+    Days that the library no longer lists, such as an estimate replaced by the actual day, are
+    removed. An unlisted subdivision gets its country's holidays, and an unlisted country gets
+    none, each with a warning: a missing calendar degrades a forecast but does not stop it.
     """
     first = first_day(connection) or today
     years = range(first.year, today.year + 2)

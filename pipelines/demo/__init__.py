@@ -1,11 +1,11 @@
-"""A fleet that does not exist, invented for the demonstration.
+"""An invented fleet for the demonstration.
 
-It leaves as the files a partner would send, and comes in through `harbor ingest` like
-anyone's. The same options and last day give the same files.
+Its orders are written as the files a partner would send, and loaded as `harbor ingest` loads
+any file. The same options and last day give the same files.
 
     depots    cities, depots and events, as tables
-    fleet     orders by depot and day, and what moves them
-    files     single orders, written by city and month, the last weeks by city and day
-    stages    from nothing to a first model and its hindcasts, stage by stage
-    nights    the last weeks, a nightly run each, on a simulated clock
+    fleet     orders by depot and day, and the effects on them
+    files     single orders, a file per city and month, for the newest days per city and day
+    stages    from an empty database to a first model and its hindcasts, in stages
+    nights    the newest days, one nightly run each, on a simulated clock
 """

@@ -1,4 +1,4 @@
-"""Cities, depots and events of the invented fleet, as the tables that its partners send."""
+"""Cities, depots and events of the invented fleet, as the tables its partners would send."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,10 +23,10 @@ EVENT_COLUMNS = (
 
 @dataclass(frozen=True)
 class LocalEvent:
-    """Something that moves a depot's orders, and that no file announces: planners know it.
+    """An event that changes a depot's orders and is in no file; only its planner knows of it.
 
-    It lies `days_ago` before the last day of data, or ahead of it. Lifts are shares of orders,
-    the real one and the one that its planner expects; -0.25 is a quarter fewer.
+    It is `days_ago` before the last day of data, or after it if negative. `lift` is the actual
+    change and `planned_lift` the planner's estimate, as a share of orders: -0.25 is a quarter less.
     """
 
     days_ago: int
@@ -53,8 +53,8 @@ class City:
     """A city with depots.
 
     Attributes:
-      code: Begins the ids of its depots and orders.
-      pay_day: Day of the month on which most people are paid; 31 is the last.
+      code: Prefix of the ids of its depots and orders.
+      pay_day: Day of the month on which most people are paid; 31 is the month's last day.
       writes_offset: Whether its partner writes `ordered_at` with an offset.
       districts: Names of its depots.
     """
@@ -86,17 +86,17 @@ CITIES = (
     ),
 )  # fmt: skip
 TURNS = (0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 0)
-"""City of each depot in turn: ten, eight and six of twenty-four."""
+"""City index of one depot after another, repeated: 10, 8 and 6 of 24 depots."""
 
 
 def invent_depots(
     rng: np.random.Generator, n_depots: int, days: pd.DatetimeIndex
 ) -> pd.DataFrame:
-    """Depots of all cities; the second is closed on Sundays, the fourth opens half way.
+    """Invents depots; the second is closed on Sundays, the fourth opens after half of the days.
 
     Returns:
-      The columns of depots.csv, city_index, size (1 is average), residential (from 0, all
-      customers are businesses, to 1, all are homes) and growth (share a year).
+      The columns of depots.csv, city_index, size (1 is the median), residential (share of
+      customers that are homes; the others are businesses) and growth (share a year).
     """
     city_d = np.resize(TURNS, n_depots)
     number_d = pd.Series(city_d).groupby(city_d).cumcount()
@@ -139,7 +139,7 @@ def _name(city: City, number: int) -> str:
 def invent_events(
     rng: np.random.Generator, depots: pd.DataFrame, days: pd.DatetimeIndex
 ) -> pd.DataFrame:
-    """Promotions, Black Fridays and closures, all announced, some ahead of the data."""
+    """Invents announced promotions, Black Fridays and closures, some after the last day."""
     first_on, last_on = days[0].date(), days[-1].date()
     ahead = depots["depot_id"].iat[len(depots) // 2]
     events = [_event("closed", last_on + timedelta(days=5), 1, depot_id=ahead)]
@@ -149,7 +149,7 @@ def invent_events(
             n_days = int(rng.integers(1, 4))
             events.append(_event("closed", starts_on, n_days, depot_id=depot_id))
     for index in depots["city_index"].unique():
-        # Counted back from one that lies ahead of the data.
+        # Backwards from a promotion after the last day of data.
         starts_on = last_on + timedelta(days=int(2 + 3 * index))
         while starts_on >= first_on:
             scope = {"city": CITIES[index].name, "value": rng.choice(DISCOUNTS)}
@@ -175,7 +175,7 @@ def _event(kind: str, starts_on: date, n_days: int, **scope: Any) -> dict[str, A
 
 
 def black_friday(year: int) -> date:
-    """The day after the fourth Thursday of November."""
+    """Returns the day after the fourth Thursday of November."""
     thursday = np.busday_offset(f"{year}-11", 3, roll="forward", weekmask="Thu")
     friday: date = (thursday + 1).astype(date)
     return friday

@@ -1,4 +1,4 @@
-"""Writes the invented fleet as the files its partners would send, a month at a time."""
+"""Writes the invented fleet as the files its partners would send, by month or by day."""
 
 import shutil
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from pyarrow import csv
 from pipelines.demo.depots import CITIES, DEPOT_COLUMNS, City
 from pipelines.demo.fleet import Fleet
 
-# Orders by hour from midnight, as shares of an arbitrary whole.
+# Relative numbers of orders by hour from midnight.
 BUSINESS_DAY = np.array((
     0.2, 0.1, 0.1, 0.1, 0.2, 0.4, 1.5, 4.0, 8.0, 10.5, 11.0, 9.5,
     7.5, 9.0, 9.5, 9.0, 7.5, 4.5, 2.5, 1.8, 1.2, 0.9, 0.6, 0.4,
@@ -27,10 +27,10 @@ HOME_DAY = np.array((
 ))  # fmt: skip
 REPEATED_SHARE = 0.002
 FIRST_OF_DAY = 90_000_000
-"""Number of the first order of the running day."""
+"""Order number of the running day's first order."""
 CORRECTED_SHARE = 0.004
-# City and days before the last of the file that comes a night late, and of the one whose
-# orders are at the wrong depots, by which share, until a second one corrects it.
+# City, and days before the last day, of the file that arrives a night late, and of the file
+# with a share of its orders at the wrong depots, which a second file corrects.
 LATE_FEED = ("London", 4)
 WRONG_FILE, WRONG_SHARE = ("Rotterdam", 7), 0.08
 
@@ -46,11 +46,10 @@ def write_files(
 ) -> None:
     """Writes depots, events, and the orders of each city and month.
 
-    Older months are CSV, later ones Parquet. One month of each kind is corrected by a
-    second file, which sorts after the one that it corrects. Nothing to send is no file. The
-    folder appears when all of its files are written. The files of months leave the newest
-    `n_nights` days out: the folder `nights` has one for each, named after it, with the files
-    that came in the night after.
+    Older months are CSV, later ones Parquet. In each format, a second file, sorted after the
+    first, corrects one month. A file without orders is not written. The folder appears when all
+    of its files are written. Monthly files omit the newest `n_nights` days: `nights/` has a
+    folder for each of them, named by its date, with the files that arrive in the night after.
     """
     staging = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(staging, ignore_errors=True)
@@ -85,7 +84,7 @@ def write_files(
 def _write_nights(
     fleet: Fleet, city: City, orders: pd.DataFrame, n_nights: int, folder: Path
 ) -> None:
-    """Writes the orders of a city's newest days, a file each; one is late, one is wrong."""
+    """Writes a file per newest day of a city; one file arrives late, one is wrong."""
     last_step = len(fleet.days) - 1
     for step in range(last_step + 1 - n_nights, last_step + 1):
         own = orders[orders["step"] == step]
@@ -105,9 +104,9 @@ def _write_nights(
 def write_day(
     fleet: Fleet, city: City, city_index: int, folder: Path, until: datetime
 ) -> Path | None:
-    """Writes what has come of the fleet's only day by some time; None where that is nothing.
+    """Writes the orders of a one-day fleet up to `until`; returns None if there are none.
 
-    The ids are beyond those of the months.
+    Order numbers start at `FIRST_OF_DAY`, above those of the monthly files.
     """
     rng = np.random.default_rng([fleet.seed, city_index, FIRST_OF_DAY])
     orders = _draw_orders(rng, fleet, city_index, fleet.days[0].to_period("M"))
@@ -122,7 +121,7 @@ def write_day(
 def _draw_orders(
     rng: np.random.Generator, fleet: Fleet, city_index: int, month: pd.Period
 ) -> pd.DataFrame:
-    """A city's orders of a month by time: depot (its row), step (its day), ordered_at."""
+    """Draws a city's orders of a month, by time: depot (row), step (day) and ordered_at."""
     depots = np.flatnonzero(fleet.depots["city_index"] == city_index)
     steps = np.flatnonzero(fleet.days.to_period("M") == month)
     counts = fleet.counts_dt[np.ix_(depots, steps)]
@@ -130,7 +129,7 @@ def _draw_orders(
     step_n = np.repeat(np.tile(steps, len(depots)), counts.ravel())
     second_n = _seconds_of_day(rng, fleet.depots["residential"].to_numpy()[depot_n])
     local = fleet.days[step_n] + pd.to_timedelta(second_n, "s")
-    # An hour that the clocks skip becomes the next; one that comes twice is either.
+    # A time in a skipped hour moves to the next hour; one in a repeated hour is in either.
     ordered_at = local.tz_localize(
         CITIES[city_index].timezone,
         ambiguous=rng.random(len(local)) < 0.5,
@@ -143,7 +142,7 @@ def _draw_orders(
 def _seconds_of_day(
     rng: np.random.Generator, residential_n: Float[np.ndarray, " row"]
 ) -> Int[np.ndarray, " row"]:
-    """Homes order in the evening, businesses in the morning."""
+    """Draws seconds of the day: homes order in the evening, businesses in the morning."""
     hour_n = np.where(
         rng.random(len(residential_n)) < residential_n,
         rng.choice(24, len(residential_n), p=HOME_DAY / HOME_DAY.sum()),
@@ -153,7 +152,7 @@ def _seconds_of_day(
 
 
 def _with_repeats(rng: np.random.Generator, orders: pd.DataFrame) -> pd.DataFrame:
-    """The orders, a few of them twice."""
+    """Returns the orders, with a few of them repeated."""
     again = rng.random(len(orders)) < REPEATED_SHARE
     return orders.loc[np.repeat(orders.index, 1 + again)]
 
@@ -164,7 +163,7 @@ def _corrections(
     orders: pd.DataFrame,
     share: float = CORRECTED_SHARE,
 ) -> pd.DataFrame:
-    """A few of the orders at another depot of the city that was open on their day."""
+    """Returns a few of the orders, moved to another depot of the city that was open that day."""
     moved = orders[rng.random(len(orders)) < share]
     depot_n = rng.choice(orders["depot"].unique(), len(moved))
     is_open_n = fleet.reported_dt[depot_n, moved["step"]]

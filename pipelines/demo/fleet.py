@@ -1,4 +1,4 @@
-"""The invented fleet: its orders by depot and day, and the effects that move them.
+"""The invented fleet: its orders by depot and day, and the effects on them.
 
 Shape letters as in `forecaster`, but c is a city and s a series.
 """
@@ -29,7 +29,7 @@ SILENT_DAYS = 2
 BUSINESS_WEEK = np.array([1.16, 1.18, 1.14, 1.16, 1.20, 0.68, 0.48])
 HOME_WEEK = np.array([0.96, 0.90, 0.92, 0.98, 1.12, 1.14, 0.98])
 WEEK_SPREAD = 0.05
-# Share of its usual orders that a depot has on its first day, and how long it grows.
+# Share of its usual orders that a depot has on its first day, and days until it has all.
 OPENING_SHARE, OPENING_DAYS = 0.4, 60
 
 # Effects in log demand: -0.45 is 36 % fewer orders, 0.10 is 11 % more.
@@ -41,8 +41,8 @@ BLACK_FRIDAY = (0.48, 0.22, 0.18, 0.32)  # Friday to Monday
 SUMMER_LOW = 0.08
 CHRISTMAS_RUSH, RUSH_DAYS = 0.20, 28
 
-# Standard deviations of chance in log demand, and the share of a drift that is left a day
-# later.
+# Standard deviations of random effects on log demand, and the share of a drift that remains
+# after a day.
 DAY_NOISE = 0.025
 CITY_DRIFT, CITY_MEMORY = 0.02, 0.80
 DEPOT_DRIFT, DEPOT_MEMORY = 0.045, 0.93
@@ -50,10 +50,10 @@ DEPOT_DRIFT, DEPOT_MEMORY = 0.045, 0.93
 
 @dataclass(frozen=True)
 class Fleet:
-    """A fleet that does not exist.
+    """An invented fleet.
 
     Attributes:
-      depots: As `invent_depots` gives them.
+      depots: The table of `invent_depots`.
       events: The columns of events.csv.
       reported_dt: Whether a depot was open and its city's feed was not silent.
       counts_dt: Orders as first sent; 0 where not reported.
@@ -68,7 +68,7 @@ class Fleet:
 
 
 def invent(seed: int, n_depots: int, n_days: int, ends_on: date) -> Fleet:
-    """Invents a fleet over three cities; the same arguments give the same one.
+    """Invents a fleet over three cities; the same arguments give the same fleet.
 
     Depots have 152 orders a day on average.
     """
@@ -87,9 +87,9 @@ def invent(seed: int, n_depots: int, n_days: int, ends_on: date) -> Fleet:
 
 
 def running_day(fleet: Fleet) -> Float[np.ndarray, " depot"]:
-    """Orders to expect of each depot on the day after the fleet's last.
+    """Returns the expected orders of each depot on the day after the fleet's last day.
 
-    Those of the same weekday a week before, moved by what the calendar has on either day.
+    They are the orders of a week before, adjusted for the calendar effects on both days.
     """
     week = pd.date_range(fleet.days[-7], periods=8)
     effect_dt = _calendar_effects(fleet.depots, fleet.events, week)
@@ -112,7 +112,7 @@ def _open_days(
 
 
 def _silent_days(depots: pd.DataFrame, n_days: int) -> Bool[np.ndarray, "depot time"]:
-    """Days without a feed in the first city, from 70 % of the history on: before the holdout."""
+    """Marks days without a feed: in the first city, after 70 % of the days, before the holdout."""
     after_t = np.arange(n_days) - n_days * 7 // 10
     is_first_d = depots["city_index"].to_numpy() == 0
     return is_first_d[:, None] & (after_t >= 0) & (after_t < SILENT_DAYS)
@@ -124,7 +124,7 @@ def _log_demand(
     events: pd.DataFrame,
     days: pd.DatetimeIndex,
 ) -> Float[np.ndarray, "depot time"]:
-    """The sum of all effects on log demand, up to a constant."""
+    """Returns the sum of all effects on log demand, up to a constant."""
     n_days, city_d = len(days), depots["city_index"]
     residential_d1 = depots["residential"].to_numpy()[:, None]
     week_dw = residential_d1 * HOME_WEEK + (1 - residential_d1) * BUSINESS_WEEK
@@ -150,7 +150,7 @@ def _log_demand(
 def _calendar_effects(
     depots: pd.DataFrame, events: pd.DataFrame, days: pd.DatetimeIndex
 ) -> Float[np.ndarray, "depot time"]:
-    """What the calendar moves on log demand, on consecutive days: nothing of it is chance."""
+    """Returns the calendar's effects on log demand on consecutive days; none is random."""
     city_d = depots["city_index"]
     residential_d1 = depots["residential"].to_numpy()[:, None]
     holiday_ct = np.stack([_holidays(city, days) for city in CITIES])
@@ -217,14 +217,14 @@ def _pay_days(city: City, days: pd.DatetimeIndex) -> Float[np.ndarray, " time"]:
     nominal = [
         f"{month}-{min(city.pay_day, month.days_in_month):02d}" for month in months
     ]
-    # On the working day before a weekend.
+    # A pay day on a weekend moves to the working day before.
     return _after(np.busday_offset(nominal, 0, roll="backward"), PAY_DAY, days)
 
 
 def _after(
     starts: Any, lift: tuple[float, ...], days: pd.DatetimeIndex
 ) -> Float[np.ndarray, " time"]:
-    """The lift of each day, by days since a start; zero elsewhere."""
+    """Returns the lift of each day by the days since a start; 0 on other days."""
     lift_t = pd.Series(0.0, index=days)
     for start in starts:
         during = pd.date_range(start, periods=len(lift))
@@ -235,7 +235,7 @@ def _after(
 def _drift(
     rng: np.random.Generator, n_series: int, n_days: int, memory: float
 ) -> Float[np.ndarray, "series time"]:
-    """First-order autoregression with a standard deviation of 1."""
+    """Draws first-order autoregressive series with a standard deviation of 1."""
     level_st = rng.normal(size=(n_series, n_days))
     for step in range(1, n_days):
         fresh_s = np.sqrt(1 - memory**2) * level_st[:, step]

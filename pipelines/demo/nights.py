@@ -1,9 +1,9 @@
-"""The last weeks of the invented fleet, simulated one nightly run at a time.
+"""The newest days of the invented fleet, simulated one nightly run at a time.
 
-Each night is the nightly run itself, on a simulated clock: it loads the files of its day,
-scores what was forecast and forecasts again; one trains. One feed is late, one file is corrected
-by a later one, planners change what they know better, and after the last night they hire vans for
-the shortage that the fewest settle.
+Each night is a real nightly run on a simulated clock: it loads the files of its day, scores
+earlier forecasts and forecasts again; one night also trains. One feed is late, and one file is
+corrected by a later one. Planners override forecasts for events that they know of, and after
+the last night a planner hires vans for the smallest shortage.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -25,9 +25,9 @@ from pipelines.store.demo import add_overrides, hire_vans, may_plan
 from pipelines.training.train import FitReporter
 
 TRAINING = ("train", "promote")
-"""Steps that take longer than all others."""
+"""The steps that take longest; all nights but one skip them."""
 TRAINED_DAYS_AGO = 3
-"""Of the one night that has them, unless it was interrupted."""
+"""Days before the last night at which a night trains, unless it was interrupted."""
 PLANNED_AFTER = timedelta(hours=4)
 NOTICE_DAYS = 3
 """Days before its target at which an override is saved."""
@@ -61,7 +61,7 @@ def _has_run(demo: DemoContext, wanted: dict[str, Any]) -> bool:
 
 
 def _within(advance: Advance, number: int, nights: int) -> FitReporter:
-    """How far a night is by its training, which takes nearly all of its time."""
+    """Returns a reporter of a night's progress by its training, which takes most of the time."""
 
     def start(fit: str) -> Callable[[int, int], None]:
         is_second = fit == "production"
@@ -97,9 +97,9 @@ def _start(demo: DemoContext, day: date, report: FitReporter, *, trains: bool) -
 def _steps(
     demo: DemoContext, day: date, skipped: Collection[str]
 ) -> Mapping[str, Step]:
-    """The steps of a night, with the folder of its day for the inbox.
+    """Returns the steps of a night, which load the folder of its day instead of the inbox.
 
-    No other system is given what is invented.
+    The step that publishes is always skipped: invented data must not reach other systems.
     """
     ingest_step = replace(steps.STEPS["ingest"], work=partial(_ingest, demo, day))
     own = steps.STEPS | {"ingest": ingest_step}
@@ -110,7 +110,7 @@ def _ingest(demo: DemoContext, day: date, context: NightlyContext, run: Run) -> 
     report = ingest(
         run.engine,
         [str(demo.folder / "nights" / str(day))],
-        # The corrected file moves a day's orders, as a partner's does.
+        # The correcting file moves all of its orders, more than a file may without force.
         FileOptions(force=True),
         context.settings,
         is_invented=True,
@@ -119,7 +119,7 @@ def _ingest(demo: DemoContext, day: date, context: NightlyContext, run: Run) -> 
 
 
 def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
-    """Saves the planners' overrides of a day ahead, if this user may save overrides."""
+    """Saves the planners' overrides for `events`, if this user may save overrides."""
     with demo.engine.begin() as connection:
         if not (events and may_plan(connection)):
             return
@@ -144,7 +144,7 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
 
 
 def _hire(demo: DemoContext, day: date) -> None:
-    """Hires what the smallest shortage lacks, if there is any and this user may."""
+    """Hires the vans that the smallest shortage lacks, if there is one and this user may plan."""
     now = demo.morning_after(day)
     tables = read_tables(demo.engine, demo.settings, day, now)
     if tables is None:

@@ -32,7 +32,7 @@ from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
 MIN_HISTORY_DAYS, MAX_NIGHTS = 60, 10
-"""Days that are left to train on; at most this many nights are simulated."""
+"""Fewest days left for training, and the largest number of simulated nights."""
 
 SETUP, LOADING = timedelta(hours=1), timedelta(minutes=15)
 
@@ -65,30 +65,30 @@ class DemoContext:
 
     @property
     def n_nights(self) -> int:
-        """Nights that are simulated, one for each of the newest days."""
+        """Number of simulated nights, one for each of the newest days."""
         return min(MAX_NIGHTS, max(self.n_days - MIN_HISTORY_DAYS, 1))
 
     @property
     def nights(self) -> list[date]:
-        """The newest days of the written files, each forecast from in the night after."""
+        """Origins of the simulated nights, from the written files, earliest first."""
         return sorted(
             date.fromisoformat(each.name) for each in self.folder.glob("nights/*")
         )
 
     def morning_after(self, day: date) -> datetime:
-        """When the night after a day was due, and at the latest now."""
+        """Returns when the night after a day was due, or now if that is earlier."""
         return min(self.settings.night_on(day + timedelta(days=1)), self.now)
 
     @property
     def setup_at(self) -> datetime:
-        """When the simulated clock starts: an hour before the first model's first day."""
+        """Start of the simulated clock: an hour before the night before the first simulated one."""
         if not self.nights:
             return self.now
         return self.morning_after(self.nights[0] - timedelta(days=1)) - SETUP
 
     @contextmanager
     def clock_at(self, at: datetime) -> Iterator[None]:
-        """Records what happens meanwhile as if it had begun at a simulated time."""
+        """Shifts the times recorded in the block, as if it had begun at a simulated time."""
         with self.engine.connect() as connection:
             began = now(connection)
         try:
@@ -99,7 +99,7 @@ class DemoContext:
 
 
 def write_fleet(demo: DemoContext, advance: Advance) -> str:
-    """Invents the fleet and writes its files, unless they lie there already.
+    """Invents the fleet and writes its files, unless they exist already.
 
     Raises:
       BadInputError: the database holds another fleet, invented or not.
@@ -125,7 +125,7 @@ def load_files(demo: DemoContext, advance: Advance) -> str:
         report = ingest(
             demo.engine,
             files,
-            # Its corrections move a day's orders, as a partner's do.
+            # Correcting files move all of their orders, more than a file may without force.
             FileOptions(force=True),
             demo.settings,
             report_progress,
@@ -136,7 +136,7 @@ def load_files(demo: DemoContext, advance: Advance) -> str:
     files_loaded = f"{loaded} of {len(report.files)} files were new"
     with demo.engine.connect() as connection:
         last_day_on = demand.last_day(connection)
-    # The nights have counted later days, which are not over yet by this clock.
+    # Days counted by later nights are not over at this time, and would be uncounted.
     if last_day_on is not None and last_day_on >= at.date():
         return files_loaded
     with demo.clock_at(at + LOADING), recorded(demo.engine, "demand") as run:

@@ -1,4 +1,4 @@
-"""The running day of the invented fleet: what has come of it by now."""
+"""The running day of the invented fleet: its orders so far."""
 
 from dataclasses import replace
 
@@ -15,10 +15,10 @@ from pipelines.runs.ledger import recorded
 
 
 def load_today(demo: DemoContext, advance: Advance) -> str:
-    """Invents the orders that have come today, as a feed during the day brings them.
+    """Invents and loads today's orders so far, as from a feed during the day.
 
-    As many as `running_day` expects, by chance a few more or fewer; a second start of the
-    demonstration brings what has come since.
+    Their number is drawn around the one from `running_day`. A second start of the demonstration
+    loads the orders placed since.
     """
     if demo.nights and demo.nights[-1] != demo.yesterday:
         return f"none: its last night was that of {demo.nights[-1]}"

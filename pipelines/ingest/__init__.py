@@ -1,6 +1,6 @@
-"""Files to validated rows of every kind, and the quarantine.
+"""Reads files, validates their rows, and loads them; rejected rows go to quarantine.
 
-sources  where files come from
-rows     a file becomes checked rows
-load     rows become tables
+sources  finds and opens files
+rows     validates the rows of a file
+load     loads the rows into tables
 """

@@ -61,11 +61,11 @@ def child_environment(**variables: str) -> dict[str, str]:
 
 
 def use_one_blas_thread() -> None:
-    """Lets NumPy's products use one thread each, unless the environment says otherwise.
+    """Limits NumPy's matrix products to one thread each, unless the environment sets a number.
 
-    A forecast runs depots in threads of its own, a core each. Where products had more
-    threads, these waited for each other: 120 depots took 0.05 s of processor time with one,
-    0.2 to 0.8 s with two on busy cores (2026-11-22). Must run before NumPy is imported.
+    A forecast already uses a thread per core for its depots; threads of a product then wait for
+    each other: 120 depots took 0.05 s of processor time with one thread per product, and 0.2 to
+    0.8 s with two on busy cores (2026-11-22). Must run before NumPy is imported.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -88,7 +88,7 @@ class Settings(
         default_factory=default_home,
         description="Holds the embedded database, artefacts, checkpoints and inbox.",
     )
-    # Before the URLs, which take it in.
+    # Declared before the URLs, whose validator inserts it.
     database_password: SecretStr | None = Field(
         default=None,
         description="Of the user that database_url and replica_url name, where they have "
@@ -163,7 +163,7 @@ class Settings(
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - not read here
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments before the environment, the environment before harbor.toml."""
+        """Ranks arguments above the environment, and the environment above harbor.toml."""
         toml = TomlConfigSettingsSource(settings_cls)
         assert isinstance(env_settings, EnvSettingsSource)
         env_secrets = read_secret_files(settings_cls, env_settings.env_vars, "harbor_")
@@ -210,7 +210,7 @@ class Settings(
                 )
         for name in cls._harbor_toml():
             if name not in fields:
-                # Without the prefix, which only the environment has.
+                # The prefix belongs to environment variables only.
                 meant = nearest(name.lower().removeprefix(prefix), fields)
                 advice = f"; {meant!r} is" if meant else ""
                 messages.append(
@@ -221,7 +221,7 @@ class Settings(
 
     @classmethod
     def _harbor_toml(cls) -> dict[str, Any]:
-        """The content of harbor.toml; empty if there is none."""
+        """Returns the content of harbor.toml; empty if there is none."""
         try:
             return TomlConfigSettingsSource(cls).toml_data
         except (OSError, ValueError) as error:
@@ -243,20 +243,20 @@ class Settings(
 
     @property
     def compiled(self) -> Path:
-        """Folder of what JAX has compiled."""
+        """Folder of JAX's compilation cache."""
         return self.home / "compiled"
 
     @property
     def inbox(self) -> Path:
-        """Folder the nightly run loads from."""
+        """Folder from which the nightly run loads files."""
         return self.home / "inbox"
 
 
 def _message(error: ErrorDetails, secret: Collection[str]) -> str:
-    """Names an invalid setting as in the environment; never shows a secret's value."""
+    """Returns the message on an invalid setting, without the value of a secret."""
     name = "_".join(str(part) for part in error["loc"])
     rule = error["msg"].removeprefix("Value error, ")
-    if not name:  # about several settings
+    if not name:  # The rule concerns several settings.
         return rule
     value = "***" if name in secret else repr(error.get("input"))
     return f"HARBOR_{name.upper()} is {value}: {rule}"

@@ -1,4 +1,4 @@
-"""The countries of ISO 3166, whose public holidays can be looked up, and the time zones."""
+"""ISO 3166 countries and subdivisions with known public holidays, and IANA time zones."""
 
 from functools import cache
 from zoneinfo import available_timezones
@@ -7,21 +7,21 @@ from zoneinfo import available_timezones
 @cache
 def known_zones() -> set[str]:
     """Names of the IANA time zones; cached because listing them reads many folders."""
-    # The system keeps a file of this name in the folder of zones; Postgres does not know it.
+    # `localtime` is a system file in the zone folder, not a zone that Postgres knows.
     return available_timezones() - {"localtime"}
 
 
 @cache
 def known_countries() -> frozenset[str]:
-    """Codes of two letters, in capitals."""
-    # Imported here: settings are read by every command, and few ask for a country.
+    """ISO 3166 codes of two capital letters."""
+    # Imported here: every command reads settings, but few check a country.
     import holidays
 
     return frozenset(holidays.list_supported_countries(include_aliases=False))
 
 
 def has_calendar(country: str, subdivision: str) -> bool:
-    """Whether the calendar lists a subdivision; true where it lists none of the country."""
+    """Whether the calendar lists a subdivision; true if it lists no subdivision of the country."""
     listed = _subdivisions(country)
     return not listed or subdivision in listed
 

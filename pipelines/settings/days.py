@@ -1,20 +1,20 @@
-"""Which day is complete in a fleet that spans time zones, and which origins know data."""
+"""The newest complete day of a fleet across time zones, and the first origin that knows data."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 KNOWLEDGE_CUTOFF = time(12, 0)
-"""Data that arrives until then on the day after is known to an origin: its forecast runs in
-the night between."""
+"""Time on the day after an origin until which arriving data is known to that origin: its
+forecast runs in the night before."""
 
 
 def newest_complete_day(now: datetime, zones: Mapping[str, int]) -> date:
-    """The newest day that is over at half of the depots or more, by their number in each zone.
+    """Returns the newest day that is over at half of the depots or more, by their number per zone.
 
-    Not at all of them: one depot far to the west, or one whose zone is mistyped, would hold the
-    others a day back for ever. The day of such a depot counts once it is over there; until then
-    its forecast starts from the day before.
+    Not all depots are required: one far to the west, or one with a mistyped zone, would hold the
+    others back by a day for ever. A day of such a depot is counted once it is over there; until
+    then its forecast starts from the day before.
     """
     complete_until = {
         name: now.astimezone(ZoneInfo(name)).date() - timedelta(days=1)

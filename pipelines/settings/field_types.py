@@ -1,4 +1,4 @@
-"""Types of settings with a rule of their own."""
+"""Types of settings that validate their values, and shared limits."""
 
 import re
 from typing import Annotated
@@ -13,14 +13,14 @@ def _hour_and_minute(clock: str) -> str:
 
 
 WallClock = Annotated[str, AfterValidator(_hour_and_minute)]
-"""Such as 04:30, in the fleet's own zone."""
+"""A time of day such as 04:30, in the fleet's time zone."""
 
 MAX_MIB = 1 << 20
-"""A TiB."""
+"""One TiB, in MiB."""
 
 MAX_DAYS = 36_500
-MAX_VANS = 100_000
 """A hundred years."""
+MAX_VANS = 100_000
 
 Share = Annotated[float, Field(ge=0, le=1)]
-"""A fraction of a whole."""
+"""A fraction from 0 to 1."""

@@ -10,15 +10,15 @@ from pydantic_settings import BaseSettings
 from pipelines.settings.field_types import MAX_MIB, Share
 
 DONE = "done"
-"""Folder of the inbox for the files that are loaded."""
+"""Subfolder of the inbox for loaded files."""
 MIN_PARSER_MIB = 512
-"""With 384 MiB the parser fails at files of 7 MB (2026-11-26)."""
+"""Smallest memory limit; with 384 MiB the parser fails on files of 7 MB (2026-11-26)."""
 
 
 class SourceSettings(BaseModel):
-    """`[sources.NAME]` of harbor.toml: how the files of one source are written.
+    """`[sources.NAME]` of harbor.toml: the format of the files of one source.
 
-    What is not given is recognised, as it is for files of no source.
+    Options that are not set are detected, as for files without a source.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,9 +46,9 @@ class SourceSettings(BaseModel):
 
 
 class InvalidSource(SourceSettings):
-    """A source whose table in harbor.toml breaks a rule; files are not read as its own.
+    """A source whose table in harbor.toml breaks a rule; its files are refused, others are loaded.
 
-    Only they are refused: no other file, and no other command, needs it.
+    Without a readable pattern, its files are all those that no other pattern matches.
     """
 
     problem: str = Field(description="What is wrong, with the rule.")

@@ -1,4 +1,4 @@
-"""Who may see the pages: the access rule of login.toml, and addresses that need none.
+"""Access to the pages: the rule in login.toml, and the addresses that need no login.
 
 `login.toml` in HARBOR_HOME has two parts: `[auth]` as Streamlit's `st.login` takes it, and
 `[allow]`, which lists the users that may see the pages.
@@ -29,11 +29,11 @@ SELF_CHOSEN_CLAIMS = frozenset({"email", "name", "nickname", "preferred_username
 
 @dataclass(frozen=True)
 class Rule:
-    """The users that may do something: a match in any of the three lists is enough.
+    """The users that may see the pages; a match in any of the three lists is enough.
 
     Attributes:
       emails: Addresses, in lower case; they count if the provider has verified them.
-      domains: Domains of such addresses, in lower case.
+      domains: Domains of verified addresses, in lower case.
       claim: Name of a provider claim, such as 'groups'; None for no claim check.
       values: Accepted values of that claim.
     """
@@ -44,7 +44,7 @@ class Rule:
     values: frozenset[str]
 
     def admits(self, claims: Mapping[str, Any]) -> bool:
-        """Whether the user with these provider claims is one of them."""
+        """Whether the rule admits the user with these provider claims."""
         email = str(claims.get("email") or "").strip().lower()
         # An unverified address proves nothing. Some providers omit the claim, or send it
         # as text, "false" included.
@@ -102,7 +102,7 @@ def is_private(address: str, home: Path, *, insecure: bool) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    # A dangling link or a folder is no login either, but somebody meant one.
+    # A dangling link or a folder is an error below: somebody meant to set a login.
     if not (path.exists() or path.is_symlink()):
         return None
     try:

@@ -6,7 +6,7 @@ from pydantic_settings import BaseSettings
 from pipelines.settings.field_types import MAX_DAYS, MAX_VANS, WallClock
 
 EXPECTED_COVERAGE = 0.8
-"""Share of actuals that a right 80 % interval holds."""
+"""Share of actuals inside a calibrated 80 % interval."""
 
 
 class WatchSettings(BaseSettings):

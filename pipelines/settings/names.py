@@ -1,4 +1,4 @@
-"""Mistyped names of settings."""
+"""Finds the setting that a mistyped name means."""
 
 import difflib
 import re
@@ -11,14 +11,14 @@ OTHERS = re.compile(
     r"^(require_|sample_data)|(_|^)(port|port_\d+_.*|service_host|service_port.*)$"
 )
 MIN_SIMILARITY = 0.75
-"""`difflib` ratio from which a name is taken for a mistyped one."""
+"""Smallest `difflib` ratio at which a name is taken as a mistyped setting."""
 
 
 def nearest(name: str, valid_names: Collection[str]) -> str | None:
     """Returns the valid name that is most similar to a mistyped one; None if none is.
 
-    All are without the prefix and in small letters. A name that other programs use is
-    nobody's mistake.
+    All names are in lower case, without the prefix. Names that other programs use (`OTHERS`)
+    are never taken as mistyped.
     """
     if OTHERS.search(name):
         return None

@@ -13,7 +13,7 @@ from pipelines.settings.countries import known_countries, known_zones
 from pipelines.settings.days import newest_complete_day
 from pipelines.settings.field_types import MAX_DAYS, WallClock
 
-# Time that a night is given before its data is called late.
+# Time after a night's start until its orders and forecast are expected.
 NIGHT_ALLOWANCE = timedelta(hours=1)
 
 NO_ZONES: Mapping[str, int] = MappingProxyType({})
@@ -66,38 +66,38 @@ class NightSettings(BaseSettings):
         return ZoneInfo(self.timezone)
 
     def night_on(self, day: date) -> datetime:
-        """The start of the night of a local day, in the fleet's time zone.
+        """Returns the start of the night of a local day, in the fleet's time zone.
 
-        A time that a clock change skips is moved forward by the change; of a time that
-        occurs twice, the first is used. So every day has exactly one night.
+        A start time that a clock change skips moves forward by the change; if it occurs
+        twice, the first is used. So every day has exactly one night.
         """
         local = datetime.combine(day, time.fromisoformat(self.nightly_at), self.zone)
         return local.astimezone(UTC).astimezone(self.zone)
 
     def next_night(self, now: datetime) -> datetime:
-        """The start of the next night, in the fleet's time zone."""
+        """Returns the start of the next night, in the fleet's time zone."""
         today = now.astimezone(self.zone).date()
         nights = (self.night_on(today + timedelta(days=n)) for n in range(-1, 3))
         # In UTC: times in one zone compare by wall clock, which a clock change sets back.
         return next(night for night in nights if night.astimezone(UTC) >= now)
 
     def last_night(self, now: datetime) -> datetime:
-        """The time at which the newest night was due, in the fleet's time zone."""
+        """Returns the time at which the newest night was due, in the fleet's time zone."""
         today = now.astimezone(self.zone).date()
         nights = (self.night_on(today - timedelta(days=n)) for n in range(-1, 3))
         return next(night for night in nights if night.astimezone(UTC) <= now)
 
     def origin_of(self, hour: datetime, zones: Mapping[str, int]) -> date:
-        """The origin of a night of that hour: the newest day over at half of the active depots.
+        """Returns the origin of a night at `hour`: the newest day over at half the active depots.
 
-        Without any depot in `zones`, the fleet's own zone decides.
+        If `zones` is empty, the fleet's own zone decides.
         """
         return newest_complete_day(hour, zones or {self.timezone: 1})
 
     def due_on(self, now: datetime, zones: Mapping[str, int] = NO_ZONES) -> date:
-        """The newest day whose orders and forecast should be there by now.
+        """Returns the newest day whose orders and forecast should be available by now.
 
-        It is what the last night that is over forecast from: mostly yesterday, a day earlier where
-        most depots lie so far west that it was not over at night.
+        It is the origin of the last night due at least `NIGHT_ALLOWANCE` ago: mostly yesterday, or
+        the day before if yesterday was not yet over at half of the depots, which lie far west.
         """
         return self.origin_of(self.last_night(now - NIGHT_ALLOWANCE), zones)

@@ -1,4 +1,4 @@
-"""Settings of what other systems are given."""
+"""Settings of publishing to other systems."""
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings

@@ -1,4 +1,4 @@
-"""Secret settings from files: HARBOR_DATABASE_URL_FILE names the file of that URL.
+"""Secret settings from files: HARBOR_DATABASE_URL_FILE is the path of a file with that URL.
 
 Compose, Kubernetes and systemd hand secrets over as files: unlike the environment, a file
 has a mode, and no child process inherits it.
@@ -15,11 +15,11 @@ from forecaster.errors import ConfigError
 
 SUFFIX = "_file"
 MAX_CHARACTERS = 8192
-"""Longer than any secret: a longer file has been named by mistake."""
+"""Largest size of a secret; a longer file was named by mistake."""
 
 
 def secret_names(settings: type[BaseSettings]) -> frozenset[str]:
-    """The settings whose value must not be shown: those typed as a SecretStr."""
+    """Returns the settings whose value must not be shown: those typed as a SecretStr."""
     return frozenset(
         name
         for name, field in settings.model_fields.items()

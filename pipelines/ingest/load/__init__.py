@@ -1,11 +1,11 @@
-"""Rows become tables: what changes them also counts demand, where its name says so.
+"""Loads rows into tables; functions named `..._and_count` also recount demand.
 
 service       loads all files of a call, in groups of one kind
 loading       one file through its group's staging table; rejected rows to quarantine
-plausibility  refuses order ids that are not ids or another partner's
+plausibility  refuses files whose order ids are implausible
 report        what was loaded, rejected and assumed, by file
 replay        loads rows from quarantine
-withdrawal    takes back a loaded file, or an event
+withdrawal    withdraws loaded files, and single events
 """
 
 from pipelines.ingest.load.replay import ReplayResult, replay

@@ -1,4 +1,4 @@
-"""Loads one file in one transaction: its row in `files`, its rows, and its quarantine."""
+"""Loads one file in one transaction: its row in `files`, its rows and its rejected rows."""
 
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
@@ -42,7 +42,7 @@ UNASSIGNED_CITY = "Unassigned"
 """City of depots that no depots file has described."""
 
 MAX_REJECTED_ROWS = 10_000
-"""Rejected rows after which the rejected share is checked without reading on."""
+"""Number of rejected rows from which the rejected share is checked before the file ends."""
 MAX_VALUE_CHARS_SHOWN = 60
 MIB = 1 << 20
 
@@ -52,14 +52,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class FileGroup:
-    """Files of one kind that go in together: in one transaction, through one staging table.
+    """Files of one kind, loaded in one transaction through one staging table.
 
     Args:
-      connection: It holds the lock of the kind.
-      staging: The rows of one file at a time.
-      frozen_before: The first day that is not frozen; None where none is.
-      counts: Of the files whose rows are in, by file_id.
-      depot_ids: Depots that are there for sure.
+      connection: Its transaction holds the lock of the kind.
+      staging: Staging table; it holds the rows of one file at a time.
+      frozen_before: First day that is not frozen; None if no day is frozen.
+      counts: Row counts of the files loaded so far, by file_id.
+      depot_ids: Depots that are known to be in the database.
     """
 
     connection: sa.Connection
@@ -78,21 +78,21 @@ class FileGroup:
         return cls(connection, schema, staging, frozen_before)
 
     def end(self, *, is_dry_run: bool) -> None:
-        """Writes the counts of the files and the time of their load, last of all."""
+        """Writes the files' row counts and load times at the end of the group's load."""
         if self.counts:
             if not is_dry_run:
                 load_timestamps.block_new_runs(self.connection)
             counts = {file_id: vars(each) for file_id, each in self.counts.items()}
             ingest.finish_loads(self.connection, counts)
-        # In a dry run, the next group is of the same transaction.
+        # In a dry run, the next group shares this transaction.
         self.connection.execute(sa.text("drop table staging"))
 
 
 @dataclass
 class FileLoad:
-    """The load of the file that a parser has open, and the totals of its rows so far.
+    """The load of the file that the parser has open, with running totals of its rows.
 
-    A dry run is rolled back and not announced.
+    A dry run is rolled back, so it does not block new runs.
     """
 
     group: FileGroup
@@ -112,16 +112,16 @@ class FileLoad:
 
     @property
     def connection(self) -> sa.Connection:
-        """That of the group."""
+        """Database connection of the group."""
         return self.group.connection
 
     def run(self) -> FileReport:
-        """Loads the file, unless `files` has it already.
+        """Loads the file; if it is in `files` already, only completes its partial counts.
 
-        The caller rolls back what it has done, to a savepoint, on an error.
+        On an error the caller rolls back to a savepoint.
 
         Raises:
-          RefusedFileError: the file is unreadable or incomplete, or its ids are not plausible.
+          RefusedFileError: the file is unreadable, incomplete, too large or implausible.
         """
         row = self._file_row()
         loaded = ingest.loaded_file(
@@ -138,7 +138,7 @@ class FileLoad:
         return report
 
     def _file_row(self) -> dict[str, Any]:
-        """Returns the file's row for `files`, without the counts of its rows."""
+        """Returns the file's row for `files`, with row counts of 0."""
         return {
             "path": self.source.address,
             "sha256": self.source.sha256(),
@@ -153,7 +153,7 @@ class FileLoad:
         }
 
     def _load_again(self, loaded: sa.Row[Any]) -> FileReport:
-        """Loads a file that is known: only its counts of days that are over by now are news."""
+        """Reports on a file already in `files`; completes its daily counts of days now over."""
         before = self.group.counts.get(
             loaded.file_id, Counts(loaded.accepted, loaded.unchanged, loaded.rejected)
         )
@@ -233,12 +233,12 @@ class FileLoad:
         """Checks the order ids, and merges the rows into their table.
 
         Returns:
-          The number of rows that changed the table, and that of orders that were at
-          another depot or on another day before (0 if that is not checked).
+          The number of rows that changed the table, and the number of orders moved from
+          another depot or day (0 if that is not checked).
         """
         staging, schema = self.group.staging, self.group.schema
         if schema in (EVENTS, SIGNALS) and not self.is_dry_run:
-            # Before the versions take the timestamp at which they became known.
+            # Must precede the timestamp that the versions take as `known_at`.
             load_timestamps.block_new_runs(self.connection)
         n_moved, are_new = 0, False
         id_column = self.mapping.names.get("order_id", "")
@@ -314,12 +314,12 @@ def merge_rows(
     replace_later_files: bool = True,
     are_new: bool = False,
 ) -> int:
-    """Merges rows into their table, or appends versions, and creates the depots they name.
+    """Merges staged rows into their table, or appends versions; creates the depots they name.
 
-    Rows of later files are replaced too if `replace_later_files`; `are_new` says that none is there.
+    Rows of later files stay unless `replace_later_files`; if `are_new`, no key is stored yet.
 
     Returns:
-      How many rows changed the table.
+      Number of rows that changed the table.
     """
     connection = staging.connection
     with depots.follow_changes(connection) if schema is DEPOTS else nullcontext():
@@ -349,5 +349,5 @@ def merge_rows(
 
 
 def known_places(connection: sa.Connection, schema: FileSchema) -> Places | None:
-    """The depots and cities that a file may name; None where it may name any."""
+    """The depots and cities that a file may name; None if it may name any."""
     return Places(*ingest.places(connection)) if schema is SIGNALS else None

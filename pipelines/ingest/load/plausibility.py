@@ -1,4 +1,4 @@
-"""Refuses files whose order ids are not ids, or are those of another partner."""
+"""Refuses files whose order ids repeat within the file, or belong to another partner."""
 
 from forecaster.errors import RefusedFileError
 from pipelines.store.ingest import ExistingOrders, StagingTable
@@ -14,11 +14,11 @@ MIN_ROWS_CHECKED = 20
 def require_not_moved(
     name: str, id_column: str, n_rows: int, known: ExistingOrders, id_namespace: str
 ) -> None:
-    """Refuses a file of orders that are there already, but elsewhere.
+    """Refuses a file that moves stored orders, or repeats orders of another namespace.
 
     Raises:
-      RefusedFileError: it moves too many to another depot or day, or too many exist in
-        another namespace.
+      RefusedFileError: it moves too many orders to another depot or day, or too many of
+        its orders exist in another namespace.
     """
     limit = max(MAX_MOVED_ORDERS, MAX_MOVED_SHARE * n_rows)
     if known.moved > limit:
@@ -43,12 +43,12 @@ def require_not_moved(
 def require_distinct_ids(
     name: str, id_column: str, n_rows: int, staging: StagingTable, accepted: int
 ) -> None:
-    """Refuses a file most of whose orders replace each other.
+    """Refuses a file in which most orders would replace each other.
 
     Raises:
       RefusedFileError: it has more than twice as many rows as ids.
     """
-    # Every changed row has an id of its own, so only where few changed is it counted.
+    # Each accepted row has its own id, so ids are counted only if few rows were accepted.
     if 2 * accepted >= n_rows or n_rows < MIN_ROWS_CHECKED:
         return
     n_ids = staging.n_orders()

@@ -29,9 +29,9 @@ class ReplayResult:
 
     Args:
       accepted: Rows that were loaded and changed the database.
-      unchanged: Rows that were loaded, but whose key a later file holds already.
+      unchanged: Valid rows that changed nothing: their key or value is stored already.
       left: Rows that stay in quarantine.
-      reasons: Sentences on rows that could not be validated at all.
+      reasons: Why none of the rows of a header could be replayed, a sentence each.
     """
 
     accepted: int = 0
@@ -55,7 +55,7 @@ def replay_and_count(
     now: datetime,
     path: str | None = None,
 ) -> ReplayResult:
-    """Replays rows, and counts demand; the run's metrics say what changed."""
+    """Replays rows and recounts demand; records the numbers in the run's metrics."""
     result = replay(run.engine, options, settings, now, path)
     run.metrics |= {"accepted": result.accepted, "left": result.left}
     counting.rebuild_in(run, now)
@@ -71,9 +71,9 @@ def replay(
 ) -> ReplayResult:
     """Validates rows in quarantine again, and loads those that pass; does not count demand.
 
-    They are loaded as if with their file: a later file's row of the same key stays. The options
-    override those of the files' sources; where they let no row of a file in, its reasons stay as
-    they were. With a `path`, only rows of files whose path contains it are replayed.
+    Rows are loaded as part of their file: a later file's row of the same key stays. The options
+    override those of the files' sources; if no row of a file is valid with them, its stored
+    reasons stay. With a `path`, only rows of files whose path contains it are replayed.
     """
     today = now.astimezone(settings.zone).date()
     with engine.connect() as connection:
@@ -107,7 +107,7 @@ class _FileReplay:
     def _replay_same_header(
         self, header: tuple[str, ...], rows: dict[int, dict[str, str | None]]
     ) -> ReplayResult:
-        """Replays rows with one header, by quarantine_id; the last row of a key wins."""
+        """Replays rows of one header, given by quarantine_id; the last row of a key wins."""
         name = self.file.path.rsplit("/", 1)[-1]
         try:
             options = options_of_source(
@@ -134,7 +134,7 @@ class _FileReplay:
             )
         accepted = 0
         if chunk.n_rows:
-            # Before the rows take the timestamps of their replay and of becoming known.
+            # Must precede the timestamps that the rows take as `replayed_at` and `known_at`.
             load_timestamps.block_new_runs(self.connection)
             still_rejected = {ids[row.line] for row in chunk.rejected}
             quarantine.set_replayed(self.connection, rows.keys() - still_rejected)
@@ -156,7 +156,7 @@ class _FileReplay:
 
 @dataclass(frozen=True)
 class _RowsAgain:
-    """Rows out of quarantine, as a file of one batch; their lines count from 0."""
+    """Quarantined rows as a file of one batch; line numbers start at 0."""
 
     mapping: FileMapping
     rows: Sequence[Mapping[str, str | None]]
@@ -187,7 +187,7 @@ def _failed_try(name: str, chunk: Chunk) -> str:
 
 
 def _is_unmodified(raw: object) -> bool:
-    """Whether a row has its header, and no cell was truncated or had a NUL replaced."""
+    """Whether a row has its column names, and no cell was truncated or had a NUL replaced."""
     return isinstance(raw, dict) and all(
         cell is None or (len(cell) < MAX_CELL_CHARS and NUL not in cell)
         for cell in raw.values()

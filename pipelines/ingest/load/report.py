@@ -37,9 +37,9 @@ class FileReport:
 
     Args:
       kind: Kind of the file; None if it could not be detected.
-      state: `unchanged` where the same bytes, read alike, are in `files` already;
-        `waiting` where the file is still being written.
-      counts: Counts of its rows that are not blank.
+      state: `unchanged` if the same bytes, read with the same options, are in `files`
+        already; `waiting` if the file is still being written.
+      counts: Counts of its rows, blank ones excluded.
       partial: Number of its daily counts whose days are not over.
     """
 
@@ -52,7 +52,7 @@ class FileReport:
     partial: int = 0
 
     def as_json(self) -> dict[str, object]:
-        """Returns its entry in what `harbor ingest --json` prints."""
+        """Returns the file's entry in the output of `harbor ingest --json`."""
         row = {"path": self.path, "kind": self.kind, "state": self.state}
         error = {} if self.error is None else {"error": self.error}
         partial = {"partial": self.partial} if self.partial else {}
@@ -102,7 +102,7 @@ def file_notes(
     *,
     is_dry_run: bool = False,
 ) -> Iterator[str]:
-    """Yields a sentence for everything about a file that its sender may not expect."""
+    """Yields notes on a file: detected formats, and columns, rows and ids that need attention."""
     if conventions.dates is not None:
         dates = conventions.dates
         yield f"Dates were read as {dates.value}, which {dates.proof} proves."
@@ -128,9 +128,9 @@ def file_notes(
 
 
 def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
-    """Yields sentences on what a depots file, or another name, would mend.
+    """Yields notes on depots without a description, and on unknown places in events.
 
-    `unplaced` are depots and cities that events name and no depot has.
+    `unplaced` lists the depots and cities that events name but the fleet does not have.
     """
     if n_undescribed:
         one = n_undescribed == 1
@@ -148,7 +148,7 @@ def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
 
 
 def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yields, per country, the subdivisions that have the country's holidays; '' is none."""
+    """Yields a note per country on subdivisions without holidays of their own; ignores ''."""
     subdivisions = defaultdict(list)
     for country, subdivision in regions:
         if subdivision and not has_calendar(country, subdivision):
@@ -171,7 +171,7 @@ def _differing_in_case(depot_ids: Iterable[str]) -> list[str]:
 
 
 def correction_notes(n_events: int, origin: date) -> Iterator[str]:
-    """Yields since when corrected events count: what was forecast before does not change."""
+    """Yields a note on corrected events, and on the first origin whose hindcasts know them."""
     if n_events:
         subject = "1 event was" if n_events == 1 else f"{n_events:,} events were"
         yield (

@@ -1,4 +1,4 @@
-"""Loads files into the database: files of one kind that follow each other go in together."""
+"""Loads files into the database: consecutive files of one kind share a transaction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -45,15 +45,15 @@ log = structlog.get_logger()
 
 MAX_GROUP_FILES = 500
 MAX_GROUP_BYTES = 32 << 20
-"""Of files that are committed together: a commit of each would take most of its time. A
-larger file is alone."""
+"""Limits of the files committed together: a commit per file would take most of the time. A
+file of more bytes is committed alone."""
 
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """Progress of a load: rows and bytes of all files so far, under the name of the current one.
+    """Progress of a load: the current file's name, and rows and bytes of all files so far.
 
-    Rejected rows count; the total of the rows is not known.
+    `rows` includes rejected rows; `done` and `total` are bytes.
     """
 
     name: str
@@ -80,20 +80,20 @@ def ingest(
 ) -> IngestReport:
     """Loads files; safe to repeat, and to run beside other loads.
 
-    A file that is refused changes nothing and does not keep the others out; one in the
-    inbox that is still being written is left.
+    A refused file changes nothing and does not stop the others; a file of the inbox that is
+    still being written is left for the next load.
 
     Args:
       engine: Database the pipelines own.
       paths: Files, folders, `-` for standard input, http(s):// URLs, and URLs that
-        pyarrow's file systems open; they are taken in the order of their names, and the
-        later one wins.
+        pyarrow's file systems open; they are loaded in the order of their names, and
+        rows of later files replace those of earlier ones.
       options: How the files are read; overrides the options of their sources.
-      settings: Zone and country of depots that nobody has described yet, and the sources.
+      settings: Limits, sources, and zone and country of depots without a description.
       progress: Called as rows and bytes are read.
       dry_run: Loads everything and rolls back. Other loads wait meanwhile.
-      today: Dates may lie two days after it; the fleet's own day where not given.
-      is_invented: Whether the files are those of 'harbor demo'.
+      today: Day from which limits on future dates are counted; default: the fleet's own.
+      is_invented: Whether 'harbor demo' wrote the files.
 
     Raises:
       BadInputError: the source of `options` is not in harbor.toml or is invalid there, or the
@@ -138,7 +138,7 @@ def ingest_and_count(
     settings: Settings,
     progress: Progress = lambda _: None,
 ) -> IngestReport:
-    """Loads files as `ingest` does, and counts demand; the run's metrics say what changed."""
+    """Loads files as `ingest` does and recounts demand; records numbers in the run's metrics."""
     report = ingest(run.engine, paths, options, settings, progress)
     counts = sum((file.counts for file in report.files), start=Counts())
     run.metrics |= {"files": len(report.files)} | vars(counts)
@@ -161,7 +161,7 @@ def _refuse_beside_demo(engine: sa.Engine) -> None:
 
 
 class _Groups:
-    """Forms groups of files: of one kind, in one transaction, and of a bounded size."""
+    """Forms groups of files of one kind, up to a size limit, with a transaction for each group."""
 
     def __init__(self, begin: Begin, dry_run: bool) -> None:
         self._begin = begin
@@ -179,7 +179,7 @@ class _Groups:
 
     @contextmanager
     def file(self, schema: FileSchema, size: int) -> Iterator[FileGroup]:
-        """Yields the group of a file; on an error nothing of the file stays in it."""
+        """Yields the group for a file; on an error the file's changes are rolled back."""
         is_full = (
             self._n_files == MAX_GROUP_FILES or self._n_bytes + size > MAX_GROUP_BYTES
         )
@@ -194,7 +194,7 @@ class _Groups:
             yield self._group
 
     def end(self) -> None:
-        """Commits the files so far."""
+        """Commits the current group."""
         if self._group is not None:
             self._group.end(is_dry_run=self._dry_run)
         self._transaction.close()
@@ -204,7 +204,7 @@ class _Groups:
 
 @dataclass
 class _Ingestion:
-    """The files of one `ingest` call."""
+    """The load of the files of one `ingest` call, and its progress."""
 
     parser: Parser
     files: Sequence[SourceOrError]
@@ -218,21 +218,21 @@ class _Ingestion:
     rows: int = 0
     reports: list[FileReport] = field(default_factory=list)
     loaded: list[Source] = field(default_factory=list)
-    # Addresses of archives with a file that was refused.
+    # Addresses of archives that contain a refused file.
     incomplete: set[str] = field(default_factory=set)
 
     def load_all(self, groups: _Groups) -> None:
         """Loads every file, and reports on each in order."""
         for file in self.files:
             report = self._load(file, groups)
-            # At info level if refused, too: the report lists the refusal in any case.
+            # Refusals are logged at info level too, because the report lists them.
             reason = {"reason": report.error} if report.error else {}
             counts = vars(report.counts)
             log.info("file", path=report.path, state=report.state, **counts, **reason)
             self.reports.append(report)
 
     def _load(self, file: SourceOrError, groups: _Groups) -> FileReport:
-        """Loads one file; whatever is wrong with it, the others are loaded."""
+        """Loads one file; turns an error of this file alone into a refusal."""
         if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
             if file.is_waiting:
@@ -263,14 +263,14 @@ class _Ingestion:
         return FileReport(source.display_path, kind, "refused", error=reason)
 
     def move_to_done(self) -> None:
-        """Moves loaded files of the inbox to `done`; an archive once all of it is loaded."""
+        """Moves loaded inbox files to `done`; an archive only if none of its files was refused."""
         for source in self.loaded:
             archive = source.container
             if archive is None or archive.address not in self.incomplete:
                 move_to_done(source, self.settings.inbox)
 
     def notes(self, begin: Begin, began: datetime) -> tuple[str, ...]:
-        """Returns what the loaded files leave to be described, and since when they count."""
+        """Returns notes on missing descriptions, unknown places and corrected events."""
         kinds = {each.kind for each in self.reports if each.state == "loaded"}
         if not kinds:
             return ()
@@ -296,7 +296,7 @@ class _Ingestion:
 
 @contextmanager
 def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
-    """Yields what begins a transaction; in a dry run, a part of one that is rolled back."""
+    """Yields a function that begins a transaction; in a dry run, a savepoint, later rolled back."""
     if not dry_run:
         yield engine.begin
         return

@@ -45,11 +45,11 @@ class Withdrawal:
 
     Args:
       files: The withdrawn files, earliest first.
-      removed: Number of orders, daily counts and values of signals withdrawn.
-      restored: How many of them an earlier file's row replaces again.
+      removed: Number of orders, daily counts and signal values withdrawn.
+      restored: Number of earlier files' rows restored in their place.
       depots: Number of depots removed because only these files named them.
-      frozen_before: First day that is not frozen, where files of orders had rows that are
-        gone: what they counted on earlier days stays.
+      frozen_before: First day that is not frozen, if the files had rows that are no longer
+        stored: their orders stay counted on the days before it. None otherwise.
     """
 
     files: tuple[LoadedFile, ...]
@@ -59,7 +59,7 @@ class Withdrawal:
     frozen_before: date | None = None
 
     def counts(self) -> dict[str, int]:
-        """Returns its numbers by name."""
+        """Returns the numbers of rows and depots by name."""
         return {
             "removed": self.removed,
             "restored": self.restored,
@@ -68,10 +68,10 @@ class Withdrawal:
 
 
 def withdraw_and_count(run: Run, now: datetime, file_ids: Sequence[int]) -> Withdrawal:
-    """Withdraws files, and counts demand; the run's metrics say what changed.
+    """Withdraws files and recounts demand; records the numbers in the run's metrics.
 
     Raises:
-      As `withdraw`.
+      The errors of `withdraw`.
     """
     outcome = withdraw(run.engine, file_ids)
     run.metrics |= outcome.counts()
@@ -87,8 +87,8 @@ def withdraw(
     Raises:
       NoDataError: there is no such file.
       NothingToDoError: one was withdrawn before.
-      BadInputError: a file is of a kind that is not withdrawn, or another file repeats
-        rows of it.
+      BadInputError: a file is of a kind that cannot be withdrawn, or a file that is not
+        withdrawn repeats its rows.
     """
     with engine.connect() as connection, connection.begin() as transaction:
         for kind in ingest.LOCKS:

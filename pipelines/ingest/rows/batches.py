@@ -19,7 +19,7 @@ class RejectedRow:
     Args:
       line: Physical line of a text file, row of a Parquet file; both count from 1.
       column_name: Name in the schema; None if the row as a whole is invalid.
-      raw: Its cells by name, or in order if they do not fit the header.
+      raw: Cells by column name, or as a list if they do not fit the header.
     """
 
     line: int
@@ -36,10 +36,10 @@ class RowwiseBatch:
     Args:
       cells: Cells of the rows that fit the header and are not blank.
       lines: First line of each of those rows.
-      raw: Returns all cells of one of those rows.
+      raw: Returns all cells of the row at an index of `lines`.
       rejected: Rows that do not fit the header.
-      n_blank: Number of rows without anything in any cell.
-      truncated_line: Line of a last row without a line end, which may be truncated.
+      n_blank: Number of rows whose cells are all empty.
+      truncated_line: Line of a last row that has no line end and may be truncated.
     """
 
     cells: Cells
@@ -62,7 +62,7 @@ def trim(cells: pa.Array) -> pa.Array:
 
 
 def cell_text(cell: pa.Scalar) -> str:
-    """Returns a cell as text for the quarantine; a moment beyond the year 9999 as a number."""
+    """Returns a cell as text for the quarantine; a timestamp after the year 9999 as a number."""
     if pa.types.is_floating(cell.type):
         cell = cell.cast(pa.string())
     try:

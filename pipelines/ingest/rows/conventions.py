@@ -32,7 +32,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class Conventions:
-    """Detected conventions of a file; None where options give them or none is needed."""
+    """Detected conventions of a file; None if an option sets one or the default fits."""
 
     dates: Convention | None = None
     numbers: Convention | None = None
@@ -40,7 +40,7 @@ class Conventions:
     def parse_options(
         self, options: FileOptions, today: date, places: Places | None = None
     ) -> ParseOptions:
-        """Returns the parsing rules: the options first, then what was detected."""
+        """Returns the parsing rules; options take precedence over detected conventions."""
         date_format, decimal = options.date_format, options.decimal
         if date_format is None and self.dates is not None:
             date_format = self.dates.value
@@ -56,12 +56,12 @@ def detect_conventions(
     name: str,
     separator: str | None = None,
 ) -> Conventions:
-    """Scans a file for the conventions that its options do not give.
+    """Detects the conventions of a file that its options do not set.
 
     `batches` returns its cells, and is called once for dates and once for numbers.
 
     Raises:
-      RefusedFileError: the values of the file prove no convention, or contradict.
+      RefusedFileError: the file's values prove no convention, or contradict each other.
     """
     date_order = decimal_mark = None
     if options.date_format is None:
@@ -78,7 +78,7 @@ def _texts(
     mapping: FileMapping,
     is_wanted: Callable[[Column], bool],
 ) -> Iterator[pa.Array]:
-    """Yields the cells of some columns, batch by batch; none of typed columns."""
+    """Yields the text cells of the wanted columns, batch by batch; skips typed columns."""
     wanted = [
         name for name in mapping.positions if is_wanted(mapping.schema.column(name))
     ]
@@ -158,12 +158,12 @@ class _MarkEvidence:
 
 
 def _ambiguous(mark: str) -> str:
-    """Matches numbers such as 1.234, in which the mark may set thousands apart."""
+    """Returns a pattern for numbers such as 1.234, whose mark may separate thousands."""
     return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
 
 
 def _decimal(mark: str) -> str:
-    """Matches 0.5, 1,234.5 and 1,234,567 for the point; ambiguous numbers as well."""
+    """Returns a pattern for numbers that fit the mark, ambiguous ones too: 1,234.5 for '.'."""
     groups = rf"\d{{1,3}}([{THOUSANDS_SEPARATOR[mark]}]\d{{3}})"
     alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
     return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
@@ -174,14 +174,14 @@ def detect_decimal_mark(
 ) -> Convention | None:
     """Detects the decimal mark in the numbers, as text, of a whole file.
 
-    A comma as separator of its cells rules decimal commas out.
+    If commas separate the cells, an ambiguous comma is read as a thousands separator.
 
     Returns:
-      None if every number reads alike with the point.
+      None if a decimal point, the default, reads every number correctly.
 
     Raises:
-      RefusedFileError: a number such as 1.234 can be read in two ways and nothing in the
-        file proves one, or both are proved.
+      RefusedFileError: a number such as 1.234 is ambiguous and nothing in the file proves
+        a mark, or both marks are proved.
     """
     evidence = _MarkEvidence()
     for cells in columns:

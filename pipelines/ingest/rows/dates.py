@@ -15,10 +15,10 @@ MAX_UTC_OFFSET_MINUTES = 18 * 60
 
 
 def to_iso(cells: pa.Array, date_format: str | None) -> pa.Array:
-    """Converts texts of one format to ISO 8601; others become texts that are no date.
+    """Converts texts of one format to ISO 8601; other texts then fail to parse as dates.
 
-    With a plain order of day and month, ISO 8601 is accepted as well: the two cannot be
-    mistaken for each other.
+    If the format only orders day, month and year, ISO 8601 is accepted as well: the two
+    cannot be mistaken for each other.
     """
     if date_format is None:
         return cells
@@ -45,7 +45,7 @@ def _by_format(word: str, date_format: str) -> str:
         return datetime.strptime(word, date_format).isoformat(" ")  # noqa: DTZ007
     except ValueError:
         pass
-    # The format is that of a day; a time of day may follow it.
+    # The format may lack the time of day that follows the date in the cell.
     day, _, clock = word.rpartition(" ")
     try:
         return f"{datetime.strptime(day, date_format).date()} {clock}"  # noqa: DTZ007
@@ -54,7 +54,7 @@ def _by_format(word: str, date_format: str) -> str:
 
 
 def split_offset(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Splits times into wall-clock texts and minutes east of UTC, null without an offset.
+    """Splits times into wall-clock texts and minutes east of UTC (null without an offset).
 
     Fractions of a second are truncated to six digits.
     """
@@ -79,7 +79,7 @@ def _minutes(written: str) -> int | None:
 
 
 def cast_or_null(cells: pa.Array, to: pa.DataType) -> pa.Array:
-    """Casts an array, with null for values that cannot be cast; finds them by halving."""
+    """Casts an array; values that cannot be cast, found by bisection, become null."""
     try:
         return cells.cast(to)
     except pa.ArrowInvalid:

@@ -13,11 +13,11 @@ from pipelines.ingest.rows import parsing
 from pipelines.ingest.rows.parsing import ParsedColumn, ParseOptions
 
 DAYS_AHEAD_OF_DATA = 2
-"""For orders and counts: the local dates of two time zones differ by two days at most."""
+"""Limit of orders and counts, in days after today: local dates differ by at most two days."""
 DAYS_AHEAD_OF_PLANS = 5 * 366
-"""For openings, events and signals: later years are taken for mistakes."""
+"""Limit of openings, events and signals, in days after today; later dates are taken as errors."""
 FIRST_OPENING = date(1900, 1, 1)
-"""A depot may have opened, or closed, long before its first order."""
+"""Earliest date of an opening or closing, which may lie long before the first order."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Column:
       is_required: Whether a file without it is refused.
       is_nullable: Whether a cell may be empty.
       default: Value stored for an empty cell.
-      value_type: The Parquet types that are accepted beside text.
+      value_type: Parquet type that is accepted besides text.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Column:
 
     @property
     def is_dated(self) -> bool:
-        """Whether it holds dates, whose order of day and month must be known."""
+        """Whether the column holds dates, so that the order of day and month must be known."""
         return self.value_type in ("day", "timestamp")
 
 
@@ -54,7 +54,7 @@ class RowRule:
     Args:
       column: Column that the rejection names.
       requires: Columns of the table that the rule reads; it is skipped without them.
-      is_broken: Returns a mask of the rows that break the rule; null means that a row keeps it.
+      is_broken: Returns a mask of the rows that break the rule; null counts as kept.
     """
 
     column: str
@@ -69,10 +69,10 @@ class FileSchema:
 
     Args:
       name: Name of the kind, as in `--kind`.
-      key: Columns of the table by which a later row replaces an earlier one.
+      key: Table columns that identify a row; a later row replaces one with the same key.
       columns: Columns in the order of validation.
       constants: Values of table columns that are the same for every row.
-      one_of: Columns of which the file, and each of its rows, has at least one.
+      one_of: Alternative columns; the file, and each row, must have at least one of them.
     """
 
     name: str
@@ -84,12 +84,12 @@ class FileSchema:
     one_of: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
-        """Returns the column of a name."""
+        """Returns the column with this name."""
         return next(column for column in self.columns if column.name == name)
 
     @property
     def required_columns(self) -> tuple[str, ...]:
-        """Names of the columns that every such file has."""
+        """Names of the columns that every file of this kind must have."""
         return tuple(column.name for column in self.columns if column.is_required)
 
 

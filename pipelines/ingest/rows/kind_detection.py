@@ -12,7 +12,7 @@ MAX_NAMES_SHOWN = 12
 
 @dataclass(frozen=True)
 class FileMapping:
-    """The schema of one file, and where in its header the schema's columns are."""
+    """The schema of one file, and the header position of each schema column."""
 
     schema: FileSchema
     positions: Mapping[str, int]
@@ -39,14 +39,14 @@ class FileMapping:
 
     @property
     def names(self) -> dict[str, str]:
-        """From the schema's column names to the file's."""
+        """The file's column names, by the schema's column names."""
         return {name: self.header[index] for name, index in self.positions.items()}
 
 
 def column_positions(
     header: Sequence[str], schema: FileSchema, options: FileOptions
 ) -> dict[str, list[int]]:
-    """Returns the positions of each column of a schema: by its mapped name, or its own."""
+    """Returns the header positions of each schema column, by its mapped name or its own."""
     positions: dict[str, list[int]] = {}
     for column in schema.columns:
         name = options.columns.get(column.name, column.name).strip().casefold()
@@ -81,7 +81,7 @@ def matching_schemas(header: Sequence[str], options: FileOptions) -> list[FileSc
 
 
 def known_names(options: FileOptions) -> frozenset[str]:
-    """Returns the names, in small letters, by which a column of any kind may go."""
+    """Returns the lower-case names that the columns of all possible kinds have in a file."""
     return frozenset(
         options.columns.get(column.name, column.name).strip().casefold()
         for schema in _candidates(options)
@@ -103,7 +103,7 @@ def detect_mapping(
     """Detects the kind of a file and maps its columns, or refuses the file.
 
     Raises:
-      RefusedFileError: it lacks a column, is of no kind or of several, or has a column
+      RefusedFileError: the header fits no kind or several, or a column is missing or occurs
         twice.
     """
     schemas = matching_schemas(header, options)

@@ -1,4 +1,4 @@
-"""Options of reading files: those of a call, and those of a source in harbor.toml."""
+"""Options for reading files, from the call and from the file's source in harbor.toml."""
 
 import codecs
 import hashlib
@@ -27,17 +27,17 @@ Sources = Mapping[str, SourceSettings]
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Options of reading a file; what is None is detected, but for the encoding.
+    """Options for reading a file; options of None are detected, except the encoding.
 
     Args:
       kind: One of depots, orders, daily, events, signals.
-      columns: From the schema's column names to those of the file.
+      columns: The file's column names, by the schema's column names.
       date_format: Format of dates that are not ISO 8601, for strptime: `%m/%d/%Y`.
       encoding: Encoding of text files; None is UTF-8.
       decimal: Decimal mark of numbers that are text; the other mark separates thousands.
       separator: Separator of the cells of text files.
-      source: Name in `[sources.NAME]`; by default the one whose pattern matches the file.
-      id_namespace: Namespace in which order ids are unique; '' for files of no source.
+      source: Name in `[sources.NAME]`; by default the source whose pattern matches the file.
+      id_namespace: Namespace in which order ids are unique; '' for files without a source.
       force: Whether to load a file although it moves many stored orders to another depot or
         day, or most of its rows share their order id with another row.
 
@@ -106,13 +106,13 @@ def _is_whole_date(date_format: str) -> bool:
     sample = datetime(2001, 11, 23)  # noqa: DTZ001 - wall-clock time, as files have it
     try:
         back = datetime.strptime(sample.strftime(date_format), date_format)  # noqa: DTZ007
-    except (ValueError, re.error):  # of a directive given twice
+    except (ValueError, re.error):  # a directive occurs twice
         return False
     return back.date() == sample.date()
 
 
 def problems_of_sources(sources: Sources) -> list[str]:
-    """What is wrong with sources, a sentence for each that names what does not exist."""
+    """Returns a sentence for each invalid source."""
     problems = []
     for name in sources:
         try:
@@ -125,11 +125,11 @@ def problems_of_sources(sources: Sources) -> list[str]:
 def options_of_file(
     file: Source, overrides: FileOptions, sources: Sources
 ) -> FileOptions:
-    """Returns the options of a file, from the given source or the one whose pattern matches.
+    """Returns the options of a file, with defaults of the given or the matching source.
 
     Raises:
-      RefusedFileError: the file matches the patterns of several sources; or its source is
-        invalid or not in harbor.toml, or may be an invalid one whose pattern is not known.
+      RefusedFileError: several sources match the file; its source is invalid or not in
+        harbor.toml; or none matches, and an invalid source has no readable pattern.
     """
     path = PurePosixPath(file.path)
     matches = [

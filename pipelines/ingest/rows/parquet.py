@@ -141,7 +141,7 @@ def _normalise(cells: pa.Array, column: Column) -> pa.Array:
     if types.is_timestamp(cells.type):
         if column.value_type == "timestamp":
             return cells
-        if cells.type.tz is not None:  # The day there, which is not that of UTC.
+        if cells.type.tz is not None:  # The local day, not the UTC day.
             cells = pc.local_timestamp(cells)
         cells = cells.cast(pa.timestamp("us"), safe=False)
     if column.value_type == "number" and _is_number(cells.type):
@@ -161,7 +161,7 @@ class ParquetBatch:
         return self.columns
 
     def parse_rows(self) -> RowwiseBatch:
-        """Returns its rows, without those that are empty in every column that is read."""
+        """Returns its rows except those that are empty in all columns read."""
         arrays = list(self.columns.values())
         filled = pc.is_valid(arrays[0])
         for array in arrays[1:]:

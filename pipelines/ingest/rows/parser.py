@@ -1,7 +1,7 @@
 """Parses files in a child process under a memory limit, or in this process.
 
-The child reads untrusted files, so nothing that it sends is unpickled: it answers in JSON,
-and with rows in CSV.
+The child reads untrusted files, so nothing that it sends is unpickled: its messages are JSON,
+and its rows are CSV.
 """
 
 import json
@@ -35,16 +35,16 @@ PROGRAM = "from pipelines.ingest.rows import parser; parser.main()"
 
 
 class Parser:
-    """Parses files one after the other, in a child process that the first one starts."""
+    """Parses one file after another in a child process, which starts with the first file."""
 
     def __init__(self, memory_mib: int) -> None:
-        """Starts nothing yet; without a memory limit (0), files are parsed in this process."""
+        """Starts no process yet; with a memory limit of 0, files are parsed in this process."""
         self._memory_mib = memory_mib
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._is_streaming = False
         self._name = ""
-        # The file that is open, where it is parsed in this process.
+        # The open file, if files are parsed in this process.
         self._file: ParsedFile | None = None
 
     def __enter__(self) -> Self:
@@ -57,7 +57,7 @@ class Parser:
         """Reads a file's header; the file opened before can no longer be parsed.
 
         Raises:
-          RefusedFileError: the file cannot be understood.
+          RefusedFileError: the file cannot be read, or its kind or columns are not found.
         """
         if not self._memory_mib:
             self._file = ParsedFile.open(source, options, today)
@@ -75,7 +75,7 @@ class Parser:
     def parse(
         self, places: Places | None = None
     ) -> tuple[Conventions, Iterator[Chunk]]:
-        """Parses the file that was opened last; see `ParsedFile.parse`."""
+        """Parses the last file opened; see `ParsedFile.parse`."""
         if self._file is not None:
             return self._file.parse(places)
         message = self._ask(("parse", places))
@@ -93,7 +93,7 @@ class Parser:
         self._is_streaming = False
 
     def _start(self) -> None:
-        # In a session of its own: an interrupt is ours, and it ends with its connection.
+        # In its own session: Ctrl+C stops the parent alone, and closing the pipe ends the child.
         self._connection, child_end = Pipe()
         arguments = [str(child_end.fileno()), str(self._memory_mib)]
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
@@ -155,7 +155,7 @@ class Parser:
 
 
 def _serve(connection: Connection) -> None:
-    """Answers tasks in the child until the parent closes the connection."""
+    """Runs the parent's tasks in the child until the parent closes the connection."""
     file: ParsedFile | None = None
     while True:
         task = connection.recv()
@@ -201,7 +201,7 @@ def _limit_memory(size: int) -> None:
 
 
 def main() -> None:
-    """Runs the child; it ends without a word where memory does, or its parent has."""
+    """Runs the child; exits silently if memory runs out or the parent has ended."""
     descriptor, memory_mib = map(int, sys.argv[1:])
     _limit_memory(memory_mib * MIB)
     try:

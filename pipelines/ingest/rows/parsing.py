@@ -1,6 +1,6 @@
 """Parses columns of text into typed values, with a reason for each rejected cell.
 
-A result never depends on neighbouring cells: the same cell is read alike in any batch.
+A result never depends on neighbouring cells: equal cells give equal values in any batch.
 """
 
 import re
@@ -26,7 +26,7 @@ WITH_SEPARATORS: dict[str, re.Pattern[str]] = {
     for mark, other in THOUSANDS_SEPARATOR.items()
 }
 GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
-"""Numbers whose thousands are set apart by what is neither a point nor a comma."""
+"""Numbers whose thousands are separated by a space or an apostrophe."""
 SUBDIVISION_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 """The part of an ISO 3166-2 code after the country."""
 SPREADSHEET_ERRORS = (
@@ -38,11 +38,11 @@ SPREADSHEET_ERRORS = (
     "#REF!",
     "#VALUE!",
 )
-"""What a formula leaves in a cell, and in the text that is exported of it."""
+"""Error values of formulas, as they stand in cells and in exported text."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
-"""Earlier dates of orders, counts and events are taken for mistakes."""
+"""Earliest date of orders, counts, events and signals; earlier ones are taken as errors."""
 TIMESTAMP = pa.timestamp("us")
 
 
@@ -59,10 +59,10 @@ class ParseOptions:
     """Parameters of parsing.
 
     Args:
-      today: The day from which "too far ahead" is counted.
+      today: Day from which limits on future dates are counted.
       date_format: Format of dates that are not ISO 8601; None if all are.
       decimal: Decimal mark of numbers that are text; the other mark separates thousands.
-      places: Depots and cities that a file may name; None where it may name any.
+      places: Depots and cities that a file may name; None if it may name any.
     """
 
     today: date
@@ -91,7 +91,7 @@ CellParser = Callable[[str, ParseOptions], object]
 def per_distinct_value(
     parse: CellParser, stored: pa.DataType, *, are_dates: bool = False
 ) -> Callable[[pa.Array, ParseOptions], ParsedColumn]:
-    """Returns a parser of columns that parses each distinct cell once, for few values."""
+    """Returns a column parser that parses each distinct cell once; fast for few values."""
 
     def parse_column(cells: pa.Array, options: ParseOptions) -> ParsedColumn:
         if not pa.types.is_string(cells.type):
@@ -125,7 +125,7 @@ def _parse_cell(
 
 
 def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa: ARG001 - shared parser signature
-    """Accepts texts unless they are too long, hold NUL, or are an error of a spreadsheet."""
+    """Accepts texts unless they are too long, hold NUL, or are a spreadsheet error."""
     too_long = pc.greater(pc.utf8_length(cells), MAX_TEXT_CHARS)
     has_nul = pc.match_substring(cells, "\0")
     reasons = pa.nulls(len(cells), pa.string())
@@ -133,7 +133,7 @@ def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa
         reasons = pc.if_else(has_nul, "holds a NUL character", reasons)
         reason = f"is longer than {MAX_TEXT_CHARS} characters"
         reasons = pc.if_else(too_long, reason, reasons)
-    # No array of Arrow at import: its memory would be reserved before the parser's limit is set.
+    # Built here: an Arrow array at import would reserve memory before the parser's limit is set.
     is_error = pc.is_in(cells, pa.array(SPREADSHEET_ERRORS))
     if pc.any(is_error).as_py():
         reasons = pc.if_else(is_error, "is an error of a spreadsheet", reasons)
@@ -177,7 +177,7 @@ def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.
 
 
 def _microseconds(cells: pa.Array) -> pa.Array:
-    """Timestamps in microseconds, those beyond them clipped: they would wrap to a wrong day."""
+    """Returns timestamps in microseconds; clips those out of range, which would wrap around."""
     per_unit = {"s": 1_000_000, "ms": 1000}.get(cells.type.unit, 1)
     most = (2**63 - 1) // per_unit
     number = pc.min_element_wise(cells.cast(pa.int64()), most, skip_nulls=False)
@@ -202,7 +202,7 @@ def parse_day(cell: str, options: ParseOptions, ahead: int, since: date) -> date
 def parse_number(cell: str, options: ParseOptions) -> float:
     """Parses a number up to `MAX_NUMBER`, with or without thousands separators."""
     value = _decimal(cell, options.decimal)
-    # Unlike abs(), it does not round, which 1e1000000 is too large for.
+    # Not abs(), which rounds and so overflows at 1e1000000.
     if value.copy_abs() > MAX_NUMBER:
         raise ValueError(f"is larger than {MAX_NUMBER:,.0f}, either way")
     return float(value)
@@ -252,7 +252,7 @@ def parse_country(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - sh
 
 
 def is_no_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
-    """Returns a mask of subdivisions without a calendar that cannot be codes either."""
+    """Returns a mask of subdivisions that neither have a calendar nor look like a code."""
     pairs = zip(countries.to_pylist(), subdivisions.to_pylist(), strict=True)
     mask = [
         bool(country and subdivision)

@@ -1,4 +1,4 @@
-"""Reads CSV files: lines above the header, any line end or separator, truncation."""
+"""Reads CSV files: finds the header and the separator, and detects truncation."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ MAX_HEADER_LINES = 50
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a CSV file, its last line and the separator."""
+    """The header of a CSV file, the number of its last line, and the separator."""
 
     cells: list[str]
     separator: str
@@ -67,7 +67,7 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
     """Finds the header of a CSV file.
 
     Raises:
-      RefusedFileError: it is empty, not text, or has no header of a kind.
+      RefusedFileError: the file is empty or not text, or its header fits no kind.
     """
     first = next(read_blocks(source, options.codec), None)
     if first is None or not first.data.strip():
@@ -83,7 +83,7 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
 
 
 def find_header(data: bytes, options: FileOptions) -> Header | None:
-    """Returns the first line that names the columns of a kind, or else the likeliest one."""
+    """Returns the likeliest header: by kind, matched columns, filled cells, then position."""
     start = io.BytesIO(data)
     text = b"".join(islice(start, MAX_HEADER_LINES)).decode()
     lines = [
@@ -106,7 +106,7 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
 
 
 def _readable(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
-    """Yields the rows up to one that the csv module refuses, such as an endless cell."""
+    """Yields rows until the csv module refuses one, such as a row with an endless cell."""
     try:
         yield from _records(text, separator)
     except csv.Error:
@@ -131,11 +131,11 @@ class TextBatch:
 
     @property
     def size(self) -> int:
-        """Bytes of its text."""
+        """Size of its text in bytes."""
         return len(self.block.data)
 
     def cells(self) -> Cells | None:
-        """Returns its columns, parsed by pyarrow; None if a row does not fit."""
+        """Returns its columns, parsed by pyarrow; None if a row may not fit the header."""
         if self.block.is_doubtful:
             return None
         names = [str(index) for index in range(len(self.file.header.cells))]
@@ -211,7 +211,7 @@ class TextBatch:
         return {name: storable(cell) for name, cell in named if name}
 
     def _require_closed_quote(self, line: int) -> None:
-        """Refuses a last row, starting at a line, that ends inside a quote."""
+        """Refuses the file if its last row, which starts at `line`, ends inside a quote."""
         row = self.block.after_line(line - 1).data.decode()
         try:
             list(csv.reader([row], delimiter=self.file.header.separator, strict=True))

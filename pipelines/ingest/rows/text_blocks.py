@@ -19,7 +19,7 @@ ENCODING_OF_MARK = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Byte order marks; that of UTF-32 begins with that of UTF-16, and so comes before it."""
+"""Encodings by byte order mark; UTF-32 comes first, as its mark begins with that of UTF-16."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Block:
     """Complete rows of a text file, in UTF-8 with LF line ends.
 
     Args:
-      first_line: Line in the file, counted from 1.
+      first_line: Line number of the first row in the file, from 1.
       is_unfinished: Whether the file ends here without a line end.
       is_doubtful: Whether it may contain a quote that never closes.
     """
@@ -51,7 +51,7 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
     """Yields a file in blocks of complete rows; a quoted line end does not end a row.
 
     Raises:
-      RefusedFileError: the bytes are not text, or not in that encoding.
+      RefusedFileError: the bytes are not text in that encoding, or a line is too long.
     """
     rest, line = b"", 1
     encoding = "utf-8" if source.is_workbook else encoding
@@ -119,7 +119,7 @@ def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
 
 
 def _place(error: UnicodeError, line: int) -> str:
-    """Returns where bytes cannot be decoded, after a number of lines; '' if not known."""
+    """Returns the line and byte that cannot be decoded, after `line` full lines; '' if unknown."""
     if not isinstance(error, UnicodeDecodeError):
         return ""
     before = error.object[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -23,7 +23,7 @@ from pipelines.store.table_csv import as_csv
 
 
 class Batch(Protocol):
-    """Rows of a file: as columns, unless one does not fit, and parsed one by one."""
+    """Rows of a file, as columns (None if a row does not fit) or parsed one by one."""
 
     @property
     def size(self) -> int: ...
@@ -32,7 +32,7 @@ class Batch(Protocol):
 
 
 class TableFile(Protocol):
-    """A file whose header has been read; `separator` is of its cells, if it is text."""
+    """A file whose header has been read; `separator` is None if it is not CSV."""
 
     @property
     def mapping(self) -> FileMapping: ...
@@ -48,8 +48,8 @@ class Chunk:
     Args:
       rows: Accepted rows as CSV, columns in the order of `FileMapping.stored`.
       depot_ids: Depots of the accepted rows.
-      n_blank: Number of rows without anything in any cell.
-      size: Approximate bytes of the file that the chunk comes from.
+      n_blank: Number of rows whose cells are all empty.
+      size: Approximate size of the chunk in the file, in bytes.
     """
 
     rows: bytes | memoryview
@@ -74,14 +74,14 @@ class ParsedFile:
         """Parses the header.
 
         Raises:
-          RefusedFileError: the file cannot be understood.
+          RefusedFileError: the file cannot be read, or its kind or columns are not found.
         """
         opener = open_text if source.is_text else open_parquet
         return cls(source.name, options, opener(source, options), today)
 
     @property
     def mapping(self) -> FileMapping:
-        """Kind and column positions."""
+        """Schema of the file, and the positions of its columns."""
         return self.file.mapping
 
     def parse(
@@ -90,8 +90,8 @@ class ParsedFile:
         """Returns the conventions, and a lazy iterator of validated chunks.
 
         Raises:
-          RefusedFileError: the conventions cannot be determined, or (while the rows are
-            read) the bytes are not what they claim to be.
+          RefusedFileError: the conventions cannot be determined, or (raised by the iterator)
+            rows cannot be read.
         """
         conventions = detect_conventions(
             self._cells, self.mapping, self.options, self.name, self.file.separator
@@ -106,7 +106,7 @@ class ParsedFile:
             yield batch.cells() or batch.parse_rows().cells
 
     def _chunk(self, batch: Batch, parse_options: ParseOptions) -> Chunk:
-        """Validates a batch; goes through its rows one by one only if one is rejected."""
+        """Validates a batch; parses its rows one by one only if one is rejected or does not fit."""
         cells = batch.cells()
         if cells is not None:
             validated = validate_batch(self.mapping.schema, cells, parse_options)
@@ -140,9 +140,9 @@ class ColumnRejections(NamedTuple):
 
 @dataclass(frozen=True)
 class ValidatedBatch:
-    """A batch after validation: its rows, rejected ones included, and what rejects them.
+    """A batch after validation: all rows, rejected ones included, and the rejections.
 
-    There is one rejection per column that rejects a row, in schema order.
+    There is one entry per column or rule that rejects a row: columns in schema order, then rules.
     """
 
     rows: pa.Table
@@ -196,7 +196,7 @@ def _row_rule_rejections(
 def _one_of_rejections(
     schema: FileSchema, stored: dict[str, pa.Array]
 ) -> Iterator[ColumnRejections]:
-    """Rejects rows that leave all of the columns empty of which they must fill one."""
+    """Rejects rows in which all columns of `schema.one_of` are empty."""
     present = [name for name in schema.one_of if name in stored]
     if not present:
         return

@@ -1,8 +1,8 @@
-"""Where files come from: folders, URLs, archives, standard input, the inbox.
+"""Sources of files: folders, URLs, archives, standard input and the inbox.
 
 files      finds files at paths and URLs, and opens them
 spool      copies of standard input, web addresses and archives
 workbook   the one sheet of a spreadsheet → CSV
 inbox      waits for files still being written, moves loaded ones to `done`
-refusals   why a file is refused
+refusals   reasons for refusing a file
 """

@@ -38,7 +38,7 @@ class Source:
     """A file that was found.
 
     Args:
-      display_path: Path for messages: as it was given, or below the folder given.
+      display_path: Path for messages, as given or below the given folder.
       path: Path within its file system.
       address: Path or URL for the ledger: absolute, without a password.
     """
@@ -49,7 +49,7 @@ class Source:
     size: int
     modified_ns: int | None
     system: fs.FileSystem = field(repr=False)
-    # Opens its file system if that is not this machine's; may hold a password.
+    # URL of a remote file system, None for a local file; may hold a password.
     url: str | None = field(default=None, repr=False)
     # The .zip that contains it.
     container: "Source | None" = field(default=None, repr=False)
@@ -61,7 +61,7 @@ class Source:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is read as CSV, by its suffix."""
+        """Whether its suffix is that of a text file or spreadsheet, which is read as CSV."""
         return self.path.lower().endswith(TEXT_SUFFIXES)
 
     @property
@@ -132,17 +132,17 @@ class Skipped:
 
     @property
     def address(self) -> str:
-        """Sort key of a file."""
+        """Sort key, as `Source.address`."""
         return self.display_path
 
 
 def find_sources(
     locations: Sequence[str], excluded: Path | None = None
 ) -> list[Source | Skipped]:
-    """Returns the files at some locations, folders searched, in the order of addresses.
+    """Returns the files at the locations, including those in folders, sorted by address.
 
-    In folders, hidden files and files with other suffixes (`.tmp` and `.part` among them) are
-    skipped, as is the excluded folder; a file that is given itself is never skipped.
+    In folders, hidden files, files with other suffixes (such as `.tmp` and `.part`) and the
+    excluded folder are ignored; a file given by its own path is returned even so.
     """
     files: dict[str, Source | Skipped] = {}
     for location in locations:
@@ -181,7 +181,7 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Skipp
         for name in [*linked, *files]:
             inside = Path(folder, name)
             display_path = str(path / inside.relative_to(root))
-            # Unlike Path.resolve, it raises nothing where links form a cycle.
+            # Unlike Path.resolve, os.path.realpath raises no error on a cycle of links.
             target = Path(os.path.realpath(inside))
             if name not in linked and target.is_relative_to(root):
                 yield local_source(inside, display_path)
@@ -207,7 +207,7 @@ def local_source(
     absolute = path.parent.resolve() / path.name
     try:
         str(absolute).encode()
-    except UnicodeEncodeError:  # Written by a system with another encoding of names.
+    except UnicodeEncodeError:  # The name is in another encoding.
         printable = os.fsencode(display_path).decode(errors="replace")
         reason = f"{printable} has a name or a folder that is not UTF-8. Rename it."
         return Skipped(printable, reason)
@@ -276,7 +276,7 @@ def _source(
 
 
 def without_credentials(location: str) -> str:
-    """Returns a URL without user, password and options."""
+    """Returns a URL without user, password and query; any other location as it is."""
     if "://" not in location:
         return location
     scheme, _, rest = location.partition("://")

@@ -21,8 +21,8 @@ def wait_until_stable(
 ) -> list[Source | Skipped]:
     """Waits for recently modified files of the inbox, and marks those that changed meanwhile.
 
-    A file is complete after `stable_s` seconds without a change. Any other file is taken as it
-    is, and refused if it changes while it is read.
+    A file is complete after `stable_s` seconds without a change. Files elsewhere
+    are not waited for, and are refused if they change while they are read.
     """
     sources = [file for file in files if isinstance(file, Source)]
     recent = [file for file in sources if _is_recent(file, inbox, stable_s)]
@@ -40,7 +40,7 @@ def wait_until_stable(
 
 
 def _is_recent(file: Source, inbox: Path, stable_s: float) -> bool:
-    """Whether an inbox file was modified recently; a time in the future counts as such."""
+    """Whether an inbox file was modified recently; a future time counts as recent."""
     on_disk = file.container or file
     if on_disk.url is not None:
         return False
@@ -49,10 +49,10 @@ def _is_recent(file: Source, inbox: Path, stable_s: float) -> bool:
 
 
 def move_to_done(source: Source, inbox: Path) -> None:
-    """Moves a loaded file of the inbox to the same place below `inbox/done`; no other file.
+    """Moves a loaded inbox file to the same path below `inbox/done`; leaves other files.
 
-    A file that was written again since, or that cannot be moved, stays: the next load
-    recognises it by its sha256.
+    A file that has changed since stays, and the next load reads it. A file that cannot be
+    moved stays too; the next load recognises it by its sha256.
     """
     on_disk = source.container or source
     path = Path(on_disk.path)

@@ -1,4 +1,4 @@
-"""Why a file is refused: one that breaks the program does not keep the others out."""
+"""Reasons for refusing a file, including a file that causes an unexpected error."""
 
 import traceback
 
@@ -15,10 +15,10 @@ class ParserError(Exception):
 
 
 def refusal(name: str, error: Exception) -> str:
-    """Returns why a file is refused; logs the traceback of an error that nobody foresaw.
+    """Returns the reason for refusing a file; logs the traceback of an unexpected error.
 
-    Raises the error if every other file would meet it, as when the database is lost or the
-    disk is full.
+    Raises the error itself if it would affect every file, such as a lost database or a full
+    disk.
     """
     # Imported here: the process that parses files needs no database.
     from pipelines.runs.error_messages import is_expected

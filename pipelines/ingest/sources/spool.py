@@ -40,9 +40,9 @@ STDIN = "-"
 COPY_BLOCK_BYTES = 1 << 20
 FETCH_TIMEOUT_S = 60
 SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_SUFFIX}
-"""Suffix of a copy without a known one, by its first bytes; CSV for any other."""
+"""Suffix added to a copy without a known one, by its first bytes; `.csv` otherwise."""
 WORKBOOK_PART = "xl/workbook.xml"
-"""Every .xlsx file is an archive that contains it."""
+"""Entry that every .xlsx file, which is a zip archive, contains."""
 UNPACKING_ERRORS = (RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException)
 
 SourceOrError = Source | Skipped
@@ -52,9 +52,9 @@ class Spool:
     """Temporary copies of the files of one ingest command."""
 
     def __init__(self, make_folder: Callable[[], Path], max_bytes: int) -> None:
-        """Copies nothing yet; makes its folder, which the caller removes, with the first copy.
+        """Copies nothing yet; the first copy makes the folder, which the caller removes.
 
-        No copy, nor all copies from one archive, may be larger than `max_bytes`.
+        `max_bytes` limits each copy, and the total of all copies from one archive.
         """
         self._make_folder = make_folder
         self._max_bytes = max_bytes
@@ -65,7 +65,7 @@ class Spool:
         return self._make_folder()
 
     def find(self, locations: Sequence[str], excluded: Path) -> list[SourceOrError]:
-        """Returns the files at some locations, archives unpacked, sorted by address.
+        """Returns the files at the locations, with archives unpacked, sorted by address.
 
         Locations are files, folders, URLs or `STDIN`. The excluded folder is not searched.
         """
@@ -108,7 +108,7 @@ class Spool:
         return path
 
     def _members(self, file: SourceOrError) -> Iterator[SourceOrError]:
-        """Yields the files in a .zip; any other file as it is."""
+        """Yields the files in a .zip archive; any other file itself."""
         if isinstance(file, Skipped) or not file.path.lower().endswith(ARCHIVE_SUFFIX):
             yield file
             return
@@ -137,7 +137,7 @@ class Spool:
                 raise RefusedFileError(
                     f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
                 )
-            # No more than the size that it states is read of an entry.
+            # The stated size can be trusted: no more than that is read of an entry.
             if sum(entry.file_size for entry in entries) > self._max_bytes:
                 raise self._too_large(f"{archive.display_path}, once unpacked,")
             skipped = [
@@ -157,10 +157,10 @@ class Spool:
 
     @contextmanager
     def _copies_folder(self, name: str) -> Iterator[Path]:
-        """Yields a folder for the copies of one file or archive; without room it is removed.
+        """Yields a folder for the copies of one file or archive; removes it if copying fails.
 
         Raises:
-          RefusedFileError: there is no room, which keeps no file out that needs no copy.
+          RefusedFileError: there is no room; files that need no copy are still loaded.
         """
         folder = None
         try:
@@ -200,7 +200,7 @@ def _unpack(
     packed: zipfile.ZipFile, entry: zipfile.ZipInfo, archive: Source, folder: Path
 ) -> SourceOrError:
     folder.mkdir()
-    # The file name that messages show.
+    # Keeps the entry's file name, which messages show.
     path = folder / PurePosixPath(entry.filename).name
     with packed.open(entry) as member, path.open("wb") as file:
         shutil.copyfileobj(member, file, COPY_BLOCK_BYTES)
@@ -223,7 +223,7 @@ def _leads_out(name: str) -> bool:
 
 
 def _fetch_failure(error: Exception) -> str:
-    """Returns why a file cannot be fetched, without the address that messages repeat."""
+    """Returns why a download failed, without the address, which the message has already."""
     if isinstance(error, urllib3.exceptions.ProtocolError):
         return "the transfer ended before the end of the file"
     if isinstance(error, ValueError):
@@ -231,12 +231,12 @@ def _fetch_failure(error: Exception) -> str:
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"{error.response.status_code} {error.response.reason}"
     cause = getattr(error.args[0], "reason", error.args[0])
-    # Before it, the pool of connections is named.
+    # The text before that mark names the connection pool.
     return str(cause).rpartition("): ")[2].rstrip(". ")
 
 
 def _with_suffix(path: Path) -> Path:
-    """Names a copy without a known suffix after what it is."""
+    """Adds a suffix that fits the content to a copy without a known one."""
     if path.name.lower().endswith(SUFFIXES):
         return path
     with path.open("rb") as file:
@@ -253,4 +253,4 @@ def _is_workbook(path: Path) -> bool:
         with zipfile.ZipFile(path) as packed:
             return WORKBOOK_PART in packed.namelist()
     except zipfile.BadZipFile:
-        return False  # Unpacking it will give the reason.
+        return False  # Unpacking it raises an error with the reason.

@@ -1,4 +1,4 @@
-"""Folders for copies of remote files, and of what an ingest that was killed left there."""
+"""Temporary folders for copies of remote files; removes those that killed ingests left."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory, gettempdir
 
 PREFIX = "harbor-ingest-"
 MIN_AGE_S = 60
-"""A folder that was just made is locked in a moment."""
+"""Age below which a folder is kept: a new one may not be locked yet."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Makes an empty folder that is removed in the end, by a later ingest if this one is killed."""
+    """Makes an empty folder and removes it on exit; if this ingest is killed, a later one does."""
     for left in Path(gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError), locked(left):
             if time.time() - left.stat().st_mtime > MIN_AGE_S:
@@ -27,7 +27,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds the lock of a temporary folder, which ends with the process.
+    """Holds the lock of a temporary folder; it ends with the process at the latest.
 
     Raises:
       BlockingIOError: another process holds it.

@@ -13,12 +13,12 @@ from forecaster.errors import RefusedFileError
 
 SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml")
 ERROR_CELL = re.compile(rb"(<(?:\w+:)?c\s[^<>]*\bt=\")e\"")
-"""A cell with an error, such as #DIV/0!, up to its type."""
+"""Matches a cell with an error such as #DIV/0!, up to its type."""
 UNCOMPUTED_CELL = re.compile(
     rb"<((?:\w+:)?)c\s([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-"""A formula whose value no program has stored; of type "str" it is the empty text."""
+"""Matches a formula without a stored value; of type "str", its value is the empty text."""
 CELL_TYPE = re.compile(rb"\bt=\"\w*\"")
 STRING_TYPE = b't="str"'
 
@@ -27,7 +27,7 @@ STRING_TYPE = b't="str"'
 def as_csv(data: bytes, name: str) -> bytes:
     """Returns the rows of the only non-empty sheet as CSV in UTF-8, one line each.
 
-    The last answer is kept, because a file is read several times.
+    The latest result is cached, because a file is read several times.
 
     Raises:
       RefusedFileError: the .xlsx file cannot be read, or several sheets have rows.
@@ -59,16 +59,16 @@ def as_csv(data: bytes, name: str) -> bytes:
 
 
 def _with_errors_as_text(data: bytes) -> bytes:
-    """Returns a workbook in which the errors of formulas are texts.
+    """Returns the workbook with text in place of formula errors.
 
-    Else they are read as empty cells, which for a count means that the day was not observed.
+    They would be read as empty cells, and an empty count means that the day was not observed.
     """
     changed = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for part in filter(SHEET_PART.fullmatch, book.namelist()):
                 sheet = ERROR_CELL.sub(rb'\1str"', before := book.read(part))
-                # Most tables have no formula, and are looked through in no time.
+                # A quick test first: most tables have no formula.
                 if b"<f" in sheet or b":f" in sheet:
                     sheet = UNCOMPUTED_CELL.sub(_not_available, sheet)
                 if sheet != before:
@@ -80,12 +80,12 @@ def _with_errors_as_text(data: bytes) -> bytes:
                 for part in book.namelist():
                     target.writestr(part, changed.get(part) or book.read(part))
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
-        return data  # Reading it as a spreadsheet will give the reason.
+        return data  # Reading it as a spreadsheet raises an error with the reason.
     return copy.getvalue()
 
 
 def _not_available(cell: re.Match[bytes]) -> bytes:
-    """Returns a cell with the text #N/A, for a formula without a value."""
+    """Returns a cell with the text #N/A in place of a formula without a value."""
     prefix, attributes = cell[1], cell[2]
     if STRING_TYPE in attributes:
         return cell[0]
@@ -105,10 +105,10 @@ def _cell(value: Any) -> str:
         return str(int(value))
     if isinstance(value, float):
         decimals = str(value).partition(".")[2]
-        # Else 1.234 could be taken for 1,234.
+        # Otherwise 1.234 could be read as 1,234.
         return f"{value}0" if len(decimals) == 3 and decimals.isdigit() else str(value)
     if isinstance(value, datetime) and value.time() == time(0):
         return value.date().isoformat()
-    if isinstance(value, date):  # and so a datetime
+    if isinstance(value, date):  # includes datetime
         return value.isoformat()
     return " ".join(str(value).splitlines())
