@@ -1,7 +1,7 @@
 """Backups of the database and the artefacts, created and restored as one folder.
 
-creation     writes one        restoration  checks everything, then restores whole or not at all
-archive      its files         postgres     dumps by pg_dump
+creation     creates a backup        restoration  checks a backup, then restores all or nothing
+archive      reads and names its files   postgres   runs pg_dump, pg_restore and psql
 """
 
 from pipelines.backup.creation import CreatedBackup, create

@@ -20,7 +20,7 @@ class Manifest:
       made_at: Time of the backup, with a time zone.
       tables: Number of rows of each table.
       files: sha256 of every other file, by its path in the folder.
-      missing: Artefacts that the database names and that are unusable, with the reason.
+      missing: Reason for each artefact that the database names but that is unusable.
     """
 
     made_at: datetime
@@ -35,7 +35,7 @@ _JSON = TypeAdapter(Manifest)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Completes a backup: a folder without a manifest is none."""
+    """Writes the manifest, which completes a backup."""
     path = folder / MANIFEST
     path.touch(mode=0o600)
     path.write_bytes(_JSON.dump_json(manifest, indent=1))
@@ -66,14 +66,14 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def backup_name(now: datetime) -> str:
-    """The name of a backup that is made now: they sort by time."""
+    """Name of a backup created at `now`; names sort by time."""
     return f"harbor-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
 def complete_backups(folder: Path, now: datetime) -> list[Path]:
     """The complete backups in a folder, oldest first.
 
-    Those of a clock that was ahead, with a time later than now, count as the oldest.
+    A backup dated later than `now`, created while the clock was ahead, counts as the oldest.
     """
     found = (path.parent for path in folder.glob(f"harbor-*Z/{MANIFEST}"))
     return sorted(found, key=lambda path: (path.name <= backup_name(now), path.name))

@@ -22,7 +22,7 @@ from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 
 STAGED_FOR = timedelta(days=1)
-"""An unfinished backup that is older was left by a process that was killed."""
+"""Age from which an unfinished backup is removed: the process that wrote it was killed."""
 KEPT_ARTEFACTS = """
 select filename, sha256 from models where pruned_at is null order by filename
 """
@@ -41,13 +41,13 @@ class CreatedBackup:
 def create(
     engine: sa.Engine, settings: Settings, folder: Path, now: datetime, keep: int | None
 ) -> CreatedBackup:
-    """Writes a backup into a folder of its own, which is renamed once it is complete.
+    """Writes a backup into a temporary folder, which is renamed once it is complete.
 
-    Older ones in the folder are removed, so that `keep` complete ones are left; None keeps all.
+    Of the complete backups in `folder`, only the newest `keep` are kept; None keeps all.
 
     Raises:
       NoDataError: the database has no tables.
-      DatabaseError: it cannot be read, or is of a newer release.
+      DatabaseError: the database cannot be read, or is of a newer release.
     """
     schema = schema_version.status(engine)
     if schema.revision is None:
@@ -82,10 +82,10 @@ def _fill(
     with engine.connect() as connection:
         connection.execution_options(isolation_level="REPEATABLE READ")
         snapshot = connection.scalar(sa.text("select pg_export_snapshot()"))
-        # Recorded after the snapshot, which would else hold a run that never ends; an
-        # older database's ledger may lack columns.
+        # The run is recorded after the snapshot is taken: the backup would otherwise contain
+        # a run that never ends. An older schema's ledger may lack columns.
         with recorded(engine, "backup") if schema.is_current else nullcontext() as run:
-            # First: the next night may remove artefacts that the snapshot names.
+            # Artefacts first: the next nightly run may remove some that the snapshot names.
             missing = _copy_artefacts(connection, settings.artefacts, staging)
             name = str(connection.scalar(sa.text("select current_schema()")))
             postgres.dump(engine.url, name, str(snapshot), staging / DATABASE)
@@ -133,7 +133,7 @@ def _count_rows(connection: sa.Connection) -> dict[str, int]:
 def _remove_old(folder: Path, now: datetime, keep: int | None) -> list[str]:
     old = [] if keep is None else archive.complete_backups(folder, now)[:-keep]
     for path in old:
-        # First: a backup that is only half removed must not look complete.
+        # The manifest first: a half-removed backup must not look complete.
         (path / MANIFEST).unlink()
         shutil.rmtree(path)
     return [path.name for path in old]

@@ -1,4 +1,4 @@
-"""pg_dump, pg_restore and psql, which come with the embedded server."""
+"""Runs pg_dump, pg_restore and psql, which come with the embedded server."""
 
 import os
 import subprocess
@@ -13,17 +13,17 @@ from pipelines.database.embedded.binaries import Account, programs
 from pipelines.pruning import RESTORE_PREFIX
 from pipelines.settings import child_environment
 
-# A migration that runs at the same time is not waited for longer.
+# How long pg_dump waits for the locks of a migration that runs at the same time.
 LOCK_TIMEOUT_MS = 30_000
-# pg_restore writes it into every script, and servers before 17 refuse it.
+# pg_restore writes this line into every script, but servers before 17 reject it.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
 SCRIPT_HEAD_BYTES = 4096
 
 
 def dump(url: sa.URL, schema: str, snapshot: str, target: Path) -> None:
-    """Dumps a schema as another session's exported snapshot sees it.
+    """Dumps a schema as of a snapshot that another session has exported.
 
-    Owners and privileges are left out: `roles` grants them where it is restored.
+    Owners and privileges are left out: `roles` grants them after a restore.
 
     Raises:
       DatabaseError: pg_dump failed.
@@ -40,8 +40,8 @@ def load(
 ) -> None:
     """Restores a dump in one transaction, between two SQL scripts.
 
-    The first makes room for the tables, the second fails if anything is missing. `scratch` is a
-    folder with room for the dump as text, several times its size.
+    `before` drops the existing tables; `after` fails if rows are missing. `scratch` is a folder
+    with room for the dump as plain text, which is several times larger.
 
     Raises:
       DatabaseError: a program or statement failed; the database is unchanged.

@@ -1,4 +1,4 @@
-"""Restores a backup: checked before anything changes, and completely or not at all."""
+"""Checks a backup, then restores it completely or not at all."""
 
 import time
 from dataclasses import dataclass
@@ -61,9 +61,9 @@ def restore(
 ) -> RestoredBackup:
     """Checks a backup, or the newest in a folder of backups, then restores artefacts and database.
 
-    The database changes in one transaction, which is rolled back unless every row is there. An
-    older backup is then upgraded to this release's schema. The engine is connected as the owner
-    of the tables; there may be no other sessions.
+    The database changes in one transaction, which is rolled back if a table lacks rows. An older
+    backup is then upgraded to this release's schema. `engine` must connect as the owner of the
+    tables, and no other session may be open.
 
     Raises:
       BadInputError: the backup is damaged or of a newer release, or the database is not
@@ -86,7 +86,7 @@ def restore(
         publish(settings.artefacts / path.name, path.read_bytes())
     with engine.connect() as connection:
         name = str(connection.scalar(sa.text("select current_schema()")))
-    # Open connections would wait for the locks of psql, and psql for theirs.
+    # Open connections and psql would wait for each other's locks.
     engine.dispose()
     postgres.load(
         engine.url,
@@ -114,7 +114,7 @@ def _require_unused(engine: sa.Engine, replace: bool) -> None:
             )
         # A session whose client has just gone takes a moment to end.
         for _ in range(SESSION_CHECKS):
-            # A transaction would see the first answer again.
+            # Within one transaction, pg_stat_activity would return the same rows again.
             connection.rollback()
             others = connection.scalar(sa.text(OTHER_SESSIONS))
             if not others:
@@ -127,7 +127,7 @@ def _require_unused(engine: sa.Engine, replace: bool) -> None:
 
 
 def _row_checks(schema: str, manifest: Manifest) -> str:
-    """SQL that fails unless every table has the rows it had."""
+    """SQL that fails unless every table has as many rows as the manifest records."""
     return "".join(
         sql.SQL(CHECK_ROWS)
         .format(table=sql.Identifier(schema, name), rows=rows, name=name)

@@ -1,6 +1,6 @@
 """The database: engines, migrations, roles, and the embedded Postgres.
 
-engine          opens it: a Postgres of the user's own, or the one of `embedded`
-roles           owner, writer, reader; the watch's engine, which only reads
-schema_version  compares its schema with ours      migrate  brings it to ours
+engine          opens the database: an external Postgres, or the one of `embedded`
+roles           owner, writer and reader roles; the read-only engine of `harbor watch`
+schema_version  compares its schema with this release's     migrate  migrates the schema
 """

@@ -1,4 +1,4 @@
-"""Opens the database: a Postgres of the user's own, or the embedded one."""
+"""Opens the database: an external Postgres, or the embedded one."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ UNREACHABLE_ADVICE = "Check HARBOR_DATABASE_URL and that the server runs"
 
 @contextmanager
 def database_url(settings: Settings) -> Iterator[str]:
-    """Yields the URL of the database, which runs as long as this is open.
+    """Yields the URL of the database; an embedded server runs at least until the block ends.
 
     Raises:
       DatabaseError: the embedded server does not start.
@@ -46,7 +46,7 @@ def database_url(settings: Settings) -> Iterator[str]:
 def open_engine(settings: Settings, timeout_s: float = 0) -> Iterator[sa.Engine]:
     """Yields an engine on the database, and closes its connections at the end.
 
-    A database that does not answer is waited for `timeout_s`.
+    Waits up to `timeout_s` seconds for a database that does not answer.
 
     Raises:
       DatabaseError: no server answers, or it refuses the connection.
@@ -63,9 +63,9 @@ def open_engine(settings: Settings, timeout_s: float = 0) -> Iterator[sa.Engine]
 def snapshot(engine: sa.Engine, lock: int | None = None) -> Iterator[sa.Connection]:
     """Yields a connection in one REPEATABLE READ, READ ONLY transaction.
 
-    All its statements see the database at one moment. Every reader that needs more than one
-    statement uses it. With the key of a lock, the moment is one at which no other session holds
-    it, and none takes it until the block ends.
+    All statements on it see the same state of the database; every reader that needs more than
+    one statement uses it. `lock` is the key of an advisory lock that is acquired before the
+    snapshot is taken and held until the block ends.
     """
     with engine.connect() as connection:
         if lock is not None:
@@ -98,7 +98,7 @@ def connect(
         try:
             with engine.connect():
                 return engine
-        except ProgrammingError as error:  # Of an option that libpq does not have.
+        except ProgrammingError as error:  # The URL has an option unknown to libpq.
             raise DatabaseError(
                 f"HARBOR_DATABASE_URL cannot be used: {str(error.orig).strip()}. Correct it."
             ) from None
@@ -126,19 +126,19 @@ def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
     """Parses the URL in a setting, and sets the driver to psycopg 3.
 
     Raises:
-      DatabaseError: it is not the URL of a Postgres; the message never contains it.
+      DatabaseError: the setting is no URL of a Postgres; the message never contains the URL.
     """
     try:
         # libpq accepts both schemes, SQLAlchemy only postgresql://.
         parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
-    except (ArgumentError, ValueError):  # A ValueError is of a port that is no number.
+    except (ArgumentError, ValueError):  # ValueError: the port is not a number.
         parsed = None
     if parsed is None or parsed.get_backend_name() != "postgresql":
         raise DatabaseError(
             f"{setting} is no address of a Postgres. Write it as "
             "postgresql://USER@HOST:5432/DATABASE."
         ) from None
-    if "@" in (parsed.host or ""):  # The driver's message would show what is before it.
+    if "@" in (parsed.host or ""):  # The driver's message would show text before the @.
         raise DatabaseError(
             f"{setting} has an @ in its password or user. Write it as %40."
         )

@@ -1,11 +1,11 @@
 """Database roles and their privileges: owner, writer, the dashboard, other systems.
 
 The owner runs the migrations and owns the tables. The writer may change rows but no table.
-The reader, the dashboard's role, may select, and call `add_overrides`, `save_city_settings`,
-`decide_vans` and `undo_changes`; the migrations create them. Other systems are given
-`harbor_reader`, which has no login of its own and may select from the views of
-`schema.reader_views`. A pipeline that connects as the owner takes the writer's role, so that a
-mistake cannot drop a table.
+The reader, the dashboard's role, may select, and may call the functions `add_overrides`,
+`save_city_settings`, `decide_vans` and `undo_changes`, which the migrations create. Users of other
+systems are members of `harbor_reader`, a role without a login that may only select from the views
+of `schema.reader_views`. A pipeline that connects as the owner switches to the writer's role, so
+that a mistake cannot drop a table.
 """
 
 from collections.abc import Sequence
@@ -47,8 +47,8 @@ READ_ONLY = (
 )
 
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
-# Since Postgres 16 a member may lack the right to SET ROLE. Roles belong to the cluster:
-# one that cannot read all tables of this database has not been granted them yet.
+# Since Postgres 16 a member may lack the right to SET ROLE. Databases of a server share its
+# roles: a role that cannot read every table has not been set up in this database yet.
 CAN_SET_ROLE = """
 select coalesce(
     case when current_setting('server_version_num')::int >= 160000
@@ -60,7 +60,7 @@ select coalesce(
          where t.relnamespace = current_schema()::regnamespace
            and t.relname = any(%(tables)s)), false)
 """
-# The writer needs temporary tables and advisory locks.
+# `too_much` checks the dashboard only: the writer needs temporary tables and advisory locks.
 ROLE_GRANTS = """
 select name as role, r.oid is not null as is_there,
        coalesce(r.rolcanlogin, false) as has_login,
@@ -86,8 +86,8 @@ group by name, place, r.oid, r.rolcanlogin order by place
 class RoleGrants:
     """The privileges of a role.
 
-    `reads` and `writes` are numbers of tables and views it may select from and insert into;
-    `too_much` are privileges of the reader that only a superuser can revoke.
+    `reads` and `writes` are the numbers of tables and views that the role may select from and
+    insert into; `too_much` are privileges of the reader that only a superuser can revoke.
     """
 
     role: str
@@ -99,7 +99,7 @@ class RoleGrants:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has exactly the privileges it needs."""
+        """Whether the role has exactly the privileges it needs."""
         writable = len(metadata.tables) - len(PLANNERS_TABLES)
         return (self.reads, self.writes, self.too_much) == (
             len(READER_VIEWS if self.role == VIEWS_READER else RELATIONS),
@@ -109,7 +109,7 @@ class RoleGrants:
 
 
 def role_grants(engine: sa.Engine) -> list[RoleGrants]:
-    """Returns the privileges of every role beside the owner; any user may call it."""
+    """Returns the privileges of every role except the owner; any user may call it."""
     parameters = {"roles": [*ROLES, VIEWS_READER], "tables": RELATIONS}
     with engine.connect() as connection:
         rows = connection.execute(sa.text(ROLE_GRANTS), parameters).mappings().all()
@@ -129,10 +129,10 @@ def ensure(
     Safe to repeat: other privileges are revoked. A role that has a password can connect.
 
     Returns:
-      The roles afterwards; one that could not be created has `is_there` false.
+      The privileges afterwards; a role that could not be created has `is_there` false.
 
     Raises:
-      DatabaseError: this user does not own the tables; or they are of another release.
+      DatabaseError: this user does not own the tables, or the tables are of another release.
     """
     try:
         with engine.begin() as connection:
@@ -173,7 +173,7 @@ def ensure_from_settings(engine: sa.Engine, settings: Settings) -> list[RoleGran
 def enable_trust_login(engine: sa.Engine) -> None:
     """Lets both roles connect to a server with trust authentication.
 
-    That is the embedded one, whose socket only its own user can open.
+    Only the embedded server uses it: no other user can open its socket.
     """
     with engine.begin() as connection:
         for role in ROLES:
@@ -182,7 +182,7 @@ def enable_trust_login(engine: sa.Engine) -> None:
 
 
 def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
-    """Sets a role on every new connection, if its user may."""
+    """Sets a role on every new connection whose user may set it."""
 
     def on_connect(driver_connection: Any, _: Any) -> None:
         driver_connection.autocommit = True
@@ -202,7 +202,7 @@ def create_readonly_engine(url: str) -> sa.Engine:
     """Returns a read-only engine, without connecting yet.
 
     Raises:
-      DatabaseError: it is not the URL of a Postgres.
+      DatabaseError: `url` is not the URL of a Postgres.
     """
     engine = sa.create_engine(
         parsed_url(url),
@@ -216,7 +216,7 @@ def create_readonly_engine(url: str) -> sa.Engine:
 
 
 def _driver(connection: sa.Connection) -> "psycopg.Connection[Any]":
-    """The connection of psycopg, which runs several statements at once."""
+    """The underlying psycopg connection, which can run several statements in one call."""
     driver_connection = connection.connection.driver_connection
     assert isinstance(driver_connection, psycopg.Connection)
     return driver_connection

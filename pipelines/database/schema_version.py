@@ -1,6 +1,6 @@
 """Compares the schema of a database with that of this release.
 
-Every command does so, which is why Alembic, slow to import, is not asked.
+Every command makes this comparison, so it avoids Alembic, which is slow to import.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ OTHER_TABLES_ADVICE = (
     "HARBOR_DATABASE_URL to an empty database, and load your files again with 'harbor "
     "ingest', those in inbox/done too; planners' changes stay in the old one"
 )
-"""Until 0.1.0, tables change without a migration, and the schema keeps its revision."""
+"""Before release 0.1.0, tables change without a migration or a new revision."""
 VERSION = sa.text(f"select version_num from {VERSION_TABLE}")  # noqa: S608 - a constant
 
 
@@ -49,7 +49,7 @@ class SchemaStatus:
 def status(engine: sa.Engine) -> SchemaStatus:
     """Returns the schema revisions of the database and of this release.
 
-    A migration's file is named after its revision, and the names are in order.
+    Migration files are named after their revisions, and the names sort in order.
     """
     known = sorted(path.stem for path in MIGRATIONS.glob("[0-9]*.py"))
     with engine.connect() as connection:
@@ -59,10 +59,10 @@ def status(engine: sa.Engine) -> SchemaStatus:
 
 
 def compare_if_undefined(listened: sa.Engine, compared: sa.Engine) -> None:
-    """Where a statement names what the database has not, its tables are compared with this release's.
+    """Compares the tables with this release's when a statement names an undefined object.
 
-    If they differ, that is raised in place of the statement's error; if not, the mistake is
-    the program's. `compared` is an engine that is free to connect.
+    If they differ, a DatabaseError with the differences replaces the statement's error.
+    `listened` is the engine whose errors are handled, `compared` one that is free to connect.
     """
 
     def compare(context: ExceptionContext) -> None:

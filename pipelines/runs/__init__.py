@@ -1,7 +1,7 @@
 """The ledger of runs: what ran, when, with which result.
 
 ledger          records every step as a row of `runs`, however it ends
-locks           advisory locks of a session, and publishing on the session that holds one
+locks           session-level advisory locks, and publishing on the session that holds one
 run_log         stores the log lines of a run       tail            follows a run
-metrics         measures the cost of a step         error_messages  an error in one sentence
+metrics         measures the cost of a step         error_messages  describes an error
 """

@@ -17,7 +17,7 @@ UNEXPECTED = (
 
 # The prefix of XLA's out-of-memory errors; their type is in jaxlib, which is optional.
 FULL_DEVICE = "RESOURCE_EXHAUSTED"
-# Checkpoint writes raise with the same prefix, and end with the system's message.
+# A checkpoint write on a full disk raises with the same prefix and ends with this message.
 FULL_DISK = os.strerror(errno.ENOSPC)
 UNUSABLE_PATH_ERRNOS = frozenset(
     {
@@ -35,7 +35,7 @@ UNUSABLE_PATH_ERRNOS = frozenset(
 def describe_error(error: BaseException) -> str:
     """Returns the message for an error, as stored with the run.
 
-    Of a database that was lost for lack of room, the lack of room is told.
+    If the database was lost because its disk is full, the message reports the full disk.
     """
     if isinstance(error, DatabaseError) or _is_lost_database(error):
         error = _full_disk_behind(error) or error
@@ -62,8 +62,8 @@ def describe_error(error: BaseException) -> str:
 def is_expected(error: BaseException) -> bool:
     """Whether an error is no fault of the program, so that it needs no traceback.
 
-    Expected are every error of `forecaster.errors`, a full disk, a lost database and an unusable
-    path.
+    Expected errors are those of `forecaster.errors`, a full disk, a lost database and an
+    unusable path.
     """
     is_foreseen = isinstance(error, HarborError) or _is_unusable_path(error)
     return is_foreseen or _is_lost_database(error) or _is_full_disk(error)
@@ -106,14 +106,14 @@ def _is_full_disk(error: BaseException) -> bool:
 
 
 def _full_disk_behind(error: BaseException | None) -> BaseException | None:
-    """The full disk among an error and what it was raised from, or while handling it."""
+    """Returns the first full-disk error in an error's chain of causes and contexts, or None."""
     while error is not None and not _is_full_disk(error):
         error = error.__cause__ or error.__context__
     return error
 
 
 def _is_full_checkpoint_disk(error: BaseException) -> bool:
-    """Whether a checkpoint write met a full disk; it is raised as a ValueError."""
+    """Whether the error is that of a checkpoint write on a full disk, a ValueError."""
     return str(error).startswith(FULL_DEVICE) and FULL_DISK in str(error)
 
 

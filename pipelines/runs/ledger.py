@@ -32,12 +32,12 @@ DEAD_RUN_MESSAGE = (
 
 @dataclass
 class Run:
-    """A step that runs now; its metrics end up in the ledger."""
+    """A step in progress; its metrics are stored in the ledger when it ends."""
 
     run_id: int
-    # On the one session that holds the run's lock; everything published uses it.
+    # Engine on the one session that holds the run's lock; the run publishes only on it.
     engine: sa.Engine
-    # The nightly run above a step; None for a run alone.
+    # Id of the run that the step belongs to; None for a top-level run.
     parent_id: int | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
     started_s: float = field(default_factory=time.monotonic)
@@ -51,14 +51,14 @@ def recorded(
     parent: Run | None = None,
     lock: sa.Engine | None = None,
 ) -> Iterator[Run]:
-    """Records a run: inserts its row, stores what it logs, and how it ended.
+    """Records a run: inserts its row, and stores its log lines and how it ended.
 
     The row is committed before the work begins, so that a crashed run is visible; the next
-    top-level run marks it as failed. It publishes on the session of its parent or of the lock
-    that `try_lock` gave it, else on one of its own.
+    top-level run marks it as failed. The run publishes on the session of `parent` or of `lock`
+    (from `try_lock`), else on a session of its own.
 
     Raises:
-      LostRunError: its session has ended.
+      LostRunError: the run's session has ended.
     """
     if parent is None:
         fail_dead_runs(engine)
@@ -68,8 +68,8 @@ def recorded(
             process = socket.gethostname(), os.getpid()
             run_id = runs.begin_run(connection, step, origin, parent_id, process)
         run = Run(run_id, session, parent_id)
-        # Nothing may come between the insert and this: a signal there would leave a run
-        # that is stored as running until its process ends.
+        # No statement may come between the insert and this `try`: a signal there would leave
+        # the run stored as running until its process ends.
         try:
             with bound_contextvars(run_id=run.run_id, step=step):
                 log.info("started", origin=None if origin is None else str(origin))
@@ -102,7 +102,7 @@ def _end(
         # Details may name thousands of depots.
         fields = {k: v for k, v in run.metrics.items() if k not in DETAILS}
     else:
-        # The error of a top-level run is raised, and reported by its caller.
+        # The error of a top-level run is raised, and its caller reports it.
         fields = {"error": error} if run.parent_id is not None else {}
     took_seconds = round(time.monotonic() - run.started_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
@@ -111,7 +111,7 @@ def _end(
 def _end_after(error: BaseException, engine: sa.Engine, run: Run, step: str) -> None:
     """Stores how a run failed, if the database is available; the caller raises the error.
 
-    On any session: a failure publishes nothing.
+    Any session may be used, because a failure publishes nothing.
     """
     if isinstance(error, Exception) and not is_expected(error):
         lines = traceback.format_exception(error)

@@ -4,14 +4,14 @@ Two runs must never publish at once, and a run that was replaced must not publis
 every transaction that a run publishes (demand, models, forecasts, scores, the end of the
 run itself) is executed on the one session that holds its advisory lock; no fence, heartbeat
 or take-over is needed. Postgres keeps the lock exactly as long as the session, and releases
-it only after the session's last transaction has committed or been rolled back. Whoever gets
-the lock sees all that its last holder stored, and the holder cannot store anything more: its
-session is gone, and `own_session` opens no second one.
+it only after the session's last transaction has committed or been rolled back. A run that gets
+the lock sees everything that its last holder stored, and the holder cannot store anything more:
+its session is gone, and `own_session` opens no second one.
 
 - **Killed process, `pg_terminate_backend`, Postgres restarted**: the session ends at once.
-  The next statement of a run that still works raises `LostRunError`.
+  The next statement of a run that is still working raises `LostRunError`.
 - **Network cut, host without power**: the server's TCP keepalives, set per session, end it
-  within two minutes. Until then the lock counts as held, and nobody else begins.
+  within two minutes. Until then the lock counts as held, and no other run begins.
 - **Hours of training between two statements**: the keepalives also keep firewalls and NAT
   from forgetting the connection, and `idle_session_timeout` is switched off.
 - **A run left as running** has no session: `fail_dead_runs` sees that its lock is free.
@@ -72,9 +72,9 @@ def is_held(engine: sa.Engine, key: int) -> bool:
 
 @contextmanager
 def try_lock(engine: sa.Engine, key: int) -> Iterator[sa.Engine | None]:
-    """Holds a lock (below 2**32) until the block ends.
+    """Tries to acquire an advisory lock (key below 2**32), and holds it until the block ends.
 
-    Yields an engine on the session that holds it (`own_session`), or None if another one does.
+    Yields an engine on the session that holds it (`own_session`); None if another session does.
     """
     with own_session(engine) as session:
         with session.begin() as connection:
@@ -88,8 +88,8 @@ def try_lock(engine: sa.Engine, key: int) -> Iterator[sa.Engine | None]:
 def own_session(engine: sa.Engine) -> Iterator[sa.Engine]:
     """Yields an engine with one connection, which is never replaced by another.
 
-    Its locks end with this. It holds one transaction at a time: a second one in the same
-    thread would wait for itself.
+    Its locks are released when the block ends. It allows one transaction at a time: a second
+    one in the same thread would wait for the first.
 
     Raises:
       LostRunError: from any use of the yielded engine once the session has ended.
@@ -113,7 +113,7 @@ def own_session(engine: sa.Engine) -> Iterator[sa.Engine]:
             connection.execute(sa.text(SESSION_SETTINGS))
         yield session
     finally:
-        # Not left to the end of the session, which the server notices a little later.
+        # Released here, because the server notices the end of the session a little later.
         with suppress(SQLAlchemyError, LostRunError), session.begin() as connection:
             connection.execute(sa.select(sa.func.pg_advisory_unlock_all()))
         session.dispose()

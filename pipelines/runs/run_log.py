@@ -35,7 +35,7 @@ def store_line(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
     """
     engine = _ENGINE.get()
     if engine is not None and isinstance(event.get("run_id"), int):
-        # What the driver logs meanwhile is not stored.
+        # Log lines of the driver during the insert are not stored.
         with (
             store_lines_in(None),
             suppress(SQLAlchemyError),
@@ -49,7 +49,7 @@ def store_line(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
 
 
 def _fields(event: EventDict) -> dict[str, Any]:
-    # Stored in columns, or known from the run.
+    # Fields that are stored in columns of their own, or in the row of the run.
     excluded = {"run_id", "step", "event", "level", "timestamp"}
     return {key: plain(value) for key, value in event.items() if key not in excluded}
 

@@ -1,7 +1,7 @@
-"""SQLAlchemy tables, and SQL conditions over them that every package takes from here.
+"""SQLAlchemy tables, and the SQL conditions over them that several packages use.
 
-Dates end in `_on` and are a depot's local service day; moments end in `_at` and carry a
-zone, except `ordered_local`, the wall-clock time as the file had it.
+Dates end in `_on` and are a depot's local service day; timestamps end in `_at` and carry a
+zone, except `ordered_local`, the wall-clock time given in the file.
 """
 
 from pipelines.schema.base import metadata

@@ -1,4 +1,4 @@
-"""SQL for the depots that decide which day is over: open ones that still report."""
+"""SQL for the active depots, whose time zones decide which day the fleet has completed."""
 
 ACTIVE_ZONES = """
     select d.timezone, count(*) as depots
@@ -17,5 +17,5 @@ ACTIVE_ZONES = """
 """Number of active depots per time zone: `timezone`, `depots`.
 
 A depot is active if it is not closed for good and has a count in the four weeks up to the
-newest day; before the first count, if it is not closed.
+newest counted day. Before the fleet's first count, every depot that is not closed is active.
 """

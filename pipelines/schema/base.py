@@ -18,7 +18,7 @@ CLOCK = sa.text("clock_timestamp()")
 
 
 def model_version(*, primary_key: bool = True) -> sa.Column[str]:
-    """A column of models; part of the key, or not null."""
+    """The column `model_version`, which references `models`; part of the primary key or not."""
     model = sa.ForeignKey("models.version")
     return sa.Column(
         "model_version", sa.Text, model, primary_key=primary_key, nullable=False

@@ -1,18 +1,18 @@
-"""SQL conditions on which days a depot is closed: by weekday, by its life, by an event.
+"""SQL for the closed days of depots: by weekday, by opening and closing day, or by an event.
 
-Everybody who asks takes them from here: the pipelines and the dashboard.
+The pipelines and the dashboard both use it.
 """
 
 CLOSURES = """
     select starts_on, ends_on, city, depot_id from events where kind = 'closed'
 """
-"""Events that close. Statements that ask `is_closed` name these rows `closures`."""
+"""Events that close depots. A statement with `is_closed` has these rows as the CTE `closures`."""
 
 
 def concerns(event: str, depot: str) -> str:
     """SQL that is true where the scope of a row `event` includes a row `depot` of `depots`.
 
-    The event has `city` and `depot_id`; both null: everywhere.
+    An event whose `city` and `depot_id` are both null concerns every depot.
     """
     return (
         f"({event}.depot_id = {depot}.depot_id or {event}.city = {depot}.city "
@@ -21,7 +21,7 @@ def concerns(event: str, depot: str) -> str:
 
 
 def is_closed_by_rule(day: str, depot: str = "d") -> str:
-    """SQL that is true, never null, where a depot's own row says that it is closed."""
+    """SQL that is true, never null, where a depot is closed by the columns of its own row."""
     return (
         f"(extract(isodow from {day}) = any({depot}.closed_weekdays) "
         f"or coalesce({day} < {depot}.opened_on, false) "
@@ -32,7 +32,7 @@ def is_closed_by_rule(day: str, depot: str = "d") -> str:
 def is_closed(day: str, depot: str = "d") -> str:
     """SQL that is true, never null, where a depot is known to be closed on a day, given as SQL.
 
-    The statement has `with closures as (CLOSURES)`, narrowed or not.
+    The statement needs the CTE `closures`: the rows of `CLOSURES`, or those of the days concerned.
     """
     return (
         f"({is_closed_by_rule(day, depot)} or exists ("
@@ -49,5 +49,5 @@ cross join lateral generate_series(
     greatest(closures.starts_on, cast(:closed_from as date)),
     least(closures.ends_on, cast(:closed_to as date)), interval '1 day') as day_on
 """
-"""One row for each depot and day that an event closes between `:closed_from` and
-`:closed_to`, so that a join can hash it; an event may end in a thousand years."""
+"""One row for each depot-day that an event closes from `:closed_from` to `:closed_to`. A join
+can hash these rows; the bounds keep them few, as an event may end in a thousand years."""

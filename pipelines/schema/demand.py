@@ -16,7 +16,7 @@ demand_versions = sa.Table(
     sa.Column("orders", sa.BigInteger),
     sa.Column("known_at", Timestamp, nullable=False),
     sa.Column("superseded_at", Timestamp),
-    # Set last, so that it is in the order of commits: see `store.load_timestamps`.
+    # Set last, so that its order is that of the commits: see `store.load_timestamps`.
     sa.Column("recorded_at", Timestamp, nullable=False, server_default=CLOCK),
     sa.CheckConstraint("orders >= 0", name="orders"),
 )
@@ -29,7 +29,7 @@ sa.Index(
 )
 sa.Index("ix_demand_versions_service_on", demand_versions.c.service_on)
 
-# Orders before such a day were dropped; demand before it never changes.
+# Orders before `before_on` were dropped; demand before it never changes.
 frozen_days = sa.Table(
     "frozen_days",
     metadata,
@@ -38,24 +38,24 @@ frozen_days = sa.Table(
     sa.Column("frozen_at", Timestamp, nullable=False, server_default=NOW),
 )
 
-# Orders by their depot's local service day. Those of frozen days stay as they are.
+# Number of orders by the depot's local service day. Counts of frozen days never change.
 order_counts = sa.Table(
     "order_counts",
     metadata,
     sa.Column("service_on", sa.Date, primary_key=True),
     sa.Column("depot_id", sa.Text, primary_key=True),
     sa.Column("orders", sa.BigInteger, nullable=False),
-    # Of each hour on the depot's clock, from midnight.
+    # Orders in each hour of the depot's local time, from midnight.
     sa.Column("by_hour", pg.ARRAY(sa.Integer), nullable=False),
-    # The first file with any of them; later files may correct them.
+    # The first file with orders of the day; later files may correct them.
     sa.Column("file_id", sa.BigInteger, nullable=False),
-    # The last file with any of them, and the local time of the day's last order.
+    # The last file with orders of the day, and the local time of the day's last order.
     sa.Column("last_file_id", sa.BigInteger, nullable=False),
     sa.Column("last_time", sa.Time, nullable=False),
 )
 
-# Days whose orders must be counted again, with duplicates; -infinity: every day.
-# Marked by whoever writes orders, or the zones of depots: `store.order_counts`.
+# Days whose orders must be counted again; may have duplicates; -infinity stands for every day.
+# Every writer of orders or of depots' time zones adds rows: see `store.order_counts`.
 changed_days = sa.Table(
     "changed_days",
     metadata,

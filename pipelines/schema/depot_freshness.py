@@ -1,16 +1,16 @@
-"""SQL for how new each depot's counts are on a day: the one definition of a late depot.
+"""SQL for the freshness of each depot's counts as of a day: the one definition of a late depot.
 
-The pages, the ledger, the bands and the metrics take it from here.
+The pages, the ledger, the bands and the metrics use it.
 """
 
 from pipelines.schema.closures import is_closed
 
 WAITED_FOR_DAYS = 14
-"""A depot without a count for longer is silent: no count of it is expected any more."""
+"""Days without a count after which a depot is silent: no count of it is expected any more."""
 
 LAST_DAY = WAITED_FOR_DAYS - 1
 
-# The time of the last count, if any depot's day was counted; else now: no count has come.
+# A day that ended before this time is due: the last recount if any depot has the day, else now.
 WAITED_UNTIL = """
     case when day_on <= (select max(service_on) from demand_versions
                          where superseded_at is null and orders is not null)
@@ -46,11 +46,11 @@ DEPOT_FRESHNESS = f"""
 """
 """One row for each depot as of the day `:as_of`; the statement names `closures`.
 
-- `last_on`: its newest day with a count; null where there is none.
-- `due_on`: the newest day on which it was open and that is over there, and was when demand
-  was last counted if another depot's count of it has come; null where it was not open for
-  a fortnight, or has not started: no count, and no opening day.
-- `missing`: open days after `last_on`; 0 where there is no count.
-- `is_late`: its `due_on` has no count yet, and it had one in the fortnight before.
-- `is_silent`: it was open, and has had no count for longer, or none since its opening day.
+- `last_on`: the depot's newest day with a count; null if it has none.
+- `due_on`: its newest open day whose count is due: over in its time zone, and over before the
+  last recount if any depot has a count of that day or a later one. Null if the depot was not
+  open for a fortnight, or has neither a count nor an opening day.
+- `missing`: number of its due open days after `last_on`; 0 if it has no count.
+- `is_late`: its `due_on` has no count yet, and it had a count in the fortnight before.
+- `is_silent`: it was open, but has had no count for a fortnight, or none since its opening day.
 """

@@ -15,8 +15,8 @@ models = sa.Table(
     sa.Column("filename", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     sa.Column("seed", sa.BigInteger, nullable=False),
-    # evaluation: the fit that ended before the holdout. hindcast: trained through an earlier
-    # day than the model that forecasts. Both serve hindcasts only.
+    # evaluation: the fit on data before the holdout. hindcast: trained through an earlier day
+    # than the model that makes live forecasts. Both are used for hindcasts only.
     sa.Column("role", sa.Text, nullable=False),
     # Scores of the evaluation fit over the holdout window, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
@@ -44,11 +44,11 @@ forecasts = sa.Table(
     sa.Column("origin_on", sa.Date, primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
     model_version(),
-    # Of the depot when it was forecast: the total of this city has the depot in it.
+    # City of the depot when the forecast was made; this city's total includes the depot.
     sa.Column("city", sa.Text, nullable=False),
     # Orders per day.
     *doubles("p10", "p50", "p90"),
-    # The number that is shown and scored: HARBOR_POINT.
+    # The point forecast, which is shown and scored; HARBOR_POINT chooses it.
     *doubles("point"),
     # model: from the depot's own history; cold_start: from depots of its city;
     # closed: known to be shut.
@@ -65,8 +65,8 @@ forecasts = sa.Table(
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 
-# What was shown, and since when: one row each time a forecast is published. Appended, never
-# changed. The views `shown_forecast` and `live_forecasts` read it.
+# Published forecasts: one row each time a forecast is published. Appended, never changed.
+# The views `shown_forecast` and `live_forecasts` read it.
 publications = sa.Table(
     "publications",
     metadata,
@@ -75,8 +75,8 @@ publications = sa.Table(
     ),
     sa.Column("origin_on", sa.Date, nullable=False),
     model_version(primary_key=False),
-    # Whether it counts in live accuracy: the forecast is live, and was still so when it was
-    # published. See `pipelines.forecasting.forecast.is_live`.
+    # Whether it counts in live accuracy: the forecast was live both when it was made and when
+    # it was published. See `pipelines.forecasting.forecast.is_live`.
     sa.Column("is_live", sa.Boolean, nullable=False),
     sa.Column("published_at", Timestamp, nullable=False),
     # The run that made the forecast.
@@ -85,7 +85,7 @@ publications = sa.Table(
 sa.Index("ix_publications_origin_on", publications.c.origin_on)
 
 _publication_columns = [sa.Column(c.name, c.type) for c in publications.columns]
-# View of the publication that the pages show: the last one.
+# View of the last publication, which the pages show.
 shown_forecast = sa.Table("shown_forecast", sa.MetaData(), *_publication_columns)
 
 # Totals of the fleet and of each city: a total has its own median, and an interval that is
@@ -100,23 +100,23 @@ forecast_totals = sa.Table(
     model_version(),
     # Orders per day.
     *doubles("p10", "p50", "p90"),
-    # Of how many depots: those that are open on that day.
+    # Number of depots in the total: those that are open on that day.
     sa.Column("depots", sa.Integer, nullable=False),
     sa.CheckConstraint("target_on > origin_on", name="future"),
     sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
 )
 
-# When in the day orders come, for the days ahead of the newest forecast that was published: see
-# `forecaster.hours`. Empty where the fleet's orders have no times.
+# Distribution of a day's orders over its hours, on the days ahead of the last published forecast:
+# see `forecaster.hours`. Empty if the fleet's orders have no times.
 hour_shares = sa.Table(
     "hour_shares",
     metadata,
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
     sa.Column("target_on", sa.Date, primary_key=True),
     sa.Column("origin_on", sa.Date, nullable=False),
-    # Of each hour on the depot's clock, from midnight; they add up to 1. Where clocks change, one
-    # that comes twice has the share of both, and one that is skipped none.
+    # Share of each hour of the depot's local time, from midnight; adds up to 1. When clocks
+    # change, a repeated hour has the share of both, and a skipped hour has 0.
     sa.Column("share", pg.ARRAY(sa.REAL), nullable=False),
-    # How far single days stray from their shape, of depots and of cities.
+    # How closely single days of depots and of cities follow their shares; larger is closer.
     *doubles("concentration", "city_concentration"),
 )

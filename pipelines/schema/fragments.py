@@ -2,7 +2,7 @@
 
 from pipelines.schema import closures
 
-# Display names: with the id where the city has two depots of that name.
+# Display names of depots; the id is added if two depots of a city have the same name.
 DEPOT_NAMES = """
     select depot_id, city,
            case when count(*) over (partition by city, name) > 1
@@ -16,8 +16,8 @@ DAYS = """
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
 """
 
-# The known demand of the depots in `scope` on the days from :since through :until. Read depot
-# by depot, through the index: `offset 0` keeps Postgres from joining the whole history instead.
+# The current demand of the depots in `scope` on the days from :since through :until. `offset 0`
+# makes Postgres read it depot by depot through the index, instead of joining the whole history.
 COUNTS = """
     select scope.depot_id, v.service_on, v.orders
     from scope cross join lateral (
@@ -28,16 +28,16 @@ COUNTS = """
     ) v
 """
 
-# The first known day of the depot `d`: `first_count.first_on`.
+# The first day with a count of the depot `d`, as `first_count.first_on`.
 FIRST_COUNT = """left join lateral (
         select min(service_on) as first_on from demand_versions v
         where v.depot_id = d.depot_id and superseded_at is null and orders is not null
     ) first_count on true"""
 
-# Whether the event `e` is for the depot `d`.
+# Whether the event `e` concerns the depot `d`.
 IS_FOR_DEPOT = closures.concerns("e", "d")
 
-# Closures that can matter from :since on; `is_closed` looks at no others.
+# Closures that end on :since or later, as the CTE `closures` of `is_closed` needs them.
 CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"
 
 # Kinds of events and names of holidays of the depot `d` on a day, as two lists.
@@ -52,7 +52,7 @@ SPECIAL_OF = f"""
              order by h.name) as holidays
 """
 
-# The forecast that was shown last of the newest origin before a day.
+# The last publication of the newest origin before a day.
 PUBLISHED_BEFORE = """
     select origin_on, model_version, published_at, run_id from publications
     where origin_on < {day} order by origin_on desc, publication_id desc limit 1

@@ -40,23 +40,23 @@ files = sa.Table(
     # are another load.
     sa.Column("options_sha256", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    # Of `[sources.NAME]`; 'default' where no source was named or matched.
+    # NAME of the setting `[sources.NAME]`; 'default' if no source was named or matched.
     sa.Column("source", sa.Text, nullable=False, server_default=sa.text("'default'")),
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    # Set last, so that it is in the order of commits: see `store.load_timestamps`.
+    # Set last, so that its order is that of the commits: see `store.load_timestamps`.
     sa.Column("loaded_at", Timestamp, nullable=False, server_default=CLOCK),
-    # Null while its rows count.
+    # Null unless the file was withdrawn.
     sa.Column("withdrawn_at", Timestamp),
     sa.CheckConstraint(
         "kind in ('depots','orders','daily','events','signals')", name="kind"
     ),
 )
 
-# A file that was withdrawn may be loaded once more.
+# A file that was withdrawn may be loaded again.
 sa.Index(
     "uq_files_sha256_options_sha256",
     files.c.sha256,
@@ -72,7 +72,7 @@ orders = sa.Table(
     metadata,
     sa.Column("order_id", sa.Text, primary_key=True),
     sa.Column("depot_id", sa.Text, nullable=False),
-    # An order_id is unique within it: two partners may both count from 1. '' without one.
+    # Namespace of order_id: two partners may both count from 1. '' if the source has none.
     sa.Column("id_namespace", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
@@ -87,7 +87,7 @@ daily_counts = sa.Table(
     metadata,
     sa.Column("depot_id", sa.Text, primary_key=True),
     sa.Column("service_on", sa.Date, primary_key=True),
-    # Null: the file has the day but not its count, so it is not observed.
+    # Null: the file has the day without a count, so the day is not observed.
     sa.Column("orders", sa.BigInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
     sa.CheckConstraint("orders >= 0", name="orders"),
@@ -102,9 +102,9 @@ superseded_rows = sa.Table(
         "superseded_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
     ),
     sa.Column("table_name", sa.Text, nullable=False),
-    # The file of the row.
+    # The file that the replaced row came from.
     sa.Column("file_id", sa.BigInteger, nullable=False),
-    # The row as it was, by column.
+    # The replaced row, by column.
     sa.Column("content", pg.JSONB, nullable=False),
 )
 
@@ -139,17 +139,17 @@ event_versions = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("starts_on", sa.Date, nullable=False),
     sa.Column("ends_on", sa.Date, nullable=False),
-    # At most one of the two; neither: everywhere.
+    # At most one of the two is set; if neither is, the event concerns every depot.
     sa.Column("city", sa.Text),
     sa.Column("depot_id", sa.Text),
     sa.Column("value", sa.Double),
     # First origin for which the event is known; null: every origin.
     sa.Column("known_from", sa.Date),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
-    # When it was loaded. A first version is known from `known_from`, a later one from here.
+    # Load time. A first version is known from `known_from`, a later version from this time.
     sa.Column("known_at", Timestamp, nullable=False, server_default=CLOCK),
     sa.Column("superseded_at", Timestamp),
-    # Null for a version that a person made, who gave the reason below.
+    # Null for a version made by hand, which has a reason instead.
     sa.Column("file_id", sa.BigInteger),
     sa.Column("reason", sa.Text),
     sa.CheckConstraint("ends_on >= starts_on", name="order"),
@@ -169,12 +169,12 @@ events = sa.Table(
     *(sa.Column(column.name, column.type) for column in event_versions.columns),
 )
 
-# Numbers known in advance. Appended, never overwritten, as `event_versions`.
+# Values of signals: numbers known in advance. Appended, never overwritten, as `event_versions`.
 signal_versions = sa.Table(
     "signal_versions",
     metadata,
     sa.Column("signal", sa.Text, primary_key=True),
-    # One of the two; the other is ''.
+    # Exactly one of the two is set; the other is ''.
     sa.Column("depot_id", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("city", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("day_on", sa.Date, primary_key=True),
@@ -184,7 +184,7 @@ signal_versions = sa.Table(
     sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("value", sa.Double, nullable=False),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
-    # When it was loaded. A first version is known from `known_from`, a later one from here.
+    # Load time. A first version is known from `known_from`, a later version from this time.
     sa.Column("known_at", Timestamp, nullable=False),
     sa.Column("superseded_at", Timestamp),
     sa.Column("file_id", sa.BigInteger, nullable=False),
@@ -224,11 +224,11 @@ quarantine = sa.Table(
     sa.Column("value", sa.Text),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("raw", pg.JSONB, nullable=False),
-    # When it was loaded after all; null while it is in quarantine.
+    # When the row was loaded after all; null while it is in quarantine.
     sa.Column("replayed_at", Timestamp),
 )
 
-# At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.
+# At most one row: the fleet that 'harbor demo' generated; other files are then rejected.
 demo_fleet = sa.Table(
     "demo_fleet",
     metadata,

@@ -33,13 +33,13 @@ runs = sa.Table(
     sa.Column("finished_at", Timestamp),
     sa.Column("metrics", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
-    # Process of the run.
+    # Host and process id of the run.
     sa.Column("host", sa.Text),
     sa.Column("pid", sa.BigInteger),
     sa.CheckConstraint("state in ('running','done','failed','skipped')", name="state"),
 )
 
-# What a run logged, so that it can be followed from elsewhere.
+# Log lines of runs, so that another process can follow a run.
 run_lines = sa.Table(
     "run_lines",
     metadata,

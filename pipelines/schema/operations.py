@@ -12,16 +12,16 @@ overrides = sa.Table(
     sa.Column("override_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), nullable=False),
     sa.Column("target_on", sa.Date, nullable=False),
-    # Orders planned from now on; null: those of the forecast again.
+    # Planned orders; null: the plan returns to the forecast.
     sa.Column("orders", sa.Double),
-    # The point published at that time, and its origin and model.
+    # The point forecast published at that time, and its origin and model.
     sa.Column("point", sa.Double, nullable=False),
     sa.Column("origin_on", sa.Date, nullable=False),
     sa.Column("model_version", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
-    # The override that this one takes back: the number and the reason before it count again.
+    # The override that this row undoes: the number and the reason before it apply again.
     sa.Column("undoes", sa.BigInteger),
     sa.CheckConstraint("orders >= 0 and orders < 1e7", name="orders"),
     sa.CheckConstraint("length(btrim(reason)) between 1 and 500", name="reason"),
@@ -34,23 +34,23 @@ sa.Index(
     overrides.c.override_id,
 )
 
-# What a city plans with, appended only by the function `save_city_settings`. The newest row
-# of a city applies; a city without one is planned with estimates.
+# Planning settings of cities, appended only by the function `save_city_settings`. The newest
+# row of a city applies; a city without one is planned with estimates.
 city_settings = sa.Table(
     "city_settings",
     metadata,
     sa.Column("settings_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("city", sa.Text, nullable=False),
-    # Null, both together: they stay estimated.
+    # Vans and orders per van are either both set or both null: estimated.
     sa.Column("vans", sa.Integer),
     # Orders that one van carries per day.
     sa.Column("orders_per_van", sa.Double),
     # Share of a depot's days on which its vans are to carry all orders.
     sa.Column("service_level", sa.Double, nullable=False),
     sa.Column("drivers_per_van", sa.Double, nullable=False),
-    # "06-14, 14-22"; empty where nobody has set them.
+    # Shifts, as in "06-14, 14-22"; empty if not set.
     sa.Column("shifts", sa.Text, nullable=False, server_default=sa.text("''")),
-    # The settings that it takes back.
+    # The settings that this row undoes.
     sa.Column("undoes", sa.BigInteger),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
@@ -64,22 +64,22 @@ city_settings = sa.Table(
 )
 sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings_id)
 
-# What is decided about the vans of a city on a day, appended only by the function
-# `decide_vans`. Of a city and day the newest row applies that is not undone; an undo is a row
-# with what applies from then on.
+# Decisions about the vans of a city on a day, appended only by the function `decide_vans`. The
+# newest row of a city and day that is not undone applies; an undo is a row that repeats the
+# decision that applies again.
 van_decisions = sa.Table(
     "van_decisions",
     metadata,
     sa.Column("decision_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("city", sa.Text, nullable=False),
     sa.Column("target_on", sa.Date, nullable=False),
-    # Null: nothing is decided, or no longer.
+    # Null: nothing is decided, or the decision was taken back.
     sa.Column("kind", sa.Text),
-    # Vans of that day beside those of the settings, and those of them that cannot drive.
+    # Vans hired in addition to those of the settings, and vans of the settings that cannot drive.
     sa.Column("extra", sa.Integer, nullable=False),
     sa.Column("off_road", sa.Integer, nullable=False),
     sa.Column("note", sa.Text, nullable=False, server_default=sa.text("''")),
-    # The decision that it takes back.
+    # The decision that this row undoes.
     sa.Column("undoes", sa.BigInteger),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),

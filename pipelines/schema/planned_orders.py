@@ -1,12 +1,12 @@
-"""The planned numbers of depots' days and of totals.
+"""SQL for the planned orders of depot-days and of totals.
 
-Of a day, the planner's where there is one, else the point; of a total its median, with the
-planners' numbers in it.
+A depot-day is planned with the planner's number if there is one, else with the point; a total
+with its median, in which planners' numbers replace the model's.
 """
 
-# An override that was made before the day was closed counts no longer: closed wins. Who
-# changed a day, and why, is told only while the number counts; `overruled_by` made the number
-# over which closed wins.
+# A closed day overrules an override that was made before it was closed. The planner and the
+# reason of an override are returned only while its number applies; `overruled_by` is the
+# planner of an overruled override.
 PLANNED_FORECASTS = """
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.city, f.basis,
            case when coalesce(o.number, f.point) = f.point then f.p10
@@ -36,11 +36,11 @@ PLANNED_FORECASTS = """
     ) o on true
     where f.origin_on = :origin and f.model_version = :model
 """
-"""Forecasts of `:origin` by `:model`, without those that counted a depot as open which is said
-since to have closed by the origin: `point` is planned and shown. Vans are planned from p10,
-p50 and p90: a planner's number is their median, and the model's own point moves none of them.
-model_p10, model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
-override."""
+"""Forecasts of `:origin` by `:model`, without those that took a depot as open that is now known
+to have closed for good by the origin. `point` is the planned number, which is shown. Vans are
+planned from p10, p50 and p90: a planner's number becomes the median and scales the interval.
+model_p10, model_p50, model_p90 and model_point are the model's numbers; the other columns are of
+the day's newest override."""
 
 PLANNED_PARTS = f"""
     select planned.*, coalesce(city_p50 / nullif(sum_p50, 0), 1) * model_p50 as model_part,
@@ -80,11 +80,11 @@ PLANNED_PARTS = f"""
         cross join lateral (select t.depots = n_open and has_none_new as is_whole) whole
     ) planned
 """
-"""`PLANNED_FORECASTS` with `part`, the depot's part of a planned total, `model_part`, that of
-the model's, and the quantiles of the model's totals of its city and of the fleet: city_p10, city_p50,
-city_p90, fleet_p10, fleet_p50, fleet_p90. The model's parts add up to city_p50; a planner's number
-counts as it is. In a city that a depot has left, joined or closed in since the forecast, the
-quantiles are the sums of the depots' until the next one; those of the fleet, where one has closed.
+"""`PLANNED_FORECASTS` with `part`, the depot's part of the planned total; `model_part`, its part of
+the model's total; and the quantiles of the model's totals of its city and of the fleet: city_p10,
+city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90. Model parts add up to city_p50; a planner's
+number is added unscaled. Once a depot has left, joined or closed in a city, the city's quantiles
+are sums over its depots until the next forecast; the fleet's are, once a depot has closed.
 
-A window, and no join with sums: the statistics do not know a new origin yet, and a join of what
-is taken for one row with sums of what is taken for another costs hours at 10,000 depots."""
+Windows, not joins with sums: Postgres' statistics lack a new origin, so it would expect one row on
+each side of such a join and take hours at 10,000 depots."""

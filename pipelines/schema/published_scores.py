@@ -50,11 +50,11 @@ PUBLISHED_FORECASTS = """
     ) t
     order by t.origin_on, t.city, t.depots desc, t.made_at desc, t.model_version
 """
-"""The model per origin and city whose scores count.
+"""The model whose scores count, per origin and city.
 
-Of live forecasts the one in the view `live_forecasts`. Of hindcasts, which are not published,
-the last one of those that forecast most depots: a hindcast of some depots with another model
-does not take the place of their whole city's.
+For live forecasts, the model in the view `live_forecasts`. For hindcasts, which are not
+published, the newest of those that forecast the most depots: a hindcast of some depots with
+another model does not replace the hindcast of their whole city.
 """
 
 PUBLISHED_BY_CITY = """
@@ -83,6 +83,6 @@ PUBLISHED_BY_DEPOT = f"""
 """
 """The `MEASURES` by depot.
 
-Origins with every target day in the period come from the sums by depot; of earlier origins
-the days in the period are added up.
+Origins whose target days all lie in the period are read from the sums by depot; for earlier
+origins, the scores of the days in the period are added up.
 """

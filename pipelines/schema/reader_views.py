@@ -1,6 +1,6 @@
-"""The views that other systems and analysts read: an interface with a promise.
+"""The views that other systems and analysts read: a stable interface.
 
-A column that stands here keeps its name, type and meaning; columns may be added. The
+A column listed here keeps its name, type and meaning; columns may be added. The
 migrations create the views with their comments, and the role `harbor_reader` may read them and
 nothing else.
 """
@@ -62,9 +62,9 @@ class ReaderView:
     """A view of the interface.
 
     Attributes:
-      statement: Its query.
-      comment: What a row is.
-      columns: What each column holds, in the order of the columns.
+      statement: Query of the view.
+      comment: Description of a row.
+      columns: Description of each column, in the order of the columns.
     """
 
     statement: str
@@ -73,7 +73,7 @@ class ReaderView:
 
 
 def _of_shown_forecast(statement: str) -> str:
-    """The statement for the forecast that the pages show now."""
+    """Binds a statement to the forecast that the pages show when the view is read."""
     for name, column in ((":origin", "origin_on"), (":model", "model_version")):
         statement = statement.replace(name, f"(select {column} from shown_forecast)")
     return statement

@@ -9,7 +9,7 @@ FRACTIONS = {
     "coverage": "{} within the 80 % band",
     "naive_mape": "same day last week off by {}",
 }
-"""Shares, and what is said of them."""
+"""Descriptions of metrics that are fractions; {} is the percentage."""
 COUNTS = {
     "accepted": "new row{}",
     "unchanged": "unchanged row{}",
@@ -24,11 +24,11 @@ COUNTS = {
     "forecasts_deleted": "old forecast{} removed",
     "dropped": "old order{} removed",
 }
-"""What is counted, where the name does not say it; {} is the plural's s."""
+"""Descriptions of counts whose names are not clear enough; {} is the plural's s."""
 SAID_IF_ANY = COUNTS.keys() - {"accepted", "new", "scored"}
-"""Of these nothing is said where there are none."""
+"""Counts that the description leaves out if they are 0."""
 COLUMNS = {"origin", "state"}
-"""Shown beside the metrics."""
+"""Metrics left out of the description, because they are shown in columns of their own."""
 DETAILS = {
     "by_run",
     "described",
@@ -43,7 +43,7 @@ MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
 
 
 def duration(seconds: float) -> str:
-    """'2.5 s', '12 s', '3 min 5 s', '2 h 4 min'; a dash where unknown (NaN)."""
+    """Formats a duration as '2.5 s', '12 s', '3 min 5 s' or '2 h 4 min'; NaN as a dash."""
     if math.isnan(seconds):
         return "–"
     whole = round(seconds)
@@ -55,10 +55,10 @@ def duration(seconds: float) -> str:
 
 
 def describe(metrics: Mapping[str, Any], with_details: bool = False) -> str:
-    """Describes metrics, as in '2 files, canary passed. It beats …'; unknown names are left out.
+    """Describes metrics, as in '2 files, canary passed. It beats …'; None values are left out.
 
-    Alarms and the reason are sentences and come last. Of a promotion the reason also says why
-    the canary failed.
+    Alarms and the reason are sentences and come last. The metric `canary_failed` of a promotion
+    is left out, because the reason includes it.
     """
     sentences = [*metrics.get("alarms", ()), metrics.get("reason")]
     redundant = {"alarms", "reason"}

@@ -1,9 +1,9 @@
-"""SQL for the day that is running at each depot: the command and the pages take it from here."""
+"""SQL for the day that is running at each depot, for the command line and the pages."""
 
 from pipelines.schema.planned_orders import PLANNED_PARTS
 
-# A feed is a source: its newest order of the day says until when orders have come. Of a feed that
-# has not spoken today, and of a depot that had no order for a week, nothing can be said.
+# A source has delivered orders until the time of its newest order of the day. Depots are left out
+# whose source has no order of the day yet, or that had no order for a week.
 RUNNING_DAY = f"""
 with clocks as (
     select d.*, (cast(:now as timestamptz) at time zone d.timezone) as local_now from depots d
@@ -32,5 +32,5 @@ join hour_shares s on s.depot_id = r.depot_id and s.target_on = r.target_on
 join ({PLANNED_PARTS}) f on f.depot_id = r.depot_id and f.target_on = r.target_on
 order by r.city, r.depot_id
 """
-"""Depots of which orders of the running day have come, with the forecast of `:origin` by `:model` and
-the bands of its totals: see `forecaster.hours.today.running_cities`."""
+"""Depots whose source has delivered orders of the running day, with the forecast of `:origin` by
+`:model` and the bands of its totals: see `forecaster.hours.today.running_cities`."""

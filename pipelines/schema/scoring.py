@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.base import NOW, Timestamp, doubles, metadata, model_version
 
-# A forecast whose actual is known, beside the naive forecasts from the same origin.
+# Forecasts whose actual is known, with the naive forecasts from the same origin.
 scores = sa.Table(
     "scores",
     metadata,
@@ -31,8 +31,8 @@ sa.Index(
 )
 sa.Index("ix_scores_origin_on", scores.c.origin_on, scores.c.target_on)
 
-# What must be compared with its scores: the forecasts of an origin, those of a target day,
-# or all of them where both are null. Marked by `store.scores_due`.
+# Forecasts that must be compared with their scores: those of an origin, those of a target day,
+# or all of them if both are null. Written by `store.scores_due`.
 scores_due = sa.Table(
     "scores_due",
     metadata,
@@ -41,9 +41,9 @@ scores_due = sa.Table(
     sa.Column("target_on", sa.Date),
 )
 
-# Sums of `scores`, so that no page adds up every depot's days: renewed with them, by
-# `store.score_totals`. At two grains: by target day and city, where `depot_id` is null, and
-# by depot over all days of an origin, where `target_on` is null.
+# Sums of `scores`, so that no page adds up every depot-day; `store.score_totals` renews them
+# with the scores. Two grains: by target day and city (`depot_id` is null), and by depot over
+# all days of an origin (`target_on` is null).
 score_totals = sa.Table(
     "score_totals",
     metadata,
@@ -59,12 +59,12 @@ score_totals = sa.Table(
     sa.Column("is_nonzero", sa.Boolean, nullable=False),
     # When the newest of these forecasts was made.
     sa.Column("made_at", Timestamp, nullable=False),
-    # Scores, and those with the actual between p10 and p90.
+    # Number of scores, and number of those with the actual between p10 and p90.
     sa.Column("n", sa.BigInteger, nullable=False),
     sa.Column("n_in_interval", sa.BigInteger, nullable=False),
     # Orders. An error is forecast - actual, `ape` is |error| / actual.
     *doubles("actual_sum", "error_sum", "abs_error_sum", "ape_sum"),
-    # The same of the seasonal naive, and of the median of four; 0 without them.
+    # The same sums for the seasonal naive, and for the median of four; 0 without them.
     *doubles("naive_error_sum", "naive_abs_error_sum", "naive_ape_sum"),
     *doubles("median_error_sum", "median_abs_error_sum", "median_ape_sum"),
     sa.CheckConstraint("(target_on is null) <> (depot_id is null)", name="grain"),

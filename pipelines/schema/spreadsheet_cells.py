@@ -1,4 +1,4 @@
-"""Cells of CSV that no spreadsheet executes: for the command line and the pages."""
+"""CSV cells that no spreadsheet executes as formulas, for the command line and the pages."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ from pipelines.schema.published_scores import (
     SCORE_MEASURES,
 )
 
-# Without a limit, every day from :first to :last.
+# If :days is null, the period has every scored day from :first to :last.
 PUBLISHED = f"""
 with period as (
     select min(target_on) as first_on, max(target_on) as last_on from (
@@ -41,7 +41,7 @@ SEGMENTS = {
     "model": "model_version",
     "day": "target_on",
 }
-"""Columns by which scores are added up."""
+"""SQL expression of each segment by which scores can be added up."""
 BY_SEGMENTS = """
 {totals}
 select {columns}
@@ -78,9 +78,9 @@ group by m.model
 
 @dataclass(frozen=True)
 class Period:
-    """Target days: those with live scores from the first to the last, or so many of the newest.
+    """Target days with live scores from `first_on` to `last_on`, at most the newest `days`.
 
-    None is no limit.
+    None means no limit.
     """
 
     days: int | None = None
@@ -99,16 +99,16 @@ class SegmentScores:
     """One segment of the fleet over a period, as sums.
 
     Args:
-      segment: Depot, city, number of days ahead, model version and target day, as asked.
-      n: Forecasts scored.
-      n_in_interval: Of these, actuals between p10 and p90.
-      n_comparable: Of these, with an actual above 0 and both naive forecasts.
-      ape_sum: Sum of |forecast - actual| / actual over those comparable.
-      naive_ape_sum: The same of the seasonal naive.
-      median_ape_sum: The same of the median of the last four same weekdays.
-      actual_sum: Sum of actuals over those scored.
-      error_sum: Sum of forecast - actual over those scored.
-      abs_error_sum: Sum of |forecast - actual| over those scored.
+      segment: Depot, city, horizon, model version or target day, one for each requested segment.
+      n: Number of scored forecasts.
+      n_in_interval: Number of these whose actual lies between p10 and p90.
+      n_comparable: Number of these with an actual above 0 and both naive forecasts.
+      ape_sum: Sum of |forecast - actual| / actual over the comparable forecasts.
+      naive_ape_sum: The same for the seasonal naive.
+      median_ape_sum: The same for the median of the last four same weekdays.
+      actual_sum: Sum of actuals over the scored forecasts.
+      error_sum: Sum of forecast - actual over the scored forecasts.
+      abs_error_sum: Sum of |forecast - actual| over the scored forecasts.
     """
 
     segment: tuple[Any, ...]
@@ -129,7 +129,7 @@ class FleetScores:
 
     Args:
       model: 'shown' for the published forecasts, 'seasonal_naive' or 'median4'.
-      n: Forecasts scored that both naive forecasts cover as well.
+      n: Number of scored forecasts that both naive forecasts cover as well.
       mape: Mean of |forecast - actual| / actual where the actual is above 0.
       wape: Sum of |forecast - actual| / sum of actuals.
       bias: Sum of forecast - actual / sum of actuals.
@@ -147,9 +147,9 @@ class FleetScores:
 def by_segments(
     connection: sa.Connection, segments: Sequence[str], period: Period
 ) -> list[SegmentScores]:
-    """The live scores of a period by some of `SEGMENTS` together, in the order of their values.
+    """Live scores of a period, grouped by some of `SEGMENTS` and sorted by their values.
 
-    Without a segment, one row of the whole fleet, if there is any score.
+    Without a segment, one row for the whole fleet, if there is any score.
     """
     names = [f"segment_{name}" for name in segments]
     columns = [

@@ -1,4 +1,4 @@
-"""Statements for backfills: what is stored for past origins, and what became known since."""
+"""Statements for backfills: stored forecasts of past origins, and data that arrived since."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ CHOSEN_DEPOTS = """
 select depot_id, city from depots
 where depot_id = any(:depots) or city = any(:cities) order by depot_id
 """
-# By origin and model. A forecast of the whole fleet has totals; one of chosen depots lacks
-# none that had demand by the origin.
+# Stored forecasts by origin and model. Those of the whole fleet are complete with totals; those
+# of chosen depots, with every depot that had demand by the origin.
 STORED = """
 with started as (
     select depot_id, min(service_on) as first_on from demand_versions
@@ -41,10 +41,10 @@ where f.origin_on between :first and :last
   and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
 group by f.origin_on, f.model_version
 """
-# What arrived after a time, and the first origin that knows it: a first count is known on
-# the next morning and a first version of an event or a signal from `known_from`, whenever
-# they were loaded; corrections (`known_at`) from their load; depots as they are now. An
-# event or a signal is read by origins up to `:days_ahead` days before it.
+# Data that arrived after a time, and the first origin that knows it. Whenever they were loaded, a
+# first count is known on the next morning, and a first version of an event or signal from its
+# `known_from`. A correction is known from its load (`known_at`), a depot's description to every
+# origin. Origins read an event or a signal from `:days_ahead` days before it.
 ARRIVALS = """
 select max(recorded_at) as arrived_at, case when version > 1 then known_at end as known_at,
        min(service_on) as first_on
@@ -72,8 +72,8 @@ select arrived_at, null, date '0001-01-01' from (
     where f.kind = 'depots'
 ) described where arrived_at > :since
 """
-# Timestamps of corrections or first origins that know, each with the earliest day concerned: a
-# change of an event, or a depot whose first count has come, matters to every day.
+# Load time or first origin of each change, and the earliest day that it concerns: a change of an
+# event and the first count of a depot concern every day.
 CHANGES = """
 select known_at, null::date as first_origin_on, min(service_on) as earliest_on
 from demand_versions
@@ -98,9 +98,9 @@ class StoredForecast:
     """The stored forecasts of one origin and model, of the whole fleet or of chosen depots.
 
     Args:
-      is_live: Whether any is live.
-      is_complete: Whether no depot lacks one that had demand by the origin.
-      data_as_of: They see what had arrived by then; None where no run is recorded.
+      is_live: Whether any of them is live.
+      is_complete: Whether every depot that had demand by the origin has forecasts.
+      data_as_of: Time by which their data had arrived; None if a run is not recorded.
     """
 
     rows: int
@@ -111,7 +111,7 @@ class StoredForecast:
 
 @dataclass(frozen=True)
 class Arrival:
-    """Data that arrived at a time, and the first origin that knows them."""
+    """The time at which data arrived, and the first origin that knows the data."""
 
     arrived_at: datetime
     first_origin_on: date
@@ -137,10 +137,10 @@ def arrivals(
     days_ahead: int,
     zone: ZoneInfo,
 ) -> list[Arrival]:
-    """What arrived after `since` and is known to an origin up to `last`.
+    """Arrivals of data after `since`; counts only of days up to `last`.
 
-    An origin reads `days_ahead` days of the calendar. When a correction is known is decided by the
-    fleet's time zone.
+    An origin reads the calendar of `days_ahead` days. `zone`, the fleet's time zone, decides
+    which origin is the first to know a correction.
     """
     parameters = {"since": since, "last": last, "days_ahead": days_ahead}
     rows = connection.execute(sa.text(ARRIVALS), parameters)
@@ -158,9 +158,9 @@ def arrivals(
 def changes(
     connection: sa.Connection, through: date, zone: ZoneInfo
 ) -> list[tuple[date, date]]:
-    """Changes of what origins know: the first to know each, and the earliest day concerned.
+    """Changes of known data, as pairs: the first origin that knows it, the earliest day concerned.
 
-    They are corrections of counts and events, announced events, and depots that start.
+    They are corrections of counts and events, announced events, and first counts of depots.
     """
     rows = connection.execute(sa.text(CHANGES), {"through": through})
     return [
@@ -170,7 +170,7 @@ def changes(
 
 
 def first_observed(connection: sa.Connection) -> date | None:
-    """The earliest day of which any depot's demand is known."""
+    """The earliest day with known demand of any depot."""
     return connection.scalar(
         sa.text(
             "select min(service_on) from demand_versions "
@@ -180,14 +180,14 @@ def first_observed(connection: sa.Connection) -> date | None:
 
 
 def newest_origin(connection: sa.Connection) -> date | None:
-    """The newest origin of which there is a forecast."""
+    """The newest origin with a forecast."""
     return connection.scalar(sa.select(sa.func.max(forecasts.c.origin_on)))
 
 
 def chosen_depots(
     connection: sa.Connection, depots: Iterable[str], cities: Iterable[str]
 ) -> dict[str, str]:
-    """Depots named, or lying in a city named, with their cities, in the order of ids."""
+    """City by depot id, for the given depots and all depots of the given cities, sorted by id."""
     parameters = {"depots": list(depots), "cities": list(cities)}
     rows = connection.execute(sa.text(CHOSEN_DEPOTS), parameters)
     return {row.depot_id: row.city for row in rows}

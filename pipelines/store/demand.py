@@ -15,12 +15,12 @@ from pipelines.store import (
 )
 from pipelines.store.order_retention import frozen_before
 
-# Two recounts at once would both supersede the version before.
+# Two recounts at once would both supersede the same version.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 
-# The current count of each depot-day that is over at its depot. A daily count from a file
-# outranks the counted orders, unless it came before its day was over: it is partial then.
-# The tables `zero_days` and `partial_days` are made by `observed_zeros`.
+# The current count of each depot-day that is over at its depot. A daily count from a file takes
+# precedence over the counted orders, unless it is partial: loaded before its day was over.
+# `observed_zeros` creates the tables `zero_days` and `partial_days`.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
@@ -51,8 +51,8 @@ join local using (depot_id)
 where service_on < local.today and service_on >= :frozen
 """
 
-# Days that are new, or differ from their newest version. A day without any source becomes
-# not observed; so does one that is not over, which a clock that was ahead has counted.
+# Depot-days that are new, or differ from their newest version. A day without any source becomes
+# not observed; so does a day that is not over but was counted while the clock was ahead.
 FIND_CHANGES = """
 create temporary table demand_changes on commit drop as
 select coalesce(n.depot_id, v.depot_id) as depot_id,
@@ -83,8 +83,8 @@ where v.depot_id = c.depot_id and v.service_on = c.service_on
   and v.version = c.before
 """
 
-# A first count is taken as known at four on the next local morning, before the night at
-# 04:30, whenever it was loaded; a correction is known when it arrives.
+# A first count is known from 04:00 on the next local morning, before the nightly run at 04:30,
+# whenever it was loaded; a correction is known from its arrival.
 APPEND = """
 insert into demand_versions (depot_id, service_on, version, orders, known_at)
 select c.depot_id, c.service_on, coalesce(c.before, 0) + 1, c.orders,
@@ -101,7 +101,7 @@ select distinct service_on from demand_changes
 where service_on >= (select min(target_on) from forecasts)
 """
 
-# Scores by a count that is gone; what only differs is scored again in the night.
+# Deletes scores whose actual is gone; scores whose actual only differs are renewed at night.
 DROP_SCORES = """
 with dropped as (
     delete from scores s using demand_changes c
@@ -149,10 +149,10 @@ class DemandChange:
     """The result of a recount.
 
     Args:
-      new: Depot-days counted first.
+      new: Depot-days counted for the first time.
       corrected: Depot-days whose earlier count differed.
-      left_old: Depot-days that differ now, and lie too far back to be corrected.
-      partial: Depot-days that are over, and were not when their orders were loaded.
+      left_old: Depot-days whose count differs, but that lie too far back to be corrected.
+      partial: Depot-days that are over now, but were not when their orders were loaded.
     """
 
     new: int
@@ -167,11 +167,11 @@ def recount(
     now: datetime,
     look_back_days: int | None = None,
 ) -> DemandChange:
-    """Counts every depot-day before `today`, and appends versions where they differ.
+    """Counts every depot-day before `today`, and appends a version if the count differs.
 
     Frozen days, whose orders may have been dropped, never change. `today` is the first day that
     is not over for the fleet; a day that is not over at a depot is not counted there either.
-    Corrections become known at `now`, of the `look_back_days` before the newest day or of all.
+    Corrections go back `look_back_days` from the newest day (None: all days), known at `now`.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     frozen = frozen_before(connection)

@@ -28,11 +28,11 @@ RECORDED_TIMES = (
     event_versions.c.known_at, event_versions.c.superseded_at,
     signal_versions.c.known_at, signal_versions.c.superseded_at,
 )  # fmt: skip
-"""Times that are taken from the database's clock."""
+"""Columns of times that are taken from the database's clock."""
 PLANNERS_TIMES = (
     overrides.c.made_at, city_settings.c.made_at, van_decisions.c.made_at,
 )  # fmt: skip
-"""The same, in tables that only their owner may correct."""
+"""Such columns in the planners' tables, which only their owner may update."""
 MAY_PLAN = """
 select has_function_privilege(session_user, 'add_overrides(jsonb, text, text)', 'execute')
    and has_table_privilege(session_user, 'overrides', 'update')
@@ -41,7 +41,7 @@ select has_function_privilege(session_user, 'add_overrides(jsonb, text, text)', 
 
 @dataclass(frozen=True)
 class DemoFleet:
-    """The options that a fleet was invented with."""
+    """The options with which a demo fleet was generated."""
 
     seed: int
     n_depots: int
@@ -49,7 +49,7 @@ class DemoFleet:
 
 
 def read_demo_fleet(connection: sa.Connection) -> DemoFleet | None:
-    """The invented fleet of this database; None where it has none."""
+    """The demo fleet of this database; None if it has none."""
     table = demo_fleet.c
     row = connection.execute(
         sa.select(table.seed, table.n_depots, table.n_days)
@@ -58,14 +58,14 @@ def read_demo_fleet(connection: sa.Connection) -> DemoFleet | None:
 
 
 def record_demo_fleet(connection: sa.Connection, fleet: DemoFleet) -> None:
-    """Notes that the database holds an invented fleet."""
+    """Records that the database holds a demo fleet."""
     connection.execute(demo_fleet.insert().values(**asdict(fleet)))
 
 
 def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> None:
-    """Adds `by` to every recorded time that is not before `since`, by the database's clock.
+    """Adds `by` to every recorded time from `since` on, a time of the database's clock.
 
-    The login user's rights are used for what only planners write, where it has them.
+    Tables that only planners write are changed too if the login user may update them.
     """
     columns: tuple[sa.Column[Any], ...] = RECORDED_TIMES
     if may_plan(connection):
@@ -77,7 +77,7 @@ def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> Non
 
 
 def may_plan(connection: sa.Connection) -> bool:
-    """Whether the user that logged in may write as planners do, and correct the times."""
+    """Whether the login user may add overrides as planners do, and update their times."""
     return bool(connection.scalar(sa.text(MAY_PLAN)))
 
 
@@ -87,7 +87,7 @@ def add_overrides(
     reason: str,
     planner: str,
 ) -> None:
-    """Appends overrides with the function of the migrations that the pages use; see `may_plan`."""
+    """Appends overrides with the database function that the pages use; requires `may_plan`."""
     connection.execute(sa.text("set local role none"))
     statement = sa.text("select add_overrides(cast(:changes as jsonb), :why, :planner)")
     parameters = {"changes": json.dumps(changes), "why": reason, "planner": planner}
@@ -97,7 +97,7 @@ def add_overrides(
 def hire_vans(
     connection: sa.Connection, city: str, day: date, vans: int, note: str, planner: str
 ) -> None:
-    """Appends a decision on the vans of a day, as `add_overrides` does overrides."""
+    """Appends a decision to hire vans for a city and day; requires `may_plan`."""
     connection.execute(sa.text("set local role none"))
     connection.execute(
         sa.text(

@@ -12,16 +12,16 @@ from pipelines.schema import demand_versions, depots
 from pipelines.store import order_counts, score_totals, scores_due
 
 FOLLOWED = ("timezone", "city", "opened_on", "closed_on", "closed_weekdays")
-"""Columns of a depot from which counts, scores or their sums follow."""
+"""Columns of a depot on which counts, scores or sums of scores depend."""
 
 
 @dataclass(frozen=True)
 class KnownDepot:
-    """A depot, with the newest day of which its demand is known.
+    """A depot, with its newest day with known demand.
 
     Args:
       is_complete: Whether a depots file has described it.
-      last_on: None where no day is known.
+      last_on: Newest day with known demand; None if there is none.
     """
 
     depot_id: str
@@ -39,7 +39,7 @@ class KnownDepot:
 
     @property
     def has_started(self) -> bool:
-        """Whether it has a count or an opening day; forecasts leave it out before."""
+        """Whether the depot has a count or an opening day; if not, it is not forecast."""
         return self.last_on is not None or self.opened_on is not None
 
 
@@ -56,7 +56,7 @@ order by d.depot_id
 """
 
 
-# Those that are closed for good are not waited for.
+# No first count is expected of a depot that is closed for good.
 NOT_STARTED = """
 select depot_id from depots d
 where opened_on is null and closed_on is null and not exists (
@@ -82,7 +82,7 @@ def depot_ids(connection: sa.Connection) -> set[str]:
 
 
 def not_started(connection: sa.Connection) -> list[str]:
-    """Depots that are described, but have neither a count nor an opening or closing day."""
+    """Ids of depots with neither a count nor an opening or closing day."""
     return list(connection.scalars(sa.text(NOT_STARTED)))
 
 
@@ -110,10 +110,10 @@ def known_depots(connection: sa.Connection) -> list[KnownDepot]:
 
 @contextmanager
 def follow_changes(connection: sa.Connection) -> Iterator[None]:
-    """Does what must follow where depots are written: whoever writes them does it in this.
+    """Marks what depends on changed depots for renewal; depots are written only inside this.
 
-    A zone that changes marks every day to be counted, other open days mark every forecast to
-    be scored, a depot that moves to another city renews all sums of scores.
+    A changed time zone marks every day to be counted, a changed city or open days mark every
+    forecast to be scored, and a changed city renews all sums of scores.
     """
     before = _followed_columns(connection)
     yield
@@ -126,7 +126,7 @@ def follow_changes(connection: sa.Connection) -> Iterator[None]:
     }
     if "timezone" in changed:
         order_counts.mark_all(connection)
-    # A closure may be of a city.
+    # An event may close a city.
     if changed & {"city", "opened_on", "closed_on", "closed_weekdays"}:
         scores_due.mark_everything(connection)
     if "city" in changed:

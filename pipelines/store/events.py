@@ -14,8 +14,8 @@ from pipelines.store import scores_due
 from pipelines.store.ingest import StagingTable, lock, now
 from pipelines.store.versions import append_changes
 
-# Rows of new events, and rows that differ from the newest version of their event. Of rows
-# of the same event the last one wins. Derived ids are readable, as people type them.
+# Rows of new events, and rows that differ from the newest version of their event. The last row
+# of an event in a file applies. Derived ids are readable, because people type them.
 FIND_CHANGES = """
 create temporary table changes on commit drop as
 with named as (
@@ -50,7 +50,7 @@ where before = 0
 STORED = ("event_id", "kind", "starts_on", "ends_on", "city", "depot_id", "value",
           "known_from", "withdrawn", "file_id")  # fmt: skip
 
-# Of the newest versions; each place is looked up once, however many events it has.
+# Only newest versions; each place is looked up once, however many events it has.
 UNPLACED = """
 select place from (select distinct depot_id as place from events where ends_on >= :since) e
 where place is not null and not exists (select from depots where depot_id = place)
@@ -66,7 +66,7 @@ class Event:
 
     Args:
       event_id: From the file, else derived from kind, start and scope.
-      city: At most one of it and `depot_id`; neither: everywhere.
+      city: At most one of `city` and `depot_id` is set; neither: it concerns every depot.
       known_from: First origin for which it is known; None: every origin.
       version: Counts from 1; more than 1 once it was corrected or withdrawn.
       known_at: When this version was loaded.
@@ -88,10 +88,10 @@ class Event:
 
 
 def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
-    """Appends a version of every event that a file changes, and returns how many.
+    """Appends a version of every event that a file changes, and returns their number.
 
-    Columns that the file does not have keep their values. Without `replace_later_files`, versions of
-    later files or made by hand stay as they are.
+    Columns that the file does not have keep their values. Without `replace_later_files`, versions
+    from later files or made by hand stay as they are.
     """
     connection, columns = staging.connection, set(staging.columns)
     parameters = {
@@ -118,7 +118,7 @@ def corrected_since(connection: sa.Connection, began: datetime) -> int:
 
 
 def unplaced(connection: sa.Connection, since: date = date.min) -> list[str]:
-    """Depots and cities that events ending on `since` or later name, and no depot has."""
+    """Unknown depot ids and cities that are named by events ending on `since` or later."""
     return sorted(connection.scalars(sa.text(UNPLACED), {"since": since}))
 
 
@@ -128,7 +128,7 @@ def newest(
     since: date | None = None,
     with_withdrawn: bool = False,
 ) -> list[Event]:
-    """The newest version of every event that ends on `since` or later, by start, latest first."""
+    """The newest versions of events that end on `since` or later, latest start first."""
     statement = _newest().order_by(versions.c.starts_on.desc(), versions.c.event_id)
     if kind is not None:
         statement = statement.where(versions.c.kind == kind)

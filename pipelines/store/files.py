@@ -46,9 +46,9 @@ def has_path(text: str | None) -> sa.ColumnElement[bool]:
 def newest_files(
     connection: sa.Connection, limit: int, path: str | None = None
 ) -> tuple[list[LoadedFile], int]:
-    """Returns the newest files whose path contains a text, and how many there are in all.
+    """Returns the newest files whose path contains a text, and the number of all such files.
 
-    Newest first; withdrawn ones are among them.
+    Newest first; withdrawn files are included.
     """
     statement = (
         sa.select(*COLUMNS, sa.func.count().over())
@@ -71,7 +71,7 @@ def files_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[LoadedF
 
 
 def repeats_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[Repeat]:
-    """Other files, not withdrawn, that repeat rows of these, earliest first."""
+    """Other files, not withdrawn, that repeat rows of the given files, earliest first."""
     statement = (
         sa.select(files.c.file_id, files.c.path, file_repeats.c.repeats_file_id)
         .join(file_repeats, file_repeats.c.file_id == files.c.file_id)
@@ -86,7 +86,7 @@ def repeats_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[Repea
 
 
 def loaded_ahead(connection: sa.Connection) -> list[LoadedFile]:
-    """Files that count, and were loaded later than now: the clock was ahead. Latest first."""
+    """Files, not withdrawn, with a load time in the future (the clock was ahead), latest first."""
     tolerated_until = sa.func.clock_timestamp() + CLOCK_TOLERANCE
     is_ahead = files.c.withdrawn_at.is_(None) & (files.c.loaded_at > tolerated_until)
     statement = sa.select(*COLUMNS).where(is_ahead).order_by(files.c.loaded_at.desc())

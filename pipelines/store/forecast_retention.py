@@ -24,8 +24,8 @@ def origins_older_than(connection: sa.Connection, days: int) -> list[date]:
 def delete_origin(connection: sa.Connection, origin: date) -> int:
     """Deletes one origin's forecasts, totals and scores; returns the number of rows.
 
-    The sums of its scores are deleted with them and not counted. Nobody else writes the
-    origin until the transaction ends.
+    The sums of its scores are deleted too, but not counted. A lock keeps others from writing
+    the origin until the transaction ends.
     """
     write_lock = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
     connection.execute(sa.select(write_lock))

@@ -19,7 +19,7 @@ from pipelines.store.scores_due import ScoresDue
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
 NAIVE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
-WRITE_LOCK = 0x464F_5245  # "FORE"; beside it the origin
+WRITE_LOCK = 0x464F_5245  # "FORE"; the second key is the origin
 
 
 def replace_forecasts(
@@ -34,10 +34,10 @@ def replace_forecasts(
 ) -> bool:
     """Replaces one origin's forecasts, unless a stored live forecast is kept.
 
-    A live forecast is replaced only by a live one whose run (`run_id`) was not begun earlier: a
-    hindcast would remove it from the live scores, and an earlier run had less data. The clock of an
-    earlier run may have been ahead. The columns are `FORECAST_COLUMNS`. Until the transaction ends,
-    nobody else writes this origin. Returns whether the forecasts, of some depots or of all, were written.
+    A live forecast is replaced only by a live one of the same or a later run: a hindcast would
+    remove it from the live scores, and an earlier run had less data. Run ids are compared, because
+    a clock may have been ahead. `table` has `FORECAST_COLUMNS`, of `depot_ids` or of all depots. A
+    lock keeps others from writing this origin until the transaction ends. Returns False if kept.
     """
     lock = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
     connection.execute(sa.select(lock))
@@ -68,7 +68,7 @@ def replace_totals(
 ) -> None:
     """Replaces one origin's totals of the fleet and its cities; rows have the table's columns.
 
-    Called in the transaction in which `replace_forecasts` wrote.
+    Called in the same transaction as `replace_forecasts`.
     """
     table = forecast_totals
     same = (table.c.origin_on == origin) & (table.c.model_version == model_version)
@@ -106,10 +106,10 @@ def read_totals(
 
 
 def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, int]:
-    """Origins with forecasts to score, and how many days ahead these are at most.
+    """Origins with forecasts to score, each with the largest horizon of these forecasts.
 
-    A forecast has an actual and no score, or a score by an earlier count or forecast; or it
-    has a score, and its day is no longer observed or was closed.
+    A forecast is to be scored if it has an actual but no score, if its score is by an earlier
+    count or forecast, or if it has a score but its day is no longer observed or was closed.
     """
     if not due.due_ids:
         return {}
@@ -122,11 +122,11 @@ def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, in
 def score_origin(
     connection: sa.Connection, origin: date, days_ahead: int, naive: pa.Table
 ) -> int:
-    """Scores the forecasts of an origin whose score is missing or differs, and returns how many.
+    """Scores an origin's forecasts whose score is missing or stale, and returns their number.
 
-    Scores that are right stay as they are; those of days that are no longer known, or were
-    closed, go. `naive` has `NAIVE_COLUMNS` (null where there is none) from the same origin, of every
-    depot and of `days_ahead` days; forecasts of later days are not touched.
+    Correct scores stay; scores of days that are no longer observed, or were closed, are deleted.
+    `naive` has `NAIVE_COLUMNS` from the same origin for every depot and `days_ahead` days, null
+    without a naive forecast; forecasts of later days are not touched.
     """
     score_totals.lock(connection)
     connection.execute(sa.text(NAIVE_TABLE))
@@ -147,7 +147,7 @@ def score_origin(
 def _span(
     connection: sa.Connection, *conditions: sa.ColumnElement[bool]
 ) -> dict[str, date]:
-    """First and last day of forecasts, for `CLOSED_BY_EVENT`."""
+    """First and last target day of forecasts, for `CLOSED_BY_EVENT`."""
     first, last = (of(forecasts.c.target_on) for of in (sa.func.min, sa.func.max))
     span = sa.select(first.label("closed_from"), last.label("closed_to"))
     return dict(connection.execute(span.where(*conditions)).mappings().one())
@@ -167,8 +167,8 @@ READ_TOTALS = f"""
 select city, target_on, p10, p50 as point, p90, planned from ({reader_views.TOTALS}) t
 order by city, target_on
 """
-# Forecast days with an actual that were open as known now: a closure may be announced after
-# the forecast, or withdrawn.
+# Forecasts with an actual, on days that were open as known now: a closure may be announced or
+# withdrawn after the forecast.
 WITH_ACTUALS = f"""
 from forecasts f
 join depots d on d.depot_id = f.depot_id

@@ -1,4 +1,4 @@
-"""Statements for the public holidays stored beside the demand."""
+"""Statements for the stored public holidays."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -10,7 +10,7 @@ from pipelines.schema import depots, public_holidays
 
 
 def first_day(connection: sa.Connection) -> date | None:
-    """The first day of which anything is known."""
+    """The first day with a version of demand, observed or not."""
     return connection.scalar(sa.text("select min(service_on) from demand_versions"))
 
 
@@ -24,7 +24,7 @@ def regions(connection: sa.Connection) -> list[tuple[str, str]]:
 def add_holidays(
     connection: sa.Connection, rows: Sequence[tuple[str, str, date, str]]
 ) -> None:
-    """Adds days; one that is there already keeps its name."""
+    """Adds holidays; one that is stored already keeps its name."""
     if not rows:
         return
     names = ("country", "subdivision", "day_on", "name")
@@ -38,7 +38,7 @@ def remove_others(
     span: tuple[date, date],
     days: Sequence[date],
 ) -> None:
-    """Removes the other days of a region (country, subdivision) within a span, both included."""
+    """Removes a region's (country, subdivision) holidays within a span, except those on `days`."""
     table = public_holidays.c
     statement = sa.delete(public_holidays).where(
         sa.tuple_(table.country, table.subdivision) == region,

@@ -1,4 +1,4 @@
-"""Statements for the hours of past days, and their shares on the days ahead."""
+"""Statements for past orders by hour, and for the hour shares of the days ahead."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -45,7 +45,7 @@ def past_hours(
 
 
 def days_ahead(connection: sa.Connection, origin: date, model: str) -> list[date]:
-    """The days that a forecast is of, in order."""
+    """The target days of a forecast, in order."""
     parameters = {"origin": origin, "model": model}
     return list(connection.scalars(sa.text(DAYS_AHEAD), parameters))
 
@@ -57,7 +57,7 @@ def replace_shares(
     days: Sequence[date],
     shares: DayShares | None,
 ) -> None:
-    """Replaces the shares of the days ahead, in a transaction; None leaves none."""
+    """Replaces the hour shares of the days ahead, in a transaction; None only deletes them."""
     connection.execute(sa.delete(hour_shares))
     if shares is None:
         return
@@ -75,7 +75,7 @@ def replace_shares(
 def read_shares(
     connection: sa.Connection, origin: date
 ) -> tuple[dict[tuple[str, date], list[float]], float]:
-    """Shares by depot and day of an origin, and the concentration of depots' days."""
+    """Hour shares of an origin by depot and day, and the concentration of depots' days."""
     rows = connection.execute(sa.text(SHARES), {"origin": origin}).all()
     shares = {(row.depot_id, row.target_on): row.share for row in rows}
     return shares, rows[0].concentration if rows else 0.0

@@ -20,10 +20,10 @@ from pipelines.store import order_counts
 from pipelines.store.copying import copy_csv
 
 LOCKS = ("daily", "events", "signals", "orders", "depots")
-"""In the order in which one load may take several."""
+"""Kinds of files, in the order in which one load may lock several."""
 
 WITHDRAWABLE_TABLES = frozenset({"orders", "daily_counts"})
-"""Tables whose replaced rows are kept, so that a file can be taken back."""
+"""Tables whose replaced rows are kept, so that a file can be withdrawn."""
 
 ROWS_ON_FROZEN_DAYS = {
     "orders": "select count(*) from staging where ordered_local < :before",
@@ -35,7 +35,7 @@ where service_on < :before and not exists (
       and c.orders is not distinct from s.orders)
 """,
 }
-"""Number of rows that change nothing, by table; the orders of such days have been dropped."""
+"""Statements, by table, that count staged rows on frozen days: such rows change no demand."""
 
 PARTIAL_STAGED = """
 select count(*) from staging s left join depots d using (depot_id)
@@ -43,11 +43,11 @@ where s.orders is not null and s.service_on
       >= (clock_timestamp() at time zone coalesce(d.timezone, :timezone))::date
 """
 MAX_PARTIAL_DAYS = 8
-"""Age of an order whose day may yet turn out to be whole; later days have long said so."""
+"""Greatest age in days of an order whose day may still be partial; older days are settled."""
 
 
 def _was_partial(table: str, day: str) -> str:
-    """Condition on a row: its day was not over when its file came, and is over now."""
+    """SQL condition on a row: its day was not over when its file was loaded, and is over now."""
     return f"""
 exists (
     select from files f join depots d on d.depot_id = {table}.depot_id
@@ -59,7 +59,7 @@ exists (
 """
 
 
-# The age comes first: most orders are old, and need no look at their file.
+# The age is tested first: most orders are old, and their files need not be looked up.
 WAS_PARTIAL = {
     "daily_counts": _was_partial("daily_counts", "daily_counts.service_on"),
     "orders": f"""(
@@ -97,7 +97,7 @@ def lock(connection: sa.Connection, kind: str) -> None:
 def loaded_file(
     connection: sa.Connection, sha256: str, options_sha256: str
 ) -> sa.Row[Any] | None:
-    """Returns the row of `files` of the same bytes, read alike, unless withdrawn."""
+    """Returns the row of `files` with the same bytes and options; None if absent or withdrawn."""
     statement = sa.select(files).where(
         files.c.sha256 == sha256,
         files.c.options_sha256 == options_sha256,
@@ -115,7 +115,7 @@ def add_file(connection: sa.Connection, row: Mapping[str, object]) -> int:
 def finish_loads(
     connection: sa.Connection, counts: Mapping[int, Mapping[str, int]]
 ) -> None:
-    """Writes the counts of files' rows, by file_id, and now as the time of their loads."""
+    """Stores the row counts of files, by file_id, and sets their load times to now."""
     columns = {
         name: [each[name] for each in counts.values()]
         for name in ("accepted", "unchanged", "rejected")
@@ -125,12 +125,12 @@ def finish_loads(
 
 
 def complete_partial_counts(connection: sa.Connection, file_id: int) -> int:
-    """Makes the daily counts of a file that came again count, where their days are over.
+    """Completes the partial daily counts of a file that was loaded again, if their days are over.
 
-    Orders of such a file do not: those of the first hours of a day were all there were.
+    Orders are not completed: the same file still has only the orders of a day's first hours.
 
     Returns:
-      How many they are. The file counts as loaded now if there are any.
+      The number of counts completed. If there are any, the file's load time is set to now.
     """
     partial = sa.text(
         "select count(*) from daily_counts "
@@ -146,9 +146,9 @@ def complete_partial_counts(connection: sa.Connection, file_id: int) -> int:
 def add_first_seen(
     connection: sa.Connection, ids: Sequence[str], **described: str
 ) -> None:
-    """Creates the depots of a file that are not there yet, flagged as incomplete.
+    """Creates the depots of a file that do not exist yet, flagged as incomplete.
 
-    They are described by the city, time zone and country given.
+    `described` has their city, timezone and country.
     """
     lock(connection, "depots")
     connection.execute(sa.text(FIRST_SEEN), {"ids": list(ids), **described})
@@ -171,7 +171,7 @@ def count_undescribed(connection: sa.Connection) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-# An order is the same under another namespace where its time is, too: ids alone are not.
+# Orders of two namespaces are the same only if depot and time are equal as well as the id.
 EXISTING_ORDERS = """
 select count(*) filter (where is_ours) as known,
        count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
@@ -195,10 +195,10 @@ class ExistingOrders:
     """Numbers of staged orders whose ids exist in the database already.
 
     Args:
-      known: In the same namespace.
-      moved: At another depot or on another day, in the same namespace.
-      doubled: At the same depot and time, in another namespace.
-      other_namespace: One of those; None where there is none.
+      known: Orders stored in the same namespace.
+      moved: Orders stored at another depot or on another day, in the same namespace.
+      doubled: Orders stored at the same depot and time, in another namespace.
+      other_namespace: A namespace of `doubled` orders; None if there are none.
     """
 
     known: int
@@ -209,15 +209,15 @@ class ExistingOrders:
 
 @dataclass
 class StagingTable:
-    """A temporary table of the rows of one file after the other, to be loaded into `target`.
+    """A temporary table with the rows of one file at a time, to be loaded into `target`.
 
     Args:
-      connection: Whose transaction drops it.
-      target: A table of files' rows.
-      key: Its columns by which a later row replaces an earlier one.
-      columns: Those that the file in it has; the others are null.
-      file_id: The file in it.
-      id_namespace: In which the ids of the file's orders are unique.
+      connection: Connection whose transaction drops the table.
+      target: Table that the rows are loaded into.
+      key: Columns of `target`; a later row replaces an earlier one with the same key.
+      columns: Columns of the current file; the others are null.
+      file_id: Id of the current file.
+      id_namespace: Namespace in which the order ids of the current file are unique.
     """
 
     connection: sa.Connection
@@ -250,7 +250,7 @@ class StagingTable:
 
     @cached_property
     def temporary(self) -> sa.Table:
-        """The table, for statements."""
+        """The temporary table, for SQLAlchemy statements."""
         columns = (sa.Column(each.name, each.type) for each in self.target.c)
         return sa.Table("staging", sa.MetaData(), *columns)
 
@@ -259,14 +259,14 @@ class StagingTable:
         copy_csv(self.connection, "staging", self.columns, rows)
 
     def existing_orders(self) -> ExistingOrders:
-        """Compares the incoming orders with those that are there."""
+        """Compares the staged orders with the stored ones."""
         namespace = {"id_namespace": self.id_namespace}
         return ExistingOrders(
             *self.connection.execute(sa.text(EXISTING_ORDERS), namespace).one()
         )
 
     def n_on_frozen_days(self, frozen_before: date | None) -> int:
-        """Counts the orders, or the daily counts that are new or differ, of days before one."""
+        """Counts staged orders, or staged daily counts that are new or differ, of frozen days."""
         statement = ROWS_ON_FROZEN_DAYS.get(self.target.name)
         if statement is None or frozen_before is None:
             return 0
@@ -274,9 +274,9 @@ class StagingTable:
         return int(self.connection.scalar(sa.text(statement), days) or 0)
 
     def n_partial(self, timezone: str) -> int:
-        """Counts the daily counts of days that are not over at their depots.
+        """Counts the staged daily counts of days that are not over at their depots.
 
-        `timezone` is that of depots which are not there yet.
+        `timezone` is used for depots that do not exist yet.
         """
         if self.target.name != "daily_counts":
             return 0
@@ -284,24 +284,24 @@ class StagingTable:
         return int(self.connection.scalar(sa.text(PARTIAL_STAGED), zone) or 0)
 
     def n_orders(self) -> int:
-        """Counts the distinct order ids."""
+        """Counts the distinct staged order ids."""
         ids = sa.select(self.temporary.c.order_id).distinct().subquery()
         counted = sa.select(sa.func.count()).select_from(ids)
         return int(self.connection.scalar(counted) or 0)
 
     def merge(self, *, replace_later_files: bool = True, are_new: bool = False) -> int:
-        """Inserts or updates rows, and returns how many it changed.
+        """Inserts or updates rows of the target, and returns the number of rows changed.
 
-        Of rows with the same key the last one wins. Columns that the file does not have are left as
-        they are. What is replaced is kept for a withdrawal, and days whose orders change
-        are marked to be counted. `are_new` says that no row of these keys is there.
+        The last of several rows with the same key applies. Columns that the file does not have keep
+        their values. Replaced rows are kept for a withdrawal, and days whose orders change are
+        marked to be counted. `are_new` states that no stored row has any of these keys.
         """
         of_file = {"file_id": self.file_id, "id_namespace": self.id_namespace}
         extra = {name: of_file[name] for name in of_file if name in self.target.c}
         key = self.key
         present = [self.temporary.c[name] for name in key if name in self.columns]
         last_rows = (
-            # Rows lie in the temporary table in the order in which they came.
+            # The order of rows in the temporary table is that of the file.
             sa.select(
                 *(self.temporary.c[name] for name in self.columns),
                 *(sa.literal(value).label(name) for name, value in extra.items()),
@@ -331,7 +331,7 @@ class StagingTable:
     def _is_replaced_by(
         self, incoming: Any, replace_later_files: bool
     ) -> sa.ColumnElement[bool]:
-        """Whether a row of the target gives way to the incoming one of its key."""
+        """SQL condition: the incoming row replaces the target's row of the same key."""
         values = [name for name in self.columns if name not in self.key]
         before = sa.tuple_(*(self.target.c[name] for name in values))
         after = sa.tuple_(*(incoming[name] for name in values))
@@ -344,7 +344,7 @@ class StagingTable:
         )
 
     def _is_later(self, incoming: Any) -> sa.ColumnElement[bool]:
-        """Whether a later file wrote the row; depots have no file, only `is_complete`."""
+        """SQL condition: a later file wrote the target's row; a depot's row: it is complete."""
         if "file_id" in self.target.c:
             return self.target.c.file_id > incoming.file_id
         return self.target.c.is_complete
@@ -352,9 +352,9 @@ class StagingTable:
     def _keep_superseded(
         self, last_rows: sa.Subquery, replace_later_files: bool
     ) -> None:
-        """Keeps rows that are about to be replaced, in case their file's successor is withdrawn.
+        """Keeps rows that are about to be replaced, in case the replacing file is withdrawn.
 
-        Without `replace_later_files`, rows that a later file has replaced already are kept, too.
+        Without `replace_later_files`, staged rows that a later file has replaced are kept too.
         """
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
@@ -385,7 +385,7 @@ class StagingTable:
             self.connection.execute(insert)
 
     def record_repeats(self) -> None:
-        """Records, after `merge`, which earlier files already had some of the rows, unchanged."""
+        """Records which earlier files had some of the rows unchanged; called after `merge`."""
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
         values = {**self.temporary.c, "id_namespace": sa.literal(self.id_namespace)}

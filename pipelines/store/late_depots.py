@@ -9,7 +9,7 @@ from pipelines.schema.closures import CLOSURES
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
 
 FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({DEPOT_FRESHNESS})"
-# Of a day that is not counted, orders or a count that came before it was over.
+# Whether the uncounted day `due_on` has orders or a count that came before the day was over.
 IN_PART = """
 exists (select from order_counts c
         where c.depot_id = fresh.depot_id and c.service_on = due_on
@@ -30,9 +30,9 @@ OLDEST = f"{FRESHNESS} select min(last_on) from fresh where is_late"
 
 @dataclass(frozen=True)
 class CityFreshness:
-    """One city on a day: depots that should have reported, and those that are late.
+    """Numbers of a city's depots as of a day: those that should have reported, and the late ones.
 
-    Of the late ones, those whose orders have come in part.
+    `in_part` is the number of late depots whose orders have come in part.
     """
 
     city: str
@@ -54,5 +54,5 @@ def missing_days(connection: sa.Connection, day: date) -> dict[str, int]:
 
 
 def oldest_day(connection: sa.Connection, day: date) -> date:
-    """The newest day counted of the late depot furthest behind; the day without any."""
+    """The last counted day of the late depot that is furthest behind; `day` if none is late."""
     return connection.scalar(sa.text(OLDEST), {"as_of": day}) or day

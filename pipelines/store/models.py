@@ -48,7 +48,7 @@ def champion(connection: sa.Connection) -> Model | None:
 
 
 def model(connection: sa.Connection, version: str) -> Model | None:
-    """The model of that version."""
+    """The model with this version."""
     return _newest(connection, models.c.version == version)
 
 
@@ -70,9 +70,9 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
 
 
 def last_champion_trained_through(connection: sa.Connection, day: date) -> Model | None:
-    """The unpruned model that was champion last, of those that saw nothing after a day.
+    """The unpruned model that was promoted last, of those trained on no data after a day.
 
-    The newest one may have been rolled back from.
+    It may differ from the newest champion, which may have been rolled back.
     """
     was_champion = models.c.promoted_at.is_not(None)
     is_eligible = was_champion & (models.c.trained_through <= day)
@@ -84,10 +84,10 @@ def last_champion_trained_through(connection: sa.Connection, day: date) -> Model
 
 
 def servable(connection: sa.Connection, origin: date) -> list[Model]:
-    """The models that may make the forecast that is shown from an origin, first choice first.
+    """The models that may make the shown forecast of an origin, first choice first.
 
-    The champion, then the former champions, the last one first. None of them has seen days after
-    the origin, which were withdrawn, or after the champion's own, as one that was rolled back from.
+    The champion, then the former champions, the last one first. Left out are models trained on
+    days after the origin (withdrawn since) or after the champion's last day (rolled back).
     """
     newest = champion(connection)
     if newest is None:
@@ -137,7 +137,7 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
         return False
     now = sa.func.clock_timestamp()
     retire = sa.update(models).where(models.c.role == "champion")
-    # A clock that was ahead may have promoted it: it would be the last one for long.
+    # A promotion while the clock was ahead would make it the last former champion for long.
     promoted_at = sa.func.least(models.c.promoted_at, now)
     connection.execute(retire.values(role="retired", promoted_at=promoted_at))
     set_champion = sa.update(models).where(is_promoted)
@@ -157,7 +157,7 @@ def reject(
 
 
 def set_canary(connection: sa.Connection, version: str, canary: dict[str, Any]) -> None:
-    """Records a model's canary beside its scores."""
+    """Stores a model's canary result among its scores."""
     score = sa.cast({"canary": canary}, JSONB)
     statement = sa.update(models).where(models.c.version == version)
     connection.execute(statement.values(scores=models.c.scores.op("||")(score)))

@@ -18,7 +18,7 @@ from pipelines.store import runs as runs_store
 
 Value = float | Decimal | datetime | date
 
-# The newest run of each step in each state; a skipped night hides none before it.
+# The newest run of each step in each state; a skipped night does not hide an earlier one.
 STEPS = f"""
 with newest_runs as (
     select distinct on (step, state)
@@ -60,7 +60,7 @@ TRAINING_METRICS = (
 )
 FORECAST_METRICS = ("inference_seconds", "inference_host_memory_peak_bytes")
 
-# Programs that the trainings of 30 days compiled, and found in the compile cache.
+# Trainings since :since that compiled a program, and the hit ratio of the compile cache.
 COMPILE_CACHE = """
 select count(*) filter (where (metrics ->> 'cache_misses')::bigint > 0)
            as training_cold_trainings,
@@ -113,8 +113,8 @@ class Sample(NamedTuple):
 class EndedNight:
     """A nightly run that has ended; `error` is empty if it succeeded.
 
-    One that is done has an error if other systems were not given its forecast.
-    `origin_on` is None if it failed before it had one.
+    A run that is done has an error if its forecast was not published to other systems.
+    `origin_on` is None if the run failed before its origin was known.
     """
 
     run_id: int
@@ -125,7 +125,7 @@ class EndedNight:
 
 @dataclass(frozen=True)
 class MorningMessage:
-    """What a night told planners, a line for each city; none where there was nothing."""
+    """The message of a nightly run to planners: one line per city, none if there was no news."""
 
     origin_on: date
     written_at: datetime
@@ -144,7 +144,7 @@ def sample(name: str, value: Value, **labels: str) -> Sample:
 def read_samples(
     connection: sa.Connection, statement: str, **parameters: Any
 ) -> Iterator[Sample]:
-    """The samples of one of the statements above."""
+    """Yields the metrics that one of the statements above selects."""
     typed = sa.text(statement).bindparams(
         *(sa.bindparam(name, value) for name, value in parameters.items())
     )
@@ -156,7 +156,7 @@ def read_samples(
 
 
 def run_samples(connection: sa.Connection) -> Iterator[Sample]:
-    """Metrics of the newest completed run of each step; a count that is absent is 0."""
+    """Yields metrics of the newest completed run of each step; a missing count is 0."""
     recorded = {
         row.step: row.metrics for row in connection.execute(sa.text(NEWEST_METRICS))
     }

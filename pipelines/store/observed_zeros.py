@@ -3,17 +3,16 @@
 A depot's feed is the file of its orders on its last day with orders. A day without orders
 is a 0 if
 
-- that file has orders of the day, of another depot; or
-- another file has orders of the day of one of the feed's busiest depots, and has more than
-  half as many depots as the feed, or also has the depot's next orders: it would have had
-  the depot's orders of the day, too. If the depot hardly ever lacks orders, this applies
-  from the day after; or
+- that file has another depot's orders of the day; or
+- another file has the day's orders of one of the feed's busiest depots, and either has more
+  than half as many depots as the feed, or the file with the depot's next orders has that busy
+  depot, too: the depot's orders would have come with it. For a depot that hardly ever lacks
+  orders, this applies only from the day after; or
 - the feed has this depot only, and days without orders are usual for it: it has few orders
   and its next ones are loaded, or it had none on the same weekday of the two weeks before.
 
-Every other day without orders is not observed; nor does a partial day of another depot
-(`partial_days`) say anything of it. The rules look at earlier days, so that
-later files seldom change a result.
+Every other day without orders is not observed. Partial days of other depots (`partial_days`)
+are no evidence. The rules look at earlier days, so later files seldom change a result.
 """
 
 from datetime import date, datetime
@@ -23,15 +22,15 @@ import sqlalchemy as sa
 from pipelines.store import partial_days
 
 MIN_STEADY_ORDERS = 5
-"""Orders a day; with five expected, a day without any comes twice a year (Poisson)."""
+"""Orders a day of a steady depot; with five expected, a 0 occurs twice a year (Poisson)."""
 MAX_GAP_DAYS = 14
-"""Days between two days with orders; in a longer time a file is missing, not orders."""
+"""Longest time between two days with orders; in a longer one a file is missing, not orders."""
 MAX_REST_DAYS = 3
-"""Longest usual rest in days: a weekend and a bank holiday beside it."""
+"""Longest usual rest in days: a weekend and an adjacent bank holiday."""
 N_BUSIEST = 4
-"""Number of depots of a file whose orders show that a day was loaded: they seldom lack any."""
+"""Number of busiest depots of a file; they seldom lack orders, so theirs show a loaded day."""
 
-# A depot's days with orders that another day without follows, or precedes once it is open.
+# Spans of a depot's days without orders: after a day with orders, or from opening to the first.
 SPANS_WITHOUT_ORDERS = """
 create temporary table spans_without_orders on commit drop as
 with local as (
@@ -57,7 +56,7 @@ select c.depot_id, c.file_id, null, null, null, null, null, null, c.first_on, l.
 from counted c join local l using (depot_id)
 where c.service_on = c.first_on and l.opened_on < c.service_on
 """
-# The busiest depots of each file with several, and their number.
+# Each file with several depots: its number of depots, and the busiest of them.
 LOADED_FILES = f"""
 create temporary table loaded_files on commit drop as
 select file_id, depots,
@@ -136,7 +135,7 @@ def find(connection: sa.Connection, today: date, now: datetime, frozen: date) ->
         ("zero_days", ZERO_DAYS),
     ):
         connection.execute(sa.text(statement), parameters)
-        # Each is joined next, and may have any size.
+        # Each table is joined next and may have any size, so Postgres needs its statistics.
         connection.execute(sa.text(f"analyze {table}"))
     connection.execute(
         sa.text("drop table spans_without_orders, loaded_files, days_without_orders")

@@ -7,16 +7,16 @@ import sqlalchemy as sa
 
 SHIFT_DAYS = 2
 SHIFT = timedelta(days=SHIFT_DAYS)
-"""A service day lies no further from the wall-clock time, whatever the zones."""
+"""Longest time between a service day and an order's wall-clock time, whatever the zones."""
 MAX_RANGES = 30
-"""Each is a look into the orders; with more, one look at all between them is quicker."""
+"""Most ranges of days that are counted one by one; a single wide range is quicker than more."""
 
 
 def local_time(orders: str) -> str:
-    """SQL of the time of an order by the clock of its depot, `d`.
+    """SQL for the local time of an order at its depot, `d`.
 
-    Where a file gave an offset, the instant decides; where it gave none, its wall-clock time
-    is the depot's own. PostgreSQL knows days of 23 and 25 hours.
+    If the file gave a UTC offset, the instant is converted to the depot's time zone; if not, the
+    wall-clock time is local already. PostgreSQL handles days of 23 and 25 hours.
     """
     return f"""
     (case when {orders}.utc_offset_minutes is null then {orders}.ordered_local
@@ -25,13 +25,13 @@ def local_time(orders: str) -> str:
 """
 
 
-# Only marks that are seen: a load that commits meanwhile leaves its own.
+# Deletes only the marks that it returns: those of a load that commits meanwhile stay.
 POP_CHANGED_DAYS = """
 delete from changed_days returning case when isfinite(day_on) then day_on end
 """
 DELETE = "delete from order_counts where service_on between :first and :last"
 BY_HOUR = ", ".join(f"count(*) filter (where hour = {hour})" for hour in range(24))
-# "offset 0": the local time of an order is worked out once, and not for each of the hours.
+# "offset 0": the local time of an order is computed once, not once for each of the hours.
 COUNT = f"""
 insert into order_counts (depot_id, service_on, orders, by_hour, file_id, last_file_id, last_time)
 select depot_id, local::date, count(*), array[{BY_HOUR}]::integer[], min(file_id),
@@ -63,7 +63,7 @@ FIRST, LAST = date(1900, 1, 1), date(2200, 1, 1)
 def count_changed_days(connection: sa.Connection, frozen: date | None) -> None:
     """Counts the orders of every marked day from `frozen` on, inside a transaction.
 
-    Nobody else may count meanwhile.
+    The caller holds a lock that keeps others from counting meanwhile.
     """
     marks = set(connection.scalars(sa.text(POP_CHANGED_DAYS)))
     since = frozen or FIRST
@@ -77,12 +77,12 @@ def count_changed_days(connection: sa.Connection, frozen: date | None) -> None:
         connection.execute(sa.text(DELETE), days)
         connection.execute(sa.text(COUNT), days | local)
     if ranges:
-        # It is joined next, and may have grown from nothing to millions of rows.
+        # The table is joined next, and may have grown from nothing to millions of rows.
         connection.execute(sa.text("analyze order_counts"))
 
 
 def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
-    """Returns first and last of days that follow each other."""
+    """Groups consecutive days into ranges (first, last); too many ranges become a single one."""
     ranges: list[tuple[date, date]] = []
     for day in sorted(days):
         if ranges and (day - ranges[-1][1]).days == 1:
@@ -95,16 +95,16 @@ def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
 def mark_days(
     connection: sa.Connection, days: str, parameters: Mapping[str, object] | None = None
 ) -> None:
-    """Marks every day that an order of some wall-clock dates may lie on.
+    """Marks every service day that orders of some wall-clock dates may belong to.
 
-    Whoever writes orders calls this in the same transaction, with a select of the dates of
-    the rows as they are written, and as they were before.
+    Every writer of orders calls this in the same transaction. `days` is a select of the dates
+    of the rows as they are written; a second call has the dates as they were before.
     """
     connection.execute(sa.text(MARK.format(days=days)), dict(parameters or {}))
 
 
 def mark_all(connection: sa.Connection) -> None:
-    """Marks every day, as the depots' zones decide on which day an order lies."""
+    """Marks every day, as after a change of time zones, which decide the day of an order."""
     connection.execute(
         sa.text("insert into changed_days (day_on) values ('-infinity')")
     )

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from pipelines.store import order_counts
 
 DROP_ORDERS = "delete from orders where ordered_local < :end"
-# Else the withdrawal of a file could restore an order that has been dropped. Runs before
-# `DROP_ORDERS`, while the orders about to go can still be looked up by their key.
+# Otherwise the withdrawal of a file could restore an order that has been dropped. Runs before
+# `DROP_ORDERS`, while the orders to be dropped can still be looked up by their key.
 DROP_SUPERSEDED = """
 delete from superseded_rows s
 where s.table_name = 'orders' and (
@@ -32,12 +32,12 @@ def frozen_before(connection: sa.Connection) -> date | None:
 
 
 def drop_orders(connection: sa.Connection, before: date) -> int:
-    """Freezes the days before one, drops their orders, and returns how many.
+    """Freezes the days before `before`, drops their orders, and returns the number dropped.
 
-    Called in a transaction in which demand has just been counted. The superseded rows of these
-    orders, and superseded rows of those days, go too.
+    Called in a transaction in which demand has just been counted. Superseded rows of these
+    orders and of those days are deleted too.
     """
-    # None that may lie on a day which is not frozen, so that no day changes.
+    # Orders that may belong to a day that is not frozen are kept, so that no count changes.
     until = {"end": before - order_counts.SHIFT}
     connection.execute(sa.text(DROP_SUPERSEDED), until)
     dropped = connection.execute(sa.text(DROP_ORDERS), until).rowcount

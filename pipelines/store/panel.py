@@ -15,8 +15,8 @@ DEPOTS = """
 select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
 from depots order by depot_id
 """
-# A row a depot, its counts packed in Postgres' binary form: a fleet's history is then read
-# in seconds and as large as the numbers in it. Rows of counts would cost Python a minute.
+# One row per depot, its counts packed in Postgres' binary format: a fleet's history is then read
+# in seconds, in no more memory than its numbers. One row per count would take Python a minute.
 PACKED = """
 select depot_id, string_agg(date_send(service_on), '') as day,
        string_agg(float4send(coalesce(orders::float8::float4, 'NaN')), '') as orders
@@ -58,13 +58,13 @@ POSTGRES_EPOCH = np.datetime64("2000-01-01", "us")
 
 @dataclass(frozen=True)
 class EarlierCounts:
-    """Counts that later ones replaced.
+    """Superseded counts, which later versions replaced.
 
     Attributes:
-      counts: The counts; the row of a depot is its place among the depots.
-      version_n: Number of the version; the first is 1.
-      known_at_n: When it became known, UTC.
-      superseded_at_n: When it was replaced, UTC.
+      counts: The counts; the row of a depot is its index in the list of depots.
+      version_n: Version number of each count; the first is 1.
+      known_at_n: When each count became known, UTC.
+      superseded_at_n: When each count was replaced, UTC.
     """
 
     counts: DayCounts
@@ -73,9 +73,9 @@ class EarlierCounts:
     superseded_at_n: np.ndarray
 
     def newest_at(self, cutoff: datetime, first: date, last: date) -> DayCounts:
-        """Counts of some days that were the newest at a cutoff.
+        """Superseded counts of the days from `first` to `last` that were the newest at a cutoff.
 
-        First counts are included wherever their depot lies.
+        A first count is taken as known, whatever the time zone of its depot.
         """
         at = np.datetime64(cutoff.astimezone(UTC).replace(tzinfo=None), "us")
         is_known = (self.version_n == 1) | (self.known_at_n <= at)
@@ -98,7 +98,7 @@ class PanelTables:
 
 @dataclass(frozen=True)
 class VersionedTables(PanelTables):
-    """The data of panels, with what was replaced since."""
+    """The data of panels, with superseded counts and all versions of events and signals."""
 
     earlier: EarlierCounts
     event_versions: pd.DataFrame
@@ -124,7 +124,7 @@ def read_signals(connection: sa.Connection, all_versions: bool = False) -> pd.Da
 
 
 def read_versioned_tables(connection: sa.Connection, through: date) -> VersionedTables:
-    """Reads the same, and every count, event and signal that was replaced."""
+    """Reads the tables of panels, and all superseded counts, events and values of signals."""
     tables = read_panel_tables(connection, through)
     depot_ids = list(tables.depots["depot_id"])
     columns = _read_counts(connection, EARLIER_COUNTS, depot_ids, through)
@@ -173,7 +173,7 @@ def _read_counts(
     for name in names:
         own_order = np.dtype(PACKED_TYPES[name]).newbyteorder("=")
         none = np.empty(0, own_order)
-        # One column after the other, so that its packed form is given up with it.
+        # One column at a time, so that the packed form of each is freed before the next.
         columns[name] = np.concatenate([none, *parts.pop(name)], dtype=own_order)
     return columns
 

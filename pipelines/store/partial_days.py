@@ -1,29 +1,29 @@
-"""Days whose orders were loaded before they were over, and of which no file has come since.
+"""Finds partial days: their orders were loaded before they were over, or a file is missing.
 
-A file taken at 04:30 also has the first hours of the new day. Such a day is partial: its
-orders do not count, and are no zero either, until the depot's feed has spoken after the day
-was over. The feed is told by its busiest depots: those of the files that the depot's orders
-of the last week came with first. The day is whole if
+A file exported at 04:30 also has the first hours of the new day. Such a day is partial: it is
+neither counted nor a zero until the depot's feed has delivered data after the day was over. The
+feed is judged by its busiest depots: those of the files that first had the depot's orders of the
+last week. The day is whole if
 
-- a file that came after the day has orders of the day; or
+- a file loaded after the day has orders of the day; or
 - the depot has orders of a later day; or
 - more than half of the feed's busiest depots have orders of the day or of a later one from
-  files that came after the day; or
-- the depot's file came later in the day than the last order of nearly all of its days in
-  the four weeks before, or of the same weekdays, as where a day is exported in its evening.
+  files loaded after the day; or
+- the depot's file was loaded at a later time of day than the last orders of nearly all of its
+  days in the four weeks before, or of all the same weekdays: a day exported in its evening.
 
-Where files bring what came since the one before and one of them is missing, the rest of a
-day is missing with it, and often the beginning of another. Such a gap is told by a day that
-a file brought before it was over, and the depot's next file: it came a day and a half later
-or more, and nobody's day that the one before began was continued by another. The day is
-cut, whatever has come since, if `MIN_CUT_ORDERS` orders or more usually come after the file;
-so is the next day, if they usually come before its first order; and so are such days of
-depots beside it, which may have too few orders to tell. A day that counts is not asked again.
+If files bring only the orders since the file before, a missing file takes with it the rest of
+one day and often the beginning of another. Such a gap lies between a file loaded before its day
+was over and the depot's next file, if that was loaded at least a day and a half later and no day
+that the earlier file began was continued by another file, at any depot. The day is cut, whatever
+has come since, if `MIN_CUT_ORDERS` orders usually come after the file; the next day, if as many
+usually come before its first order. The same day is then cut for the other depots of the file,
+which may have too few orders to show it. A day with a count is not checked again.
 
-An hour without orders of a depot leaves no trace but in other depots' orders. So where
-orders come within their day, as hour by hour, the file of any of the feed's busiest depots
-may be that late; and of a depot whose files have no other, the last file of the day need
-only be no earlier than that of nearly all of the days before, or of the same weekdays.
+Empty hours of a depot can only be seen from other depots' orders. So if orders usually come
+within their day, for example hourly, the last rule takes the latest file of the feed's busiest
+depots; if the depot's files have no other depot, the day is whole if its last file came no
+earlier in the day than those of nearly all days before, or of all the same weekdays.
 """
 
 from datetime import date, datetime
@@ -31,21 +31,21 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 USUAL_DAYS = 28
-"""Days before a day that say when its last order usually comes, and its file."""
+"""Days before a day from which the usual times of its last order and its file are taken."""
 USUAL_SHARE = 0.9
-"""Share of these days whose last order has come by the time of the load."""
+"""Share of these days whose last order has come by the usual time."""
 FEED_DAYS = 7
-"""Days before a day whose files are those of the same feed."""
+"""Days before a day whose files belong to the same feed."""
 GAP_HOURS = 36
-"""Between two files of a depot that usually come each day, if one is missing between them."""
+"""Shortest time between two of a depot's daily files with a missing file between them."""
 MAX_GAP_DAYS = 7
-"""From a day to the next one with orders, if one of them may be cut."""
+"""Longest time from a day to the next one with orders for which either is checked for a cut."""
 MIN_CUT_ORDERS = 5
-"""Usual orders of hours without any; with five expected, they lack all once in 150 days."""
+"""Usual orders of empty hours in a cut day; with five expected, none come once in 150 days."""
 MAX_LIVE_DAYS = 3
-"""From a day to the load of its first file, if files come night by night."""
+"""Longest time from a day to the load of its first file, if files come every night."""
 
-# The newest days of depots, if their last file came before they were over.
+# The newest day of each depot, if its last file was loaded before the day was over.
 UNFINISHED = """
 create temporary table unfinished on commit drop as
 select s.depot_id, d.timezone, s.before_on as service_on, f.loaded_at, day.ends_at
@@ -58,7 +58,7 @@ cross join lateral (
 where s.next_on is null and s.before_on >= :frozen
   and f.loaded_at < day.ends_at and day.ends_at <= :now
 """
-# Those whose file did not come after the usual end of their orders.
+# Unfinished days whose file was not loaded after the usual time of the last order.
 UNSETTLED = f"""
 create temporary table unsettled on commit drop as
 with days_before as (
@@ -89,7 +89,7 @@ cross join lateral (
 ) day
 where coalesce(u.loaded_at <= day.usual_end, true)
 """
-# Pairs of days with orders that follow each other, with the load of a file missing between.
+# Pairs of successive days with orders, between which a file is missing.
 GAPS = f"""
 create temporary table gaps on commit drop as
 with without_version as (
@@ -145,7 +145,7 @@ where f.loaded_at < (b.service_on + 1)::timestamp at time zone d.timezone
 
 
 def _usual_orders(day: str, hours: str) -> str:
-    """SQL of the orders that usually come in hours of a day: on all days, and its weekday."""
+    """SQL for a day's usual orders in some hours: the lower mean of all days or its weekday."""
     return f"""(
     select least(avg(n), avg(n) filter (where ({day} - u.service_on) % 7 = 0))
     from order_counts u
@@ -214,8 +214,8 @@ select depot_id, service_on from cut_days
 def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
     """Fills a temporary table `partial_days` (depot_id, service_on) from `order_counts`.
 
-    The tables `loaded_files` and `spans_without_orders` are made by `observed_zeros`. No day
-    that is not over at its depot at `now`, or before `frozen`, is in it.
+    `observed_zeros` creates the tables `loaded_files` and `spans_without_orders`. Days that are
+    not over at their depot at `now`, and days before `frozen`, are left out.
     """
     parameters = {"now": now, "frozen": frozen}
     for table, statement in (
@@ -226,6 +226,6 @@ def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
         ("partial_days", PARTIAL),
     ):
         connection.execute(sa.text(statement), parameters)
-        # Each is joined next, and may have any size.
+        # Each table is joined next and may have any size, so Postgres needs its statistics.
         connection.execute(sa.text(f"analyze {table}"))
     connection.execute(sa.text("drop table unfinished, unsettled, gaps, cut_days"))

@@ -1,4 +1,4 @@
-"""Statements for what is shown: `publications`, and the view `shown_forecast` over it."""
+"""Statements for published forecasts: `publications`, and its view `shown_forecast`."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -34,7 +34,7 @@ def shown(connection: sa.Connection) -> Publication | None:
 
 
 def last_of_origin(connection: sa.Connection, origin: date) -> Publication | None:
-    """The forecast that was shown last of an origin."""
+    """The last published forecast of an origin."""
     of_origin = sa.select(publications).where(publications.c.origin_on == origin)
     newest_first = publications.c.publication_id.desc()
     return _first(connection, of_origin.order_by(newest_first).limit(1))
@@ -51,8 +51,8 @@ def publish(
 ) -> bool:
     """Publishes a forecast, unless a run that began later has published one.
 
-    Called in the transaction that writes the forecast. A live one counts in live accuracy. Returns
-    whether it is shown now.
+    Called in the transaction that writes the forecast. `live` forecasts count in live accuracy.
+    Returns whether the forecast was published.
     """
     lock(connection)
     newest = connection.scalar(sa.select(sa.func.max(publications.c.run_id)))
@@ -74,10 +74,10 @@ def publish_stored(
     live: bool,
     now: datetime,
 ) -> bool:
-    """Publishes a forecast that is stored; returns False if it is not stored, or in part.
+    """Publishes a stored forecast; returns False if it is not stored, or only for some depots.
 
-    Called in a transaction that holds the `lock`. `live` says whether a forecast from this origin
-    would be live now.
+    Called in a transaction that holds the `lock`. `live` is whether a forecast made now from this
+    origin would be live.
     """
     parameters = {
         "origin": publication.origin_on, "version": publication.model_version,

@@ -1,4 +1,4 @@
-"""States of forecasts and scores by origin: what has another state must be published again."""
+"""States of forecasts and scores by origin; an origin whose state changed is published again."""
 
 from datetime import date
 
@@ -13,9 +13,9 @@ where exists (
     where (f.origin_on, f.model_version) = (p.origin_on, p.model_version))
 order by p.origin_on, p.publication_id desc
 """
-# The sums of an origin are few, and are all replaced by whoever changes one of its scores: their
-# transaction tells that something changed, also where a sum did not. A later publication of the
-# origin changes which scores are of a forecast that was shown. The sums tell a restored database.
+# The sums of an origin are few, and a change of any of its scores replaces them all: their
+# transaction id shows the change even if no sum differs. A later publication of the origin changes
+# which scores are of a shown forecast. The sums themselves reveal a restored database.
 SCORE_STATES = """
 select origin_on, '' as model_version,
        concat_ws(' ', max(t.xmin::text::bigint), sum(n), sum(actual_sum), sum(abs_error_sum),
@@ -28,6 +28,6 @@ group by origin_on order by origin_on
 
 
 def states(connection: sa.Connection, statement: str) -> dict[date, tuple[str, str]]:
-    """The model, empty for scores, and the state of each origin, by one of these statements."""
+    """The model ('' for scores) and the state of each origin, from one of these statements."""
     rows = connection.execute(sa.text(statement))
     return {row.origin_on: (row.model_version, row.state) for row in rows}

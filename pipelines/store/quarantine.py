@@ -113,9 +113,9 @@ def rejected_of(connection: sa.Connection, file_id: int) -> list[tuple[int, Any]
 
 
 def set_replayed(connection: sa.Connection, quarantine_ids: Iterable[int]) -> None:
-    """Marks rows that went in after all; they stay as they were.
+    """Marks rows as loaded after all; they stay in the table.
 
-    The caller has called `load_timestamps.block_new_runs`.
+    The caller must have called `load_timestamps.block_new_runs`.
     """
     connection.execute(
         sa.update(quarantine)
@@ -132,7 +132,7 @@ def set_reason(
     value: str | None,
     reason: str,
 ) -> None:
-    """Writes why a row is rejected now."""
+    """Replaces the reason for which a row is rejected."""
     connection.execute(
         sa.update(quarantine)
         .where(quarantine.c.quarantine_id == quarantine_id)

@@ -16,10 +16,10 @@ def write_line(connection: sa.Connection, **columns: Any) -> None:
 def lines_of(
     connection: sa.Connection, run_id: int, after: int = 0, limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """Lines of a top-level run and of its steps, each with its step, as they were written.
+    """Log lines of a top-level run and of its steps, each with its step, oldest first.
 
-    Only those with a line_id greater than `after`; of more than `limit` the older ones are left
-    out, warnings last of all.
+    Only lines with a line_id greater than `after`. If there are more than `limit`, the oldest
+    lines of level info are left out first.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (
@@ -37,6 +37,6 @@ def lines_of(
 
 
 def delete_old_lines(connection: sa.Connection, age: timedelta) -> None:
-    """Deletes lines that were written longer ago; their runs stay."""
+    """Deletes lines older than `age`; their runs stay."""
     old = run_lines.c.written_at < sa.func.clock_timestamp() - age
     connection.execute(sa.delete(run_lines).where(old))

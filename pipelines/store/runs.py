@@ -17,28 +17,28 @@ MESSAGE = "message"
 """The step that writes the morning message."""
 NOT_SKIPPED = ("running", "done", "failed")
 IS_TOP_LEVEL = runs.c.parent_id.is_(None)
-# Every table that brings what a nightly run reads; a new one is added here. Each timestamp
+# Changes of all tables that a nightly run reads; a new table must be added here. Each timestamp
 # is taken after `load_timestamps.block_new_runs`. Versions of events without a file are made by
-# hand; a withdrawal of signals, too, marks its file.
+# hand; a withdrawal of signals marks its file.
 CHANGES_OF_DATA = """
     select unnest(array[loaded_at, withdrawn_at]) as changed_at from files
     where kind not in ('orders', 'daily')
     union all select known_at from event_versions where file_id is null
     union all select replayed_at from quarantine
 """
-# Of a nightly run whose step `demand` is `d`. Only other runs count demand after it ended.
+# Condition on a nightly run's step `demand`, `d`. Once it ended, only other runs count demand.
 NO_NEW_DATA = f"""
     not exists (select from ({CHANGES_OF_DATA}) change where changed_at > d.started_at)
     and not exists (select from demand_versions where recorded_at > d.finished_at)
 """
-# Where a run that came later began before it, the clock was set back, and what that run
-# brought in bears an earlier time than the night.
+# If a later run has an earlier start than `d`, the clock was set back, and the data that the later
+# run brought in has an earlier timestamp than the night.
 SET_BACK_SINCE = """
     exists (select from runs later
             where later.run_id > d.run_id and later.parent_id is null
               and later.started_at < d.started_at and {brings})
 """
-# A nightly run tells itself what it brought in, and one that was skipped brought nothing.
+# The nightly run in progress knows its own data, and a skipped one brought in none.
 BROUGHT_IN = "(later.step <> 'nightly' or later.state in ('done', 'failed'))"
 NIGHT_WITHOUT_NEW_DATA = f"""
 select max(n.run_id) from runs n
@@ -71,7 +71,7 @@ from (select run_id, step, origin_on, state, started_at,
 where step = 'nightly'
 """
 
-# Since the last night of the origin that came to its forecast.
+# Only nights after the origin's last night that reached its forecast.
 NIGHTS_ENDED_IN_TRAINING = """
 select n.run_id from runs n
 where n.step = 'nightly' and n.origin_on = :origin and n.state = 'failed'
@@ -94,8 +94,8 @@ def begin_run(
 ) -> int:
     """Inserts a running step of a process (host, pid), and returns the run's id.
 
-    Whatever was brought in before has committed when it begins; see `load_timestamps`. The
-    session of a top-level run holds the run's lock before others can see the row.
+    All data with an earlier timestamp has committed when the run begins; see `load_timestamps`.
+    The session of a top-level run holds the run's lock before others can see the row.
     """
     load_timestamps.await_committing_loads(connection)
     host, pid = process
@@ -110,7 +110,7 @@ def begin_run(
 
 
 def update_run(connection: sa.Connection, run_id: int, **columns: Any) -> None:
-    """Stores columns of a run in progress, such as an origin that it did not know at its start."""
+    """Stores columns of a run in progress, such as an origin that was unknown at its start."""
     connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(columns))
 
 
@@ -188,10 +188,10 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
 
 
 def night_without_new_data(connection: sa.Connection, origin: date) -> int | None:
-    """Id of the newest nightly run done for an origin since which no data has changed.
+    """Id of the newest nightly run done for an origin, if no data has changed since; else None.
 
-    A night whose forecast other systems were not given does not count: it may run again. So
-    may one while a later origin's forecast is shown, which a clock that was ahead has published.
+    A night whose forecast was not published to other systems does not count: it may run again.
+    Nor does any night while a later origin is shown that was published with the clock ahead.
     """
     return connection.scalar(sa.text(NIGHT_WITHOUT_NEW_DATA), {"origin": origin})
 
@@ -221,7 +221,7 @@ def same_training(
 def nights_ended_in_training(
     connection: sa.Connection, origin: date, settings_id: str
 ) -> list[int]:
-    """Ids of an origin's newest nightly runs that ended while they trained with these settings."""
+    """Ids of an origin's last nightly runs that failed while they trained with these settings."""
     parameters = {"origin": origin, "settings_id": settings_id}
     rows = connection.execute(sa.text(NIGHTS_ENDED_IN_TRAINING), parameters)
     return [row.run_id for row in rows]
@@ -246,11 +246,11 @@ class RecordedNights:
     """The span of origins that have had a nightly run; None without one.
 
     Attributes:
-      newest_completed_origin: Of the runs that are done or found nothing to do. A run of any
-        command that begins after another one, a minute earlier or more, tells that the clock
-        was ahead: nights that were done until then do not count.
-      first_origin: Of all runs, whatever their state.
-      last_began_at: When the last of all runs began, by the clock of then.
+      newest_completed_origin: Newest origin of the nights that are done or skipped. A night does
+        not count if a later run of any command has a start more than a minute earlier: the clock
+        was ahead at that night.
+      first_origin: Earliest origin of all nightly runs, whatever their state.
+      last_began_at: Start of the last nightly run, by the clock at that time.
     """
 
     newest_completed_origin: date | None

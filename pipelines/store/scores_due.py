@@ -1,4 +1,4 @@
-"""Marks what must be scored: every writer of forecasts, counts or closures marks its own.
+"""Marks forecasts to be scored; every writer of forecasts, counts or closures marks its changes.
 
 A mark is an origin whose forecasts changed, a day whose actual or closing changed, or
 everything. It is written in the transaction of the change, and removed once it is scored.
@@ -55,7 +55,7 @@ def read(connection: sa.Connection) -> ScoresDue:
 
 
 def remove(connection: sa.Connection, due: ScoresDue) -> None:
-    """Removes what has been scored; what was marked meanwhile stays."""
+    """Removes the marks that have been scored; marks made meanwhile stay."""
     done = scores_due.c.due_id == sa.func.any(
         sa.literal(due.due_ids, sa.ARRAY(sa.BigInteger))
     )

@@ -1,4 +1,4 @@
-"""Statements that say which values signals lack in the days ahead."""
+"""Statements that count the values that signals lack on the days ahead."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import sqlalchemy as sa
 
 EXPECTED_WITHIN = timedelta(days=28)
-"""A depot or city with a value within this time is expected to have one of each day ahead."""
+"""A depot or city with a value within this time is expected to have one for each day ahead."""
 
 SUMMARIES = """
 with newest as materialized (
@@ -34,10 +34,10 @@ from newest left join missing using (signal) order by signal
 
 @dataclass(frozen=True)
 class SignalSummary:
-    """One signal as it stands.
+    """The values that a signal lacks on the days ahead.
 
-    `missing` counts the values that the days ahead lack, of depots and cities that had one
-    in the last 28 days.
+    `missing` is their number, for depots and cities that had a value in the last 28 days;
+    `first_missing_on` is the first day that lacks one.
     """
 
     signal: str
@@ -50,7 +50,7 @@ def summaries(
 ) -> list[SignalSummary]:
     """Summarises every signal, in the order of their names.
 
-    The `horizon` days ahead begin after `newest_on`, the last day with demand; None: none.
+    The `horizon` days ahead begin after `newest_on`, the last day with demand; None without any.
     """
     newest_on = newest_on or date.min + EXPECTED_WITHIN
     parameters = {

@@ -1,7 +1,7 @@
 """Statements for signals and their versions: append, withdraw.
 
-A value is identified by its signal, depot or city, day, and the first origin that knew it:
-what was booked a week ahead stays beside what was booked a day ahead. A correction is a new
+A value is identified by its signal, depot or city, day, and the first origin that knows it: the
+bookings known a week ahead are kept beside those known a day ahead. A correction is a new
 version of the same value.
 """
 
@@ -16,9 +16,9 @@ from pipelines.store.versions import append_changes
 ALWAYS = date.min
 """`known_from` of a value that every origin knows."""
 
-# Without `known_from`, a value is known from its arrival. Only where its day has passed and
-# nothing was known of it is it history, known at every origin. Of rows of the same value the
-# last one wins.
+# Without `known_from`, a value is known from its arrival; but if its day has passed and nothing
+# was known of it, it is history, known to every origin. The last of several rows of the same
+# value applies.
 COMPARE = """
 create temporary table changes on commit drop as
 with placed as (
@@ -63,7 +63,7 @@ select distinct file_id, repeats_file_id from changes
 where unchanged and repeats_file_id < file_id
 on conflict do nothing
 """
-# A value of a withdrawn file gives way to the newest one of the files that stand.
+# A value of a withdrawn file is replaced by the newest one from files that are not withdrawn.
 RESTORE = """
 create temporary table changes on commit drop as
 select v.signal, v.depot_id, v.city, v.day_on, v.known_from,
@@ -92,10 +92,10 @@ def append(
     *,
     replace_later_files: bool = True,
 ) -> int:
-    """Appends a version of every value that a file changes, and returns how many.
+    """Appends a version of every value that a file changes, and returns their number.
 
-    The values become known now, first to the origin `arrived_on`. Those of later files are
-    superseded too if `replace_later_files`.
+    The versions become known at `now`, those without `known_from` first to the origin
+    `arrived_on`. Values from later files are superseded too if `replace_later_files`.
     """
     connection = staging.connection
     parameters = {
@@ -118,7 +118,7 @@ def withdraw_files(
     No file of signals may be loaded meanwhile.
 
     Returns:
-      The number of values withdrawn, and how many of them an earlier file's replaces.
+      The number of values withdrawn, and the number of them that another file's value replaces.
     """
     connection.execute(sa.text(RESTORE), {"file_ids": list(file_ids)})
     restored = connection.scalar(

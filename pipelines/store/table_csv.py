@@ -1,6 +1,6 @@
 """Arrow tables as CSV for COPY.
 
-Apart from `copying`, so that the child that parses files need not load the database driver.
+Separate from `copying`, so that the child process that parses files loads no database driver.
 """
 
 import pyarrow as pa

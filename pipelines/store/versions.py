@@ -22,10 +22,10 @@ def append_changes(
     columns: Sequence[str],
     now: datetime,
 ) -> int:
-    """Appends the rows of the temporary table `changes`, which is dropped; returns how many.
+    """Appends the rows of the temporary table `changes`, drops it, and returns their number.
 
-    In a transaction that locks the kind. `changes` has the columns that are stored, the key among
-    them, and `before`: the version that a row follows and supersedes, 0 for the first.
+    Called in a transaction that locks the kind. `changes` has `columns`, the key among them, and
+    `before`: the version that a row follows and supersedes, 0 for a first version.
     """
     names = {
         "table": table,

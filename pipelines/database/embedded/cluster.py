@@ -46,7 +46,7 @@ class Cluster:
         """Folder of the server's socket.
 
         A path too long for the kernel is replaced by one in /tmp, named after the
-        directory's inode: a moved cluster keeps it, a copied one gets another.
+        directory's inode: a moved cluster keeps its inode, a copied one has another.
         """
         inside = self.directory / "socket"
         if len(os.fsencode(inside)) <= MAX_SOCKET_DIRECTORY_BYTES:
@@ -58,11 +58,11 @@ class Cluster:
 def locate(home: Path) -> Cluster:
     """Returns the cluster of a home, or the place for a new one.
 
-    It is in the home itself, unless this is root and the server's account cannot enter
-    there; then it is in a folder that the home's `postgres.json` names.
+    The cluster lies in the home, unless root runs this and the server's account cannot enter
+    the home; it then lies in the folder that the home's `postgres.json` names.
 
     Raises:
-      DatabaseError: it belongs to another user or home, or cannot be reached.
+      DatabaseError: the cluster belongs to another user or home, or cannot be reached.
     """
     directory = home / "postgres"
     if not (directory / "data").exists():
@@ -109,7 +109,7 @@ def _external_folder(home: Path) -> Path | None:
         return None
     make_open_directory(SYSTEM_HOME)
     directory = SYSTEM_HOME / f"cluster-{secrets.token_hex(6)}"
-    # Before the note is written: a recorded folder that is missing counts as lost.
+    # Created before the note is written: a recorded folder that is missing counts as lost.
     make_private_directory(directory, account)
     _write_note(home, note, directory)
     return directory
@@ -152,8 +152,8 @@ def address(cluster: Cluster, database: str = OWNER) -> str:
 def is_running(cluster: Cluster) -> bool:
     """Whether the server of this data directory answers queries.
 
-    Another home's server may listen at the socket, and a copied home has the same files:
-    only the server of this directory sees a file that is created in it now.
+    Another home's server may listen at the socket, and a copied home has the same files. So a
+    file is created in the directory: only the directory's own server sees it.
     """
     if not cluster.data.exists():
         return False

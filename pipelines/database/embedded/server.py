@@ -53,7 +53,7 @@ def start(cluster: Cluster) -> None:
     Waits for crash recovery, which may take minutes.
 
     Raises:
-      DatabaseError: it does not start; the message says why.
+      DatabaseError: the server does not start; the message gives the reason.
     """
     make_private_directory(cluster.directory, cluster.account)
     if not (cluster.data / "PG_VERSION").exists():
@@ -83,8 +83,8 @@ def start(cluster: Cluster) -> None:
 def stop(cluster: Cluster) -> None:
     """Stops the server and waits until it has shut down.
 
-    One that does not answer is in crash recovery, in which a fast shutdown of PostgreSQL 18
-    may hang. It is stopped immediately instead, and the next start recovers it again.
+    A server that does not answer is in crash recovery, where a fast shutdown of PostgreSQL 18
+    may hang. It is stopped in immediate mode instead, and the next start recovers it again.
     """
     if is_running(cluster) and _stopped(cluster, "fast"):
         return
@@ -129,7 +129,7 @@ def _configure(cluster: Cluster) -> None:
 
 
 def _rotate_log(log: Path) -> None:
-    """Renames a long log to `server.log.1`, replacing an older one."""
+    """Renames a log that is too large to `server.log.1`, which it replaces."""
     if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         log.replace(log.with_name(f"{log.name}.1"))
 

@@ -16,7 +16,7 @@ from pipelines.database.embedded.cluster import Cluster, is_running
 log = structlog.get_logger()
 
 START_TIMEOUT_S = 300
-# What PostgreSQL's own pg_ctl waits for a server that was asked to stop.
+# The time that pg_ctl waits by default for a server to stop.
 STOP_TIMEOUT_S = 60
 
 
@@ -48,12 +48,12 @@ def read_pid_file(cluster: Cluster) -> PidFile | None:
 def remove_stale_pidfile(cluster: Cluster) -> None:
     """Removes a pid file whose server does not run in this data directory.
 
-    Another program may have the pid now, the dead process may be a zombie, or the home is a
-    copy and the server its original's. Processes that still run in the data directory are
-    waited for; a server stuck while stopping is killed.
+    The recorded pid may belong to another program or to a zombie, or the home may be a copy
+    and the pid that of the original's server. Processes that still run in the data directory
+    are waited for; a server stuck while stopping is killed.
 
     Raises:
-      DatabaseError: a server runs there and does not answer within `START_TIMEOUT_S`.
+      DatabaseError: the directory's server does not answer within `START_TIMEOUT_S`.
     """
     _wait_until(lambda: not _is_unresponsive(cluster), cluster)
     if is_running(cluster):
@@ -73,7 +73,7 @@ def remove_stale_pidfile(cluster: Cluster) -> None:
 
 
 def _is_unresponsive(cluster: Cluster) -> bool:
-    """Whether a server of this directory is alive and does not answer."""
+    """Whether the directory's server is alive but does not answer; kills it if stuck stopping."""
     recorded = read_pid_file(cluster)
     if recorded is None or not _is_ours(cluster, recorded) or is_running(cluster):
         return False
@@ -97,14 +97,14 @@ def _wait_until(condition: Callable[[], bool], cluster: Cluster) -> None:
 
 
 def _is_ours(cluster: Cluster, recorded: PidFile) -> bool:
-    """Whether the server is alive and runs here; without /proc, by the recorded path."""
+    """Whether the server is alive and runs in this directory, by /proc or the recorded path."""
     if not Path("/proc/self").exists():
         return _is_alive(recorded.pid) and not _is_elsewhere(
             recorded.data, cluster.data
         )
     try:
         return Path(f"/proc/{recorded.pid}/cwd").samefile(cluster.data)
-    except OSError:  # it has ended, or is another user's
+    except OSError:  # the process has ended, or is another user's
         return False
 
 
@@ -128,6 +128,6 @@ def _has_process_in(data: Path) -> bool:
         try:
             if folder.samefile(data):
                 return True
-        except OSError:  # it ended meanwhile, or is another user's
+        except OSError:  # the process has ended, or is another user's
             continue
     return False

@@ -21,12 +21,12 @@ from pipelines.database.embedded.cluster import Cluster
 
 @contextmanager
 def running(home: Path) -> Iterator[str]:
-    """Yields the URL of the embedded database, which runs as long as it has a user.
+    """Yields the URL of the embedded database; its server runs while any process uses it.
 
     The home is created if it does not exist.
 
     Raises:
-      DatabaseError: the server does not start; the message says why.
+      DatabaseError: the server does not start; the message gives the reason.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (
@@ -57,7 +57,7 @@ def _holding(entry_lock: IO[str]) -> Iterator[None]:
 
 
 def _home_is_in_place(users: IO[str]) -> bool:
-    """Whether the home is still at its path; if not, its new users stop the server."""
+    """Whether the home is still at its path; if it moved, users at the new path stop the server."""
     try:
         return os.path.samestat(Path(users.name).stat(), os.fstat(users.fileno()))
     except FileNotFoundError:
