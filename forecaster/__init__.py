@@ -1,40 +1,40 @@
 """Forecasts daily orders per depot: arrays in, arrays out.
 
-No database, no environment, no clock. `load` and `forecast` are the door for notebooks, see
-`dataframes`. `data` and `inference` need NumPy (`panel_builder` and
-`signal_builder`, which serving does not import, also pandas); `model` needs JAX and is never
-imported by the other two, because the dashboard's host has none. `hours` spreads a day's forecast
-over its hours.
+It reads no database, no environment variables and no clock. `load` and `forecast` are the entry
+points for notebooks, see `dataframes`. `data` and `inference` need NumPy (`panel_builder` and
+`signal_builder`, which serving does not import, also pandas); `model` needs JAX and is not imported
+by the other two, because the dashboard's host has no JAX. `hours` spreads a day over its hours.
 
 Words
   demand      orders per depot and local day: the target
-  observed    whether a day's demand is in the data; no orders is 0, not observed is NaN
+  observed    whether a day's demand is in the data; a day without orders is 0, one not
+              observed is NaN
   closed      a day announced to have no demand: forecast exactly 0, never scored
-  regular     observed, not a public holiday, and without a large effect: the days of
-              levels, profiles and spreads
+  regular     observed, not a public holiday, and without a large effect; levels,
+              profiles and spreads are computed from regular days
   origin      a date: the last day whose actuals a forecast may see
-  cutoff      an integer: number of leading steps visible; the step after the origin
+  cutoff      an integer: number of visible leading steps, and the step after the origin
   horizon     steps forecast; step h is day `origin + h`
   bias        forecast - actual; positive means too high
   level       mean log count of a depot's regular days among the last 28
   log count   log(1 + orders): the unit of the network
   baseline    forecast from the depot's own weeks, which the network corrects
-  naive       the seasonal naive and the median of four weeks, which every model is scored
-              next to; `has_baselines` of the scores means these
+  naive       the seasonal naive and the median of four weeks, scored beside every
+              model; `has_baselines` of the scores refers to them
   correction  the network's addition to the baseline, log counts
-  share       of the correction: the part of it that is added, 0 (baseline) to 1
+  share       of the correction: the fraction of it that is added, 0 (baseline) to 1
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals
   interval    80 % prediction interval, between its bounds p10 and p90; on the dashboard
               and in tables for people, the 80 % band
   point       the number that is shown and scored: the median, or a little below it
-              where it is made for percentage errors
+              to lower percentage errors
   kind        of a day: `holiday`, `holiday: NAME`, or the kind of an event
-  effect      estimated change of a day's log count by its kinds and signals
+  effect      estimated change of a day's log count due to its kinds and signals
   signal      a numeric known future covariate, such as orders already booked
-  future      known future features: those of the days ahead that are known at the origin
-  known at    of an event, at an origin: announced by then, and not yet replaced
+  future      features of the days ahead that are known at the origin
+  known at    of an event: announced by the origin, and not replaced by then
   lead        days from the announcement of an event to a day of it
   live        of a forecast: made within 36 hours of the end of its origin
   hindcast    a forecast made later, from an earlier origin; never live
@@ -42,7 +42,7 @@ Words
   evaluation  the fit without the validation days; production is the fit on all
   artefact    a fit exported to one file, with everything that serving it needs
   champion    the model whose forecasts are published; a challenger is a newer one
-  canary      forecast of a challenger, checked before it may become champion
+  canary      a challenger's forecast, checked before the model may become champion
   cold start  forecast of a depot without history, from its peers
 
 Shape letters
@@ -53,7 +53,7 @@ Shape letters
   G calendars (depots that share every holiday and event share one)
 
 In `numpy_gru` g is a gate and m a member; in `totals` and `calendar_effects` c is a city; n is
-whatever is counted where it stands, such as devices, counts, or cells (a city and a calendar).
+a local count or index, such as of devices, order counts, or cells (a city and a calendar).
 
 Argument order is always actual, forecast.
 """
@@ -67,7 +67,7 @@ __all__ = ["forecast", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the door for notebooks when it is first used; serving needs no pandas."""
+    """Imports `dataframes` when first used, so that serving needs no pandas."""
     if name in __all__:
         from forecaster import dataframes
 

@@ -26,7 +26,7 @@ class ScoredForecast:
     def of_depots(
         self, depot_ids: Sequence[str], wanted: Sequence[str]
     ) -> "ScoredForecast":
-        """Returns a row for each of the wanted depots, NaN for one that was not forecast."""
+        """Returns one row per wanted depot, NaN for a depot that was not forecast."""
         if depot_ids == wanted:
             return self
         row_of = {depot_id: row for row, depot_id in enumerate(depot_ids)}
@@ -41,7 +41,7 @@ class ScoredForecast:
 
 
 Forecaster = Callable[[Panel], ScoredForecast]
-"""Forecasts from the last day of a panel, which has no later actuals."""
+"""Function that forecasts from the last day of a panel, which has no later actuals."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Scores:
       mape: Mean of |forecast - actual| / actual over depot-days with orders; a fraction.
       wape: Sum of |forecast - actual| over the sum of actuals; a fraction.
       bias: Sum of forecast - actual over the sum of actuals; a fraction, positive is too high.
-      mase: Mean absolute error in units of the seasonal naive's on the training days.
+      mase: Mean absolute error divided by the seasonal naive's on the training days.
       coverage80: Share of actuals within the 80 % interval; a fraction.
       days: Number of depot-days with orders, over which MAPE is the mean.
     """
@@ -89,7 +89,7 @@ class Scores:
         scored: Bool[np.ndarray, "*day"],
         scale: Float[np.ndarray, "*day"],
     ) -> "Scores":
-        """Scores depot-days; the coverage counts those with a `band`, its low and high bound."""
+        """Scores depot-days; coverage is over those with a `band` (low and high bound)."""
         low, high = band
         has_bounds = scored & np.isfinite(low + high)
         return cls(
@@ -115,7 +115,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class BacktestForecasts:
-    """Forecasts of one model with the actuals, orders per day; NaN where there is none."""
+    """One model's forecasts and the actuals, orders per day; NaN where missing."""
 
     actual_odh: Float[np.ndarray, "origin depot horizon"]
     p10_odh: Float[np.ndarray, "origin depot horizon"]
@@ -132,11 +132,11 @@ def split_holdout(
 ) -> HoldoutSplit:
     """Holds out the last days, with an origin every `stride` days whose horizon fits inside.
 
-    With a stride above 1, days after the last origin's horizon may be left unscored. Before the
-    holdout there are at least `min_train_days`, by default those that a training needs.
+    With a stride above 1, days after the last origin's horizon may be left unscored. At least
+    `min_train_days` days precede the holdout, by default the fewest that training needs.
 
     Raises:
-      CutoffError: the holdout is shorter than the horizon, or leaves too few days.
+      CutoffError: the holdout is shorter than the horizon, or leaves too few days before it.
     """
     if min_train_days is None:
         min_train_days = min_training_days(horizon)
@@ -169,7 +169,7 @@ def run(
       panel: Panel with the actuals of every target; the forecasters never see them.
       split: From `split_holdout`, on this panel.
       forecasters: Forecasters by name; each is called once per origin.
-      panel_at: Returns the panel as known at an origin, perhaps of fewer depots; by default
+      panel_at: Returns the panel as known at an origin, perhaps with fewer depots; by default
         `panel.as_of`.
     """
     panel_at = panel_at or panel.as_of
@@ -212,7 +212,7 @@ def naive_forecaster(name: str, horizon: int) -> Forecaster:
 def score(
     forecasts: Mapping[str, BacktestForecasts], scale_d: Float[np.ndarray, " depot"]
 ) -> dict[str, Scores]:
-    """Scores every model over the depot-days that all of them forecast; MASE by `mase_scale`."""
+    """Scores every model on the depot-days that all forecast; `scale_d` is from `mase_scale`."""
     scored = common_days(forecasts)
     scale_odh = np.broadcast_to(scale_d[None, :, None], scored.shape)
     return {
@@ -228,14 +228,14 @@ def score(
 
 
 def mase_scale(panel: Panel, through: date) -> Float[np.ndarray, " depot"]:
-    """Scale of MASE of each depot, on the days up to `through`."""
+    """MASE scale of each depot, computed on the days up to `through`."""
     return seasonal_naive_scale(panel.as_of(through).demand_dt.astype(float))
 
 
 def common_days(
     forecasts: Mapping[str, BacktestForecasts],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
-    """Depot-days that were observed and that every model forecast."""
+    """Whether each depot-day was observed and forecast by every model."""
     valid = [
         np.isfinite(forecast.actual_odh) & np.isfinite(forecast.point_odh)
         for forecast in forecasts.values()

@@ -12,13 +12,13 @@ MAX_HORIZON = 63
 MIN_TRAINING_DAYS = 14
 """Fewest days of history that any training needs: two of each weekday."""
 HISTORY_STEP_DAYS = 14
-"""Days by which the context of a short history grows, so that shapes change rarely."""
+"""Step in which the context of a short history grows, so that array shapes change rarely."""
 PointFor = Literal["median", "balanced", "mape"]
-"""Purpose of the point forecast."""
+"""Criterion that the point forecast is made for; see `POINT_SHIFTS`."""
 DEFAULT_POINT: PointFor = "balanced"
 POINT_SHIFTS: dict[PointFor, float] = {"median": 0.0, "balanced": 0.2, "mape": 0.75}
 """κ: the point lies κ · spread² below the median, log counts. A percentage error divides by
-the actual, so a low forecast costs less; what a κ gains and costs was measured in LAB.md."""
+the actual, so a low forecast costs less; LAB.md lists the measured gain and cost of each κ."""
 ConfigT = TypeVar("ConfigT", bound="Config")
 
 
@@ -36,7 +36,7 @@ def bounded(low: float, high: float, default: float) -> Any:
 
 @dataclass(frozen=True)
 class Config:
-    """Base of the configurations: limits, and building from JSON."""
+    """Base class of the configurations: checks limits and builds from JSON."""
 
     def __post_init__(self) -> None:
         """Raises a ConfigError for a field outside of its limits."""
@@ -84,11 +84,11 @@ class ModelConfig(Config):
 
     Attributes:
       units: Hidden units of each of the two GRU layers.
-      head_units: Width of the head that turns a state into the days ahead.
+      head_units: Width of the head that maps a state to the days ahead.
       dropout: Dropout rate of the hidden units.
       embedding_units: Width of each depot's embedding.
-      embedding_dropout: Share of training windows without their embedding, so that a
-        depot without one can be forecast.
+      embedding_dropout: Share of training windows whose embedding is dropped, so that
+        depots without an embedding can be forecast.
     """
 
     units: int = bounded(1, 4096, 32)
@@ -103,16 +103,16 @@ class TrainConfig(Config):
     """Training settings.
 
     Attributes:
-      epochs: Passes over every depot's history at most.
-      most_steps: Optimiser steps at most; a long history needs fewer passes.
+      epochs: Largest number of passes over every depot's history.
+      most_steps: Largest number of optimiser steps; it limits the passes over a long history.
       batch_size: Depot windows in one optimiser step.
       members: Networks in the ensemble, whose mean is the forecast.
       learning_rate: Peak rate of AdamW, after warm-up; decays to half of it.
       weight_decay: Weight decay of AdamW.
-      huber_delta: Log counts; below it the loss is squared, above it absolute. Small
-        values act like the median, which percentage errors reward.
-      average_decay: Weights are averaged over the steps with this decay.
-      validation_days: Number of final days held out for calibration and judging.
+      huber_delta: Log counts; below it the loss is squared, above it absolute. A small
+        delta fits nearly the median, which percentage errors reward.
+      average_decay: Decay of the running average of the weights over the steps.
+      validation_days: Number of final days held out for calibration and scoring.
       seed: Seed of weights, dropout and the order of windows.
     """
 

@@ -1,11 +1,11 @@
-"""The door for notebooks: forecasts of a DataFrame by an artefact, without a database or JAX.
+"""API for notebooks: forecasts a DataFrame with an artefact, without a database or JAX.
 
     from forecaster import load, forecast
 
     model = load("artefacts/20260722-d42b15bd.npz")
     forecast(model, orders)
 
-Both are attributes of the package, imported when they are first used: what serves needs no
+Both are attributes of the package, imported when first used, so that serving needs no
 pandas.
 """
 
@@ -35,11 +35,11 @@ def load(path: str | Path) -> Artefact:
     """Reads and verifies a trained model.
 
     Args:
-      path: An artefact, a file `.npz` in the folder `artefacts` of HARBOR_HOME; `harbor models
-        show VERSION` names it.
+      path: Path of an artefact, an `.npz` file in the folder `artefacts` of HARBOR_HOME;
+        `harbor models show VERSION` prints its name.
 
     Raises:
-      ArtefactError: it is missing, truncated, changed or of another release's inputs.
+      ArtefactError: the file is missing, truncated, changed or has another release's inputs.
     """
     return artefact.load(Path(path))
 
@@ -56,21 +56,21 @@ def forecast(
 
     Args:
       model: From `load`.
-      orders: depot_id, date, orders (NaN where not observed; a missing row is the same). The
-        more history, up to two years, the better.
+      orders: depot_id, date, orders (NaN where not observed; a missing row means the same).
+        More history, up to two years, improves the forecast.
       events: kind, starts_on, ends_on; optional depot_id, city (neither: everywhere), value,
-        known_from. Kind `closed` closes.
+        known_from. Kind `closed` marks closed days.
       depots: depot_id; optional city, country, subdivision, opened_on, closed_on,
-        closed_weekdays (as "sat,sun"). With a country, its public holidays count; without,
-        none do.
-      point: What the point is made for.
+        closed_weekdays (as "sat,sun"). Public holidays are those of the country;
+        none without a country.
+      point: Criterion of the point forecast, see `config.POINT_SHIFTS`.
 
     Returns:
       depot_id, origin_on, target_on, p10, p50, p90, point (orders per day, never NaN), basis
-      (`model`, `cold_start` or `closed`): a row for each depot and day, in order.
+      (`model`, `cold_start` or `closed`): one row per depot and day, in order.
 
     Raises:
-      BadInputError: a column is missing, or a depot has a day twice.
+      BadInputError: a column is missing, a depot has a day twice, or a weekday is unknown.
       NoDataError: no depot has been observed.
     """
     demand = _demand(orders)
@@ -135,7 +135,7 @@ def _demand(orders: pd.DataFrame) -> pd.DataFrame:
 
 
 def _depots(demand: pd.DataFrame, depots: pd.DataFrame | None) -> pd.DataFrame:
-    """A row for each depot of the demand, as `build_panel` takes them."""
+    """One row per depot of the demand, with the columns that `build_panel` needs."""
     table = pd.DataFrame({"depot_id": sorted(demand["depot_id"].unique())})
     if depots is not None:
         _require_columns(depots, "depots", ("depot_id",))
@@ -152,7 +152,7 @@ def _depots(demand: pd.DataFrame, depots: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _iso_weekdays(text: object) -> list[int]:
-    """The weekdays of 'sat,sun', Monday is 1."""
+    """ISO weekdays of a text such as 'sat,sun'; Monday is 1."""
     names = text.split(",") if isinstance(text, str) else []
     days = [name.strip().lower()[:3] for name in names if name.strip()]
     if unknown := [day for day in days if day not in WEEKDAYS]:
@@ -172,7 +172,7 @@ def _events(events: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _holidays(depots: pd.DataFrame, first: date, last: date) -> pd.DataFrame:
-    """The public holidays of every region, to the end of the year after the origin's."""
+    """Public holidays of every region, through the year after the origin's."""
 
     def warn(country: str, subdivision: str) -> None:
         place = "-".join(filter(None, (country, subdivision)))

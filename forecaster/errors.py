@@ -8,7 +8,7 @@ HarborError
 ├── NothingToDoError                  nothing was done although something was expected
 ├── NoDataError (LookupError)         data that a step needs are missing
 ├── NoModelError (LookupError)        no matching artefact
-├── ArtefactError (ValueError)        an artefact is corrupt, foreign or newer
+├── ArtefactError (ValueError)        an artefact is corrupt, foreign or of another release
 ├── TrainingError (ArithmeticError)   training cannot go on
 ├── DeviceError (RuntimeError)        JAX does not start on this machine
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
@@ -21,7 +21,7 @@ turns one into a notice. Anything else keeps its traceback.
 from collections.abc import Iterable
 
 MAX_LISTED = 5
-"""Names that a message lists; it counts the others."""
+"""Largest number of names that a message lists; the others are counted."""
 
 
 class HarborError(Exception):
@@ -61,7 +61,7 @@ class NoModelError(HarborError, LookupError):
 
 
 class ArtefactError(HarborError, ValueError):
-    """An artefact is corrupt, foreign, or newer than this program."""
+    """An artefact is corrupt, foreign, or of another release."""
 
 
 class TrainingError(HarborError, ArithmeticError):

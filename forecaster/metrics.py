@@ -16,7 +16,7 @@ def mape(actual: Values, forecast: Values, observed: Flags) -> float:
 
 
 def mape_days(actual: Values, observed: Flags) -> int:
-    """Number of days in MAPE: observed, with any orders."""
+    """Number of days that MAPE averages over: observed days with any orders."""
     return int((observed & (np.nan_to_num(actual) > 0)).sum())
 
 
@@ -37,8 +37,8 @@ def mase(actual: Values, forecast: Values, observed: Flags, scale: Values) -> fl
       actual: Orders per day.
       forecast: Orders per day.
       observed: Whether the day is scored.
-      scale: Mean absolute error of the seasonal naive in training, of the same depot;
-        days whose scale is 0 or NaN do not count (Hyndman & Koehler, 2006).
+      scale: Mean absolute error of the depot's seasonal naive on the training days; days
+        whose scale is 0 or NaN are left out (Hyndman & Koehler, 2006).
     """
     valid = observed & (np.nan_to_num(scale) > 0)
     if not valid.any():

@@ -1,7 +1,7 @@
-"""The seasonal naive and the median of four: every model is scored beside them.
+"""The naive forecasts scored beside every model: seasonal naive, and median of four weeks.
 
-Promotion compares a challenger with the seasonal naive. They are no part of a model: what the
-network corrects is the baseline of `data.baseline`.
+Promotion compares a challenger with the seasonal naive. Neither is part of a model: the
+network corrects the baseline of `data.baseline`.
 """
 
 from collections.abc import Callable
@@ -42,12 +42,12 @@ def seasonal_naive(
 def median4(
     demand_dt: DepotTime, cutoff: int, horizon: int
 ) -> Float[np.ndarray, "depot horizon"]:
-    """Median of the last four same weekdays, of those that were observed.
+    """Median of the observed days among the last four same weekdays.
 
-    Takes and raises what `seasonal_naive` does.
+    Arguments and errors are those of `seasonal_naive`.
 
     Returns:
-      Orders per day; where none of the four was observed, as `seasonal_naive`.
+      Orders per day; the seasonal naive where none of the four was observed.
     """
     lagged_dhl = _same_weekdays(demand_dt, cutoff, horizon, repeats=4)
     observed_dhl = np.isfinite(lagged_dhl)
@@ -61,7 +61,7 @@ NAIVE_FORECASTS: dict[str, NaiveForecast] = {
     "seasonal_naive": seasonal_naive,
     "median4": median4,
 }
-"""By the names that `harbor backtest --against` accepts."""
+"""Naive forecasts by the names that `harbor backtest --against` accepts."""
 
 
 def seasonal_naive_scale(demand_dt: DepotTime) -> Float[np.ndarray, " depot"]:
@@ -85,7 +85,7 @@ def seasonal_naive_scale(demand_dt: DepotTime) -> Float[np.ndarray, " depot"]:
 def _same_weekdays(
     demand_dt: DepotTime, cutoff: int, horizon: int, repeats: int
 ) -> Float[np.ndarray, "depot horizon lag"]:
-    """Last same weekdays of each target, newest first; NaN before the first step."""
+    """Demand on the last same weekdays of each target, newest first; NaN before the first step."""
     n_steps = demand_dt.shape[1]
     if not 1 <= cutoff <= n_steps:
         raise CutoffError(

@@ -5,9 +5,9 @@ the last four same weekdays without their extremes, a level and weekday profile 
 smoothing (Brown, Statistical Forecasting for Inventory Control, 1959), and the last same weekday.
 Levels and profiles of several rates are averaged, each weighted by how well it forecast the depot's
 last weeks (Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997).
-The last same weekday is weighted in the same way, and hardly enters where days are not repeated.
+The last same weekday is weighted in the same way, and has little weight unless weeks repeat.
 
-Its residuals, actual - baseline, show extraordinary days. They use only the trimmed weekday
+Its residuals, actual - baseline, reveal extraordinary days. They use only the trimmed weekday
 mean, forecast one day ahead.
 """
 
@@ -31,38 +31,38 @@ from forecaster.data.scaling import (
 from forecaster.data.shapes import DepotTail32, DepotTime32, DepotTimeFlags
 
 TRIMMED_SHARE = 0.3
-"""Share of the trimmed weekday mean in what the last same weekday leaves; the rest is the smoothed one."""
+"""Share of the trimmed weekday mean when mixed with the smoothed forecast, which has the rest."""
 LAST_WEEK_SHARE = 0.02
-"""Share of the last same weekday where it missed the depot's last weeks as the trimmed mean did."""
+"""Share of the last same weekday if it and the trimmed mean had equal errors in the last weeks."""
 LAST_WEEK_STRENGTH = 20.0
-"""As `LEVEL_STRENGTH`: fleets that follow a timetable repeat a week, where a mean lags behind."""
+"""Like `LEVEL_STRENGTH`: fleets on a timetable repeat their weeks, where a mean lags behind."""
 MAX_RESIDUAL = 1.5
-"""Log counts, either way, to which residuals are clipped as features: a factor of 4.5."""
+"""Largest absolute residual in the features, log counts (a factor of 4.5); larger are clipped."""
 LARGE_EFFECT = 0.3
-"""Effect of the calendar, log counts, from which on a day is not regular."""
+"""Absolute effect, log counts, from which a day is not regular."""
 LEVEL_RATES = (0.02, 0.06, 0.18, 0.45)
 """Smoothing rates of the level per day."""
 PROFILE_RATES = (0.05, 0.16)
 """Smoothing rates of the weekday profile per week."""
 HEDGE_DAYS = 112
-"""Days whose misses weigh the rates."""
+"""Number of last days whose errors weight the rates."""
 LEVEL_AHEAD = 4
-"""How far ahead a level's misses are counted, in days: half a week's forecast."""
+"""Days ahead at which a level's errors are measured: about the middle of a week's forecast."""
 LEVEL_STRENGTH, PROFILE_STRENGTH = 30.0, 120.0
-"""A rate that missed by 1 % more than the best weighs 26 % or 70 % less, after many days."""
+"""A rate whose error is 1 % above the best weighs up to 18 % (level) or 55 % (profile) less."""
 HEDGE_PRIOR_DAYS = 56
-"""Days of equal misses that the known ones are mixed with."""
+"""Days of equal errors that the measured errors are mixed with."""
 MAX_SPREADS = 3.0
 """Smoothing clips residuals at this many spreads (Gelper, Fried, Croux,
 Robust forecasting with exponential and Holt-Winters smoothing, 2010)."""
 WARMUP_DAYS = 35
-"""Number of first regular days, which are not clipped."""
+"""Number of a depot's first regular days that are not clipped."""
 BLOCK_DAYS = 32
 """Days summed by one matrix product; affects the speed only."""
 MIN_WEIGHT = np.float32(1e-30)
 """Smallest divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
 INFINITE_LOG_COUNT = np.float32(1e6)
-"""Log counts beyond any; infinities would warn when they meet."""
+"""Larger than any log count; NumPy would warn of invalid values with real infinities."""
 FADED_DAYS = 112
 """Days after which a day's weight at the fastest of `LEVEL_RATES` falls below `MIN_WEIGHT`."""
 WEEK = 7
@@ -78,9 +78,9 @@ def baseline_without_effects(
 
     Args:
       trimmed: From `trimmed_mean`.
-      smoothed: Smoothed level of the origin, and the day's weekday profile.
+      smoothed: Smoothed level of the origin plus the day's weekday profile.
       last_week: Log count of the last same weekday.
-      last_week_share: From `last_week_share`; 0 where that day is not regular.
+      last_week_share: From `last_week_share`; 0 where the last same weekday is not regular.
     """
     mixed: ArrayT = trimmed * TRIMMED_SHARE + smoothed * (1 - TRIMMED_SHARE)
     return mixed + (last_week - mixed) * last_week_share
@@ -100,8 +100,8 @@ def trimmed_mean(
       xp: numpy or jax.numpy.
       weekdays: Log counts, one array per same weekday: NumPy's reductions are slow over
         an axis this short.
-      regular: 1.0 where that day is regular; others are left out.
-      level: Forecast where no day is regular.
+      regular: 1.0 where the same weekday is regular; the others are left out.
+      level: Forecast where none of the same weekdays is regular.
     """
     masked = [days * is_valid for days, is_valid in zip(weekdays, regular, strict=True)]
     beyond = [
@@ -165,8 +165,8 @@ class BaselineResiduals:
         """Computes the residuals of every depot of a panel.
 
         Args:
-          panel: Demand up to the origin and the calendar ahead of it.
-          effect_dt: Effects as known on the day before, log counts; None is no effect.
+          panel: Demand up to the origin and the calendar beyond it.
+          effect_dt: Effects as known on the day before, log counts; None for no effects.
         """
         shape, n_steps = (panel.n_depots, panel.n_steps + panel.ahead), panel.n_steps
         log_dt, observed_dt = np.zeros(shape, np.float32), np.zeros(shape, bool)
@@ -209,7 +209,7 @@ def _trimmed_weekday_mean(
 ) -> tuple[DepotTime32, DepotTime32]:
     """Number of regular days among the last four same weekdays, and their `trimmed_mean`.
 
-    The four days of a step are two pairs a fortnight apart, and a pair is computed once.
+    The four days of a step are two pairs a fortnight apart, and each pair is computed only once.
     """
     reach = weekday_lag(1, REPEATS)
     n_depots, n_steps = log_dt.shape
@@ -242,9 +242,9 @@ def lag(
 ) -> Shaped[np.ndarray, "depot tail"]:
     """Shifts values to `days` later: each step gets the value of the step `days` before it.
 
-    The values begin with `first_step`, and are `fill` where the lag reaches before step 0.
+    The result begins at `first_step`, and is `fill` where the lag reaches before step 0.
     """
-    # Not by np.pad, which takes longer for its checks than for its work.
+    # np.pad is avoided: its checks take longer than its work.
     lagged_dt = np.full_like(value_dt[:, first_step:], fill)
     n_steps = value_dt.shape[1]
     source_dt = value_dt[:, max(0, first_step - days) : max(0, n_steps - days)]
@@ -255,15 +255,15 @@ def lag(
 def weekday_profile(residuals: BaselineResiduals) -> DepotTime32:
     """Exponentially weighted mean deviation of each day's weekday from the level.
 
-    It includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
-    weighted by their misses of the depot's last regular days.
+    The mean includes the day itself, and only regular days. The rates of `PROFILE_RATES` are
+    weighted by their errors on the depot's last regular days.
     """
     regular_dt = residuals.regular_dt.astype(np.float32)
     deviation_dt = residuals.log_dt - residuals.level_dt
     weights = [
         np.maximum(_weekly_sum(regular_dt, rate), MIN_WEIGHT) for rate in PROFILE_RATES
     ]
-    # What a day deviates from when it is clipped is the profile at the slowest rate.
+    # Days are clipped around the profile at the slowest rate.
     slowest_dt = _weekly_sum(deviation_dt * regular_dt, PROFILE_RATES[0]) / weights[0]
     previous_dt = lag(slowest_dt, WEEK)
     change_dt = deviation_dt - previous_dt
@@ -282,9 +282,9 @@ def weekday_profile(residuals: BaselineResiduals) -> DepotTime32:
 
 
 def last_week_share(residuals: BaselineResiduals, first_step: int) -> DepotTail32:
-    """Share of the last same weekday in the baseline forecasts from each day on.
+    """Share of the last same weekday in the baseline forecasts from each origin.
 
-    It is weighted against the trimmed mean by their misses of the depot's last regular days.
+    It is weighted against the trimmed mean by the errors of both on the last regular days.
 
     Args:
       residuals: Residuals of the depots.
@@ -323,7 +323,7 @@ def smoothed_level(
 def _hedged_level(
     value_dt: DepotTime32, regular_dt: DepotTimeFlags, first_step: int
 ) -> DepotTail32:
-    """Mean over `LEVEL_RATES` of the exponentially weighted means of regular days."""
+    """Exponentially weighted mean of regular days, averaged over `LEVEL_RATES` by `_hedged`."""
     start = max(0, first_step - HEDGE_DAYS - LEVEL_AHEAD)
     levels = _levels(value_dt, regular_dt, start)
     value_dt, regular_dt = value_dt[:, start:], regular_dt[:, start:]
@@ -340,16 +340,16 @@ def _hedged(
     strength: float,
     first_step: int,
 ) -> DepotTail32:
-    """Mean of several estimates, weighted by their misses of a depot's last regular days.
+    """Mean of several estimates, weighted by their errors on a depot's last regular days.
 
-    Where there was no regular day for long, they weigh the same.
+    All weigh the same where none of the last `HEDGE_DAYS` was regular.
 
     Args:
-      estimates: Each made of the days up to its own.
-      value_dt: What they estimate.
-      regular_dt: Days whose misses count.
-      ahead: Days from an estimate to the day that it forecast.
-      strength: Exponent of a miss relative to the mean of all.
+      estimates: Estimates of each day, which use only the days up to it.
+      value_dt: Values that the estimates are compared with.
+      regular_dt: Days whose errors count.
+      ahead: Days from an estimate to the day that it forecasts.
+      strength: Factor on relative errors in the exponent of the weights.
       first_step: First step returned.
     """
     missed = (value_dt - lag(estimate_dt, ahead) for estimate_dt in estimates)
@@ -367,7 +367,7 @@ def _hedge_weights(
     strength: float,
     first_step: int,
 ) -> list[DepotTail32]:
-    """Weights of several estimates by their misses; see `_hedged`. That of the best is 1."""
+    """Weights of several estimates by their errors, see `_hedged`; the best has weight 1."""
     count_dt = regular_dt.astype(np.float32)
     days_dt = trailing_sum(count_dt, HEDGE_DAYS, first_step)
     misses = []
@@ -392,7 +392,7 @@ def _levels(
         sum_dt = exponentially_weighted_sum(value_dt, rate, first_step)
         weight_dt = exponentially_weighted_sum(count_dt, rate, first_step)
         levels.append(np.divide(sum_dt, np.maximum(weight_dt, MIN_WEIGHT), out=sum_dt))
-    # After a long gap the sums have faded: the level before it holds.
+    # After a long gap the sums have faded: the level before the gap is kept.
     has_gap_d = (trailing_sum(regular_dt, FADED_DAYS, first_step) == 0).any(axis=1)
     for depot in np.flatnonzero(has_gap_d & regular_dt.any(axis=1)):
         regular_r = np.flatnonzero(regular_dt[depot])
@@ -435,24 +435,24 @@ def exponentially_weighted_sum(
 
 
 def _clipped(deviation_dt: DepotTime32, residuals: BaselineResiduals) -> DepotTime32:
-    """Clips deviations to ±`MAX_SPREADS` of the day before's spreads."""
+    """Clips deviations to ±`MAX_SPREADS` times the spread of the day before."""
     limit_dt = lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
     limit_dt *= MAX_SPREADS
-    # Not by np.clip, which takes three times as long between arrays.
+    # np.clip takes three times as long if the limits are arrays.
     clipped_dt = np.minimum(deviation_dt, limit_dt)
     return np.maximum(clipped_dt, np.negative(limit_dt, out=limit_dt), out=clipped_dt)
 
 
 def regular_days(regular_dt: DepotTimeFlags) -> Int32[np.ndarray, "depot time"]:
     """Number of regular days up to each day."""
-    # Not in int16, which takes four times as long.
+    # int16 would take four times as long.
     return np.cumsum(regular_dt, axis=1, dtype=np.int32)
 
 
 def _weekly_sum(value_dt: DepotTime32, rate: float) -> DepotTime32:
     """Exponentially weighted sum of the same weekday's values.
 
-    Made of sums over 1, 2, 4, … weeks, each of two of those before it.
+    Computed from sums over 1, 2, 4, … weeks, each the sum of two shorter ones.
     """
     sum_dt = value_dt.copy()
     days = WEEK

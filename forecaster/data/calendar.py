@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32, Shaped
 
 HOLIDAY = "holiday"
-# Kind of one named holiday, beside the plain kind that all of them have.
+# Prefix of a named holiday's kind; its days also have the plain kind `holiday`.
 NAMED_HOLIDAY = "holiday: "
 CLOSED = "closed"
 
@@ -23,8 +23,8 @@ class OwnDays:
       depot_r: The depot, by number.
       step_r: The day.
       kind_r: The kind of the event, by number.
-      value_r: Value of the one announced first, of the depot's own events and those that it
-        shares; NaN where it has none.
+      value_r: Value of the event announced first, among the depot's own and its shared ones;
+        NaN where that event has none.
     """
 
     depot_r: Int32[np.ndarray, " row"]
@@ -34,7 +34,7 @@ class OwnDays:
 
     @classmethod
     def none(cls) -> "OwnDays":
-        """Returns no days."""
+        """Returns an empty table of days."""
         number_r = np.zeros(0, np.int32)
         return cls(number_r, number_r, number_r, number_r.astype(np.float32))
 
@@ -43,25 +43,25 @@ class OwnDays:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the rows."""
+        """Memory of the rows, bytes."""
         return sum(column_r.nbytes for column_r in vars(self).values())
 
     def rows(self, chosen: np.ndarray) -> "OwnDays":
-        """Returns the rows of a mask, or of indices."""
+        """Returns the rows selected by a mask or by indices."""
         return OwnDays(**{name: each[chosen] for name, each in vars(self).items()})
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """Kinds of day: those that depots share, in groups, and those of single depots.
+    """Kinds of each day: those shared by groups of depots, and those of single depots.
 
     Attributes:
       kinds: Names of the last axis: `holiday`, `holiday: NAME`, and kinds of events.
       active_gtk: Whether a day is of a kind.
-      group_d: The row of each depot.
-      value_gtk: Value of the event; NaN where it has none. None where no event has one.
-      own: Events of single depots, which `active_gtk` lacks: their memory grows with their
-        days, and not with the depots that have any.
+      group_d: Row of each depot in `active_gtk`.
+      value_gtk: Value of the event; NaN where it has none. None where no event has a value.
+      own: Days of single depots' events, which `active_gtk` lacks: memory grows with these
+        days, and not with the number of depots that have any.
     """
 
     kinds: tuple[str, ...]
@@ -116,9 +116,9 @@ class Calendar:
         )
 
     def share_of_days(self, kind: str, n_steps: int) -> float:
-        """Share of the first steps that are of a kind.
+        """Share of the first `n_steps` days that are of a kind.
 
-        Depots that share every event count once, one with events of its own by itself.
+        Depots that share every event count once together; a depot with own events counts alone.
         """
         days_g = self.shared_days(kind)[:, :n_steps].sum(axis=1)
         own = self.own.rows(self.own.step_r < n_steps)
@@ -170,7 +170,7 @@ class Calendar:
 def adjacent_days(
     active_gt: Shaped[np.ndarray, "calendar time"],
 ) -> tuple[Shaped[np.ndarray, "calendar time"], Shaped[np.ndarray, "calendar time"]]:
-    """Returns the days before and the days after active ones, in the same type."""
+    """Marks the days before and the days after active ones, in arrays of the same dtype."""
     before_gt, after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
     before_gt[:, :-1], after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
     return before_gt, after_gt

@@ -1,8 +1,8 @@
 """Effects of holidays and events on each depot's log counts, by nested ridge regressions.
 
-A depot's response to a day is that of the fleet, then its city's deviation from it, then
-its own; that of a named holiday starts from the response to its class (days on which most
-businesses are closed) and to holidays as such. Each step is shrunk towards the one before
+A depot's response to a day is the fleet's response plus the deviations of its city and of the depot
+itself. The response to a named holiday starts from the responses to its class (days on which most
+businesses are closed) and to holidays in general. Each step is shrunk towards the one before
 (empirical Bayes; Gelman and Hill, Data Analysis Using Regression and Multilevel Models,
 2006), so that a first Christmas is forecast from Thanksgiving, and a new depot from its city.
 """
@@ -28,18 +28,18 @@ from forecaster.data.scaling import median_of_known
 from forecaster.data.shapes import DepotTime, DepotTime32, DepotTimeFlags
 
 ONLY_CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.5
-"""Standard deviation of the deviation of a fleet's only city, and of a depot, as shares of the
-fleet effect's; that of one city of several is as large as the fleet effect's before it is seen."""
+"""Prior standard deviations of the deviations of a fleet's only city, and of depots, as shares of
+the fleet effect's. With several cities, theirs is estimated, up to the fleet effect's."""
 MAX_SAMPLED_DEPOTS = 64
-"""Depots from whose deviations the prior_sds of all depots are estimated."""
+"""Number of depots from which the prior standard deviations of all depots are estimated."""
 NEIGHBOUR_WEEKS = 4
-"""Weeks to either side; the median of a day's same weekdays in them is its normal level."""
+"""Weeks before and after a day; the median of the same weekday in them is its normal level."""
 MAX_FITTED_RESIDUAL = 3.0
-"""Log counts, either way, to which deviations from the normal level are clipped."""
+"""Largest absolute deviation from the normal level, log counts; larger ones are clipped."""
 MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
-"""Standard deviation of residuals, log counts: at least, and where fewer days are known."""
+"""Standard deviation of residuals, log counts: smallest, and default with fewer known days."""
 PARTS = 4
-"""Consecutive parts of the history; in training, each sees the effects fitted to those before it."""
+"""Parts of the history; in training, each part has the effects fitted to the parts before it."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class CalendarEffects:
 
     Attributes:
       kinds: Kinds of day that have columns.
-      fleet_f: Effects on a depot without a city's or its own.
+      fleet_f: Effects on a depot that has neither effects of its own nor of its city.
       cities: Cities with effects of their own.
       city_cf: Effects on a new depot of each city; rows as in `cities`.
       depot_ids: Depots with effects of their own.
       depot_df: Effects on each depot; rows as in `depot_ids`.
-      covariance_ff: Posterior covariance of a depot's effects: the fleet's, and on its
+      covariance_ff: Posterior covariance of a depot's effects: the fleet's, plus on the
         diagonal the mean variances of the deviations of cities and depots.
     """
 
@@ -86,7 +86,7 @@ class CalendarEffects:
         return dict(zip(columns.names, effect_f.tolist(), strict=True))
 
     def _of_depots(self, panel: Panel) -> Float32[np.ndarray, "depot feature"]:
-        """Effects of every column on each depot; a new one has those of its city."""
+        """Effects of every column on each depot; a new depot has its city's, else the fleet's."""
         city_row, depot_row = self._city_row, self._depot_row
         effect_df = np.tile(self.fleet_f, (panel.n_depots, 1))
         for row, (depot, city) in enumerate(
@@ -134,11 +134,11 @@ def fit_calendar_effects(panel: Panel) -> CalendarEffects:
 def forward_chained_calendar_effects(
     panel: Panel,
 ) -> Iterator[tuple[slice, CalendarEffects]]:
-    """Yields each part of the history, and the effects fitted to what came before it.
+    """Yields each part of the history, and the effects fitted to the days before it.
 
-    Beside effects fitted to the very same days, a network would learn to trust them more
-    than they deserve on new ones; fitted to later days, what a day last year left of them
-    would tell what is left of this one, which it does not when serving.
+    With effects fitted to the same days, a network would learn to trust effects more than new
+    days justify. With effects fitted to later days too, last year's residual of a holiday
+    would predict this year's, which it does not when serving.
     """
     regression = _CalendarRegression.of(panel)
     prior_sds = regression.prior_sds()
@@ -152,9 +152,9 @@ class CalendarResiduals(NamedTuple):
     """Log counts less the normal level of their weekday and the calendar's effects."""
 
     residual_dt: DepotTime
-    # Whether it is known.
+    # Whether the residual is known.
     valid_dt: DepotTimeFlags
-    # Of the residuals of known days not excluded, inflated as in `_CalendarRegression.noise_d`.
+    # Standard deviation of the residuals, see `_CalendarRegression.noise_d`.
     noise_d: Float[np.ndarray, " depot"]
 
 
@@ -175,13 +175,13 @@ class _PriorSds(NamedTuple):
 
 @dataclass(frozen=True)
 class _CalendarRegression:
-    """The residuals of a panel, here from the normal level, not the baseline, and their columns.
+    """Residuals of a panel from its normal level (not from the baseline), and their columns.
 
     Attributes:
-      columns: Columns of its days, those ahead left out.
-      residual_dt: Log counts less those of the same weekdays around, 0 where not known.
-      known_dt: Where they are known.
-      excluded_dt: Days that are left out of the normal level.
+      columns: Effect columns of the days with actuals.
+      residual_dt: Log counts less the median of the same weekday nearby, 0 where not known.
+      known_dt: Whether the residual is known.
+      excluded_dt: Whether the day is left out of the normal level.
       noise_d: Standard deviation of the residuals of normal days (known and not excluded),
         times `_autocorrelation_inflation`.
     """
@@ -243,7 +243,7 @@ class _CalendarRegression:
     def fit(
         self, counted_t: Bool[np.ndarray, " time"], prior_sds: _PriorSds
     ) -> CalendarEffects:
-        """Fits the effects to the days that count."""
+        """Fits the effects to the days of `counted_t`."""
         cells = self._cells(counted_t)
         fleet = self._fit_fleet(cells, prior_sds.fleet_f)
         fleet_f = fleet.mean_f
@@ -287,7 +287,7 @@ class _CalendarRegression:
     def _cells(self, counted_t: Bool[np.ndarray, " time"]) -> "_Cells":
         """Mean residuals of the depots of a city that share a calendar, as one series.
 
-        What a day does to all of them at once is one observation, not one of each depot.
+        A day's common effect on these depots is one observation, not one per depot.
         """
         panel, group_d = self.panel, self.panel.calendar.group_d
         own_d = np.where(panel.calendar.has_own_d, np.arange(panel.n_depots), -1)
@@ -327,7 +327,7 @@ class _CalendarRegression:
         counted_t: Bool[np.ndarray, " time"],
         depots: Int[np.ndarray, " some"],
     ) -> Iterator[Rows]:
-        """Rows of each given depot: its days on which any column is not 0, less its city's effects."""
+        """Rows of each given depot: days with a column other than 0, less the city's effects."""
         group_d, own = self.panel.calendar.group_d, self.columns.own
         end_d = np.searchsorted(
             own.depot_r, np.arange(self.panel.n_depots), side="right"
@@ -350,7 +350,7 @@ class _Deviations(NamedTuple):
     """Deviations of cities from the fleet's effects, or of depots from their city's."""
 
     mean_nf: Float[np.ndarray, "place feature"]
-    # Mean over the places that have seen a day of the column; of all where none has.
+    # Mean over the places with a day of the column; over all places where none has one.
     variance_f: Float[np.ndarray, " feature"]
 
     @classmethod
@@ -381,7 +381,7 @@ class _OwnDays(NamedTuple):
     def of(
         cls, columns: EffectColumns, group_d: Int[np.ndarray, " depot"]
     ) -> "_OwnDays":
-        """Puts the days' own columns into those that their depots share."""
+        """Merges the days' own columns with the columns that their depots share."""
         own = columns.own
         days_r2 = np.stack([own.depot_r, own.step_r], axis=1)
         days_n2, day_r = np.unique(days_r2, axis=0, return_inverse=True)
@@ -393,12 +393,12 @@ class _OwnDays(NamedTuple):
 
 @dataclass(frozen=True)
 class _Cells:
-    """Days of mean residuals of cells (city and calendar) on which any column is not 0."""
+    """Mean residuals of cells (city and calendar) on the days with a column other than 0."""
 
     # Number of the city.
     city_r: Int[np.ndarray, " row"]
     value_rf: Float32[np.ndarray, "row feature"]
-    # 0 where nothing is known.
+    # 0 where no residual is known.
     weight_r: Float[np.ndarray, " row"]
     mean_r: Float[np.ndarray, " row"]
 
@@ -411,9 +411,9 @@ class _Cells:
         weight_nt: Float[np.ndarray, "cell time"],
         mean_nt: Float[np.ndarray, "cell time"],
     ) -> "_Cells":
-        """Rows of the days that the cells of a city and a group share: one for all of them.
+        """Builds one row for each day that the cells of a city and a calendar share.
 
-        Rows with equal columns are as good as their weighted mean.
+        The weighted mean of rows with equal columns is equivalent to these rows in a regression.
         """
         places_n2 = np.stack([city_n, group_n], axis=1)
         places_p2, first_p, place_n = np.unique(
@@ -435,7 +435,7 @@ class _Cells:
         )
 
     def and_also(self, other: "_Cells") -> "_Cells":
-        """Returns the rows of both that say anything."""
+        """Returns the rows of both that have a weight above 0."""
         parts = zip(vars(self).values(), vars(other).values(), strict=True)
         both = _Cells(*(np.concatenate(part) for part in parts))
         return both.rows(both.weight_r > 0)
@@ -445,14 +445,14 @@ class _Cells:
         return _Cells(*(column[chosen_r] for column in vars(self).values()))
 
     def rows_less(self, effect_f: Float[np.ndarray, " feature"]) -> Rows:
-        """All of them, less some effects, as the rows of one regression."""
+        """Returns all rows, less the given effects, as one regression."""
         rest_r = self.mean_r - self.value_rf @ effect_f
         return Rows(self.value_rf, self.weight_r, rest_r)
 
     def of_cities(
         self, n_cities: int, fleet_f: Float[np.ndarray, " feature"]
     ) -> list[Rows]:
-        """Rows of each city, less the fleet's effects; cities in the order of numbers."""
+        """Rows of each city, less the fleet's effects, in the order of the cities' numbers."""
         return [
             self.rows(self.city_r == city).rows_less(fleet_f)
             for city in range(n_cities)
@@ -462,13 +462,13 @@ class _Cells:
 def _deviations_from_neighbours(
     panel: Panel, excluded_dt: DepotTimeFlags
 ) -> tuple[DepotTime, DepotTimeFlags]:
-    """Log counts less the median of the same weekdays before and after, and where known.
+    """Log counts less the median of the same weekdays before and after, and whether known.
 
-    It sees what came after a day: effects are fitted to it, and no feature may read it.
+    The deviation depends on later days: effects may be fitted to it, but no feature may read it.
     """
     observed_dt, log_dt = panel.observed_dt, log_counts(panel.demand_dt)
     normal_dt = observed_dt & ~excluded_dt
-    # A depot with hardly a normal day has nothing better than the days it has.
+    # A depot with few normal days uses all its observed days instead.
     few_d = normal_dt.sum(axis=1) < 2 * MIN_NOISE_DAYS
     normal_dt[few_d] = observed_dt[few_d]
     normal_level_dt, has_neighbour_dt = _neighbour_median(log_dt, normal_dt)
@@ -481,7 +481,7 @@ def _deviations_from_neighbours(
 def _neighbour_median(
     value_rt: Float32[np.ndarray, "row time"], normal_rt: Bool[np.ndarray, "row time"]
 ) -> tuple[Float32[np.ndarray, "row time"], Bool[np.ndarray, "row time"]]:
-    """Median of the normal same weekdays before and after, 0 without any, and whether any is."""
+    """Median of the normal same weekdays nearby (0 without any), and whether there is any."""
     value_rt = np.where(normal_rt, value_rt, np.float32(np.nan))
     shifted = np.full((2 * NEIGHBOUR_WEEKS, *value_rt.shape), np.nan, np.float32)
     for weeks in range(1, NEIGHBOUR_WEEKS + 1):
@@ -497,10 +497,10 @@ def _less_neighbours(
     excluded_gt: Bool[np.ndarray, "calendar time"],
     normal_dt: DepotTimeFlags,
 ) -> EffectColumns:
-    """Columns of frequent events less their own medians around, as the counts are.
+    """Subtracts from columns of frequent events their medians nearby, as is done with counts.
 
-    Their days are part of the normal level, so what a count shows is the difference to the
-    neighbours' columns.
+    Days of frequent events are part of the normal level, so a residual reflects the difference
+    between the day's column and its neighbours' columns.
     """
     value_gtf, own = columns.value_gtf.copy(), columns.own
     for column in np.flatnonzero(~columns.excluded_f):
@@ -524,7 +524,7 @@ def _less_neighbours(
 def _noise(
     residual_rt: Float[np.ndarray, "row time"], known_rt: Bool[np.ndarray, "row time"]
 ) -> Float[np.ndarray, " row"]:
-    """Root mean square of the known residuals of each row; 0.3 where few are known."""
+    """Root mean square of the known residuals of each row; `DEFAULT_NOISE` with few of them."""
     count_r = known_rt.sum(axis=1)
     total_r = np.where(known_rt, residual_rt**2, 0.0).sum(axis=1)
     noise_r = np.sqrt(total_r / np.maximum(count_r, 1))
@@ -553,7 +553,7 @@ def _applied(
     effect_df: Float[np.ndarray, "depot feature"],
     group_d: Int[np.ndarray, " depot"],
 ) -> DepotTime32:
-    """Effects of every depot's days; one product for each calendar."""
+    """Effects on every depot's days, by one matrix product per calendar."""
     effect_dt = np.zeros((len(group_d), value_gtf.shape[1]), np.float32)
     for group in np.unique(group_d):
         here_d = group_d == group

@@ -1,19 +1,19 @@
 """Calendar features: season, weekday, holidays and events of each day.
 
-A new calendar column, which the network reads:
-  1. `calendar_columns` and `column_names`: its values and its name, after the columns of season and month.
-     These come first, and are cut off by position (`SEASON_COLUMNS` in `model.model`,
-     `model.export` and `inference.numpy_model`; `n_unidentified_columns` in
+To add a calendar column that the network reads:
+  1. Add its values to `calendar_columns` and its name to `column_names`, after the columns of
+     season and month, which come first and are cut off by position (`SEASON_COLUMNS` in
+     `model.model`, `model.export` and `inference.numpy_model`; `n_unidentified_columns` in
      `model.two_stage_fit`).
-  2. `own_columns`, if it is made of events: it fills three columns for each kind (the day,
-     the day before, the day after), found by the name of the first.
-  3. `features.CALENDAR_REACH`, if it reads more than 14 days of calendar after its day.
-  4. `test_every_calendar_column_has_its_name_and_meaning` has the column.
-  5. Train again: an artefact keeps the names of its columns, and one of other columns is
-     refused. The one that the tests keep, `tests/forecaster/inference/kept`, is made again as
-     the docstring of `test_a_kept_artefact_keeps_its_forecast` says.
+  2. If it is built from events, extend `own_columns`, which fills three columns for each kind
+     (the day, the day before, the day after) and finds them by the name of the first.
+  3. If it reads more than 14 days of calendar after its day, raise `features.CALENDAR_REACH`.
+  4. Add it to `test_every_calendar_column_has_its_name_and_meaning`.
+  5. Train again: an artefact stores the names of its columns, and is refused if they differ.
+     Rebuild the artefact of the tests, `tests/forecaster/inference/kept`, as described in the
+     docstring of `test_a_kept_artefact_keeps_its_forecast`.
 
-What moves the baseline beneath the network is another place: `effect_columns`.
+Columns that change the baseline beneath the network are in `effect_columns`.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ SEASON_COLUMNS = 2 * HARMONICS
 MONTH_COLUMNS = 2 * HARMONICS
 """Number of columns after them that encode the day of the month."""
 MIN_SEASON_DAYS, MIN_MONTH_DAYS = 330, 90
-"""Days of history before the day of the year, or of the month, is separable from a trend."""
+"""Days of history needed to separate the day of the year, or of the month, from a trend."""
 HOLIDAY_DECAY_DAYS = 3.0
 """Days by which the proximity of a holiday falls by the factor e."""
 
@@ -44,7 +44,7 @@ def calendar_columns(
 ) -> Float32[np.ndarray, "calendar time feature"]:
     """Builds the columns of season, month, weekday, kinds of day and holiday proximity.
 
-    Those of events of single depots are in `own_columns`.
+    Columns of single depots' events are in `own_columns`.
 
     Args:
       calendar: Calendar that ends with these days; it may begin earlier.
@@ -52,7 +52,7 @@ def calendar_columns(
       day_t: Days returned, `datetime64[D]`: the last steps of the calendar.
 
     Returns:
-      The columns that `column_names` names.
+      Columns in the order of `column_names`.
     """
     shared_tf = _date_features(day_t)
     n_groups, n_steps, _ = calendar.active_gtk.shape
@@ -87,10 +87,10 @@ def column_names(kinds: Sequence[str]) -> tuple[str, ...]:
 
 
 def n_unidentified_columns(n_steps: int) -> int:
-    """Number of leading columns that a history of so many days says nothing about.
+    """Number of leading columns whose effect cannot be learned from `n_steps` days of history.
 
-    In less than a year, the day of the year is the passage of time: a network would take
-    a trend for a season and continue it.
+    Within less than a year, the day of the year only measures elapsed time: a network would
+    mistake a trend for a season and continue it.
     """
     if n_steps >= MIN_SEASON_DAYS:
         return 0

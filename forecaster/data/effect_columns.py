@@ -1,12 +1,12 @@
 """Columns of the calendar whose effects `calendar_effects` estimates: they move the baseline.
 
-Columns that the network reads are in `calendar_features`, whose docstring says how to add one.
+Columns that the network reads are in `calendar_features`, whose docstring explains how to add one.
 
-An artefact keeps the effects by position, and not the names of these columns: one more or
-one less fails only when it forecasts, another order or meaning is not noticed at all. So
-whoever changes `effect_columns`, or the constants below that shape its values, raises
-`SCHEMA` in `inference.artefact_file`, by which older artefacts are refused, and makes the kept
-artefact of the tests anew under the new number.
+An artefact stores the effects by position, without the names of these columns: a column more or
+less fails only when the artefact forecasts, and a change of order or meaning goes unnoticed. After
+a change of `effect_columns`, or of the constants below that shape its values, raise `SCHEMA` in
+`inference.artefact_file`, so that older artefacts are refused, and rebuild the kept artefact of the
+tests under the new number.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ MAJOR_HOLIDAYS = (
 )
 """Parts of the English names of holidays on which most businesses are closed."""
 SUBSTITUTE_MARKERS = ("observed", "after", "eve")
-"""Parts of names that mark a substitute for such a holiday or a day beside it."""
+"""Parts of names that mark a substitute for a major holiday, or a day next to it."""
 CHRISTMAS, NEW_YEAR = 1225, 101
 BETWEEN_HOLIDAYS = (1226, 1227, 1228, 1229, 1230, 102)
 """Days of the year as numbers, see `dates.month_days`."""
@@ -59,7 +59,7 @@ MAJOR_HOLIDAY_MEAN = -0.25
 MAX_EFFECT_KINDS = 64
 """Most kinds of day with an effect of their own."""
 RARE_SHARE = 0.08
-"""Days of an event on fewer of the days than this are left out of the normal level."""
+"""Share of days below which an event is rare: its days are left out of the normal level."""
 
 
 class _Column(NamedTuple):
@@ -68,7 +68,7 @@ class _Column(NamedTuple):
     name: str
     family: str
     value_gt: np.ndarray
-    # Whether days with it are left out of the normal level.
+    # Whether days with the column are left out of the normal level.
     is_excluded: bool = True
     prior_mean: float = 0.0
 
@@ -78,14 +78,14 @@ class EffectColumns:
     """Columns of the calendar that have effects.
 
     Attributes:
-      kinds: Kinds of day that they are made of.
+      kinds: Kinds of day with a column of their own.
       names: Names of the columns, in order.
       prior_mean_f: Mean of each effect before any is observed, log counts.
       prior_sd_f: Standard deviation of each effect before any is observed, log counts.
       family_f: Index of the family, whose columns share one estimated standard deviation.
       excluded_f: Whether days with the column are left out of the normal level.
-      value_gtf: Columns of every calendar and day, as its depots share them.
-      own: Days on which a column of single depots is 1, and `value_gtf` has it not.
+      value_gtf: Values of the columns that the depots of a calendar share, by day.
+      own: Values of single depots' columns on single days, which `value_gtf` lacks.
     """
 
     kinds: tuple[str, ...]
@@ -98,13 +98,13 @@ class EffectColumns:
     own: OwnColumns
 
     def until(self, n_steps: int) -> "EffectColumns":
-        """Returns the columns of the first steps."""
+        """Returns the columns of the first `n_steps` days."""
         own = self.own.rows(self.own.step_r < n_steps)
         return replace(self, value_gtf=self.value_gtf[:, :n_steps], own=own)
 
 
 def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
-    """Builds the columns that have effects, of at most `MAX_EFFECT_KINDS` kinds of day."""
+    """Builds the columns that have effects: of holidays, and of the given kinds of day."""
     calendar = panel.calendar
     n_groups, n_steps, _ = calendar.active_gtk.shape
     holiday_gt = calendar.shared_days(HOLIDAY)
@@ -162,7 +162,7 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
 
 
 def _own_columns(calendar: Calendar, names: Sequence[str]) -> OwnColumns:
-    """Columns of events of single depots, on days when not all depots share them."""
+    """Columns of single depots' events, on days that are not of the kind for their calendar."""
     column_k = np.array(
         [names.index(kind) if kind in names else -1 for kind in calendar.kinds], int
     )

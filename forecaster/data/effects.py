@@ -1,8 +1,8 @@
-"""Effects of what is known in advance on log counts: of the calendar, covariates and weekdays.
+"""Effects on log counts of data known in advance: the calendar, covariates and weekdays.
 
-The effect of the calendar is that of all its events, of a past day also those announced late:
-as if they had been known. That of covariates is as an origin knew them: the last axis has one
-column for each number of days ahead, or a single one without covariates.
+The calendar's effect includes all its events; on past days also events that were announced late, as
+if they had been known. The effect of covariates uses the values known at the origin: the last axis
+has one column for each number of days ahead, or a single one without covariates.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from forecaster.data.weekday_prior import (
 class Effects:
     """Fitted effects of the calendar, of signals and values of events, and of the weekday.
 
-    Those of the weekday are a prior of the depots' profiles, and no part of `of`.
+    The weekday effects are a prior of the depots' weekday profiles; `of` does not include them.
     """
 
     calendar: CalendarEffects
@@ -45,10 +45,10 @@ class Effects:
     def of(
         self, panel: Panel, horizon: int
     ) -> Float32[np.ndarray, "depot time_ahead lead"]:
-        """Returns the effect of every day, as known so many days before; log counts.
+        """Returns the effect of every day, as known 1 to `horizon` days before; log counts.
 
         Args:
-          panel: Its calendar and signals are read, as known at its origin.
+          panel: Panel whose calendar and signals are read, as known at its origin.
           horizon: Days forecast.
 
         Returns:
@@ -70,7 +70,7 @@ def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
 
 
 def fit_effects(panel: Panel, horizon: int) -> Effects:
-    """Fits the effects to a panel's actuals: each to what those before it leave."""
+    """Fits the effects to a panel's actuals, each to the residuals that the previous ones leave."""
     effects = Effects(fit_calendar_effects(panel), no_signals())
     if names := covariate_names(panel):
         residuals = calendar_residuals(panel, effects.calendar)
@@ -81,7 +81,7 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
 
 
 class ChainedEffects(NamedTuple):
-    """Effects of every day that are fitted to neither the day nor later ones; log counts."""
+    """Effects of every day, the calendar's fitted to earlier days only; log counts."""
 
     effect_dtf: Float32[np.ndarray, "depot time_ahead lead"]
     # Standard deviation of the calendar's effect, which falls from part to part.
@@ -91,10 +91,10 @@ class ChainedEffects(NamedTuple):
 def forward_chained_effects(
     effects: Effects, panel: Panel, horizon: int
 ) -> ChainedEffects:
-    """Returns the effects for training and for the errors of a year.
+    """Returns the effects for training and for the baseline's errors of a year.
 
-    Only the calendar's are fitted anew, which have many columns; those of covariates are taken
-    as they are.
+    Only the calendar's effects, which have many columns, are refitted; those of covariates are
+    taken from `effects`.
     """
     effect_dtf = effects.of(panel, horizon)
     fitted_dt, sd_dt = effects.calendar.of(panel), effects.calendar.sd_of(panel)

@@ -1,7 +1,7 @@
 """Builds the features of each day, from its past and from the calendar.
 
-The features of a day use no later actuals, so an origin may see those of its own day and of
-all days before it.
+The features of a day use no later actuals, so an origin may see the features of its own day
+and of all days before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ MAX_KINDS = 32
 CALENDAR_REACH = 14
 """Days of calendar read after a day; the proximity of later holidays is negligible."""
 MAX_AGE_DAYS = 364
-"""Largest age, in days; older depots have this one."""
+"""Largest age, in days; older depots are given this age."""
 NO_EMBEDDINGS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -56,25 +56,25 @@ class Features:
       regular_dt: 1.0 where the day is regular, see `BaselineResiduals`.
       level_dt: Level, see `scaling.trailing_level`; 0 before a depot's first regular day.
       spread_dt: Spread, see `scaling.trailing_spread`; log counts.
-      recent_residuals_dtf: `residual_features.RECENT_COLUMNS`; the city's in spreads.
+      recent_residuals_dtf: `residual_features.RECENT_COLUMNS`; the city's columns in spreads.
       residual_autocorrelation_dt: Lag-one autocorrelation of recent residuals, -1 to 1.
-      age_dt: log(1 + days from the depot's first observed day on, at most 364), 0 before it.
+      age_dt: log(1 + days from the depot's first observed day on, at most 364), 0 before.
         The cap lies within the receptive field, so that serving computes the same age.
       smooth_dt: Level by exponential smoothing, without the weekday profile; `level_dt`
         before a depot's first regular day.
       weekday_profile_dt: Smoothed deviation of the weekday from the level.
       last_week_share_dt: Share of the last same weekday in the baseline.
       yearly_dtf: `DEVIATION_COLUMNS` and `RESIDUAL_COLUMNS` of `yearly_features`.
-      event_response_dtf: Mean residual of the depot, up to a horizon ago, on days of the
-        same kinds, shrunk towards 0; and log(1 + number of such days).
+      event_response_dtf: Mean residual of the depot on days of the same kinds up to a
+        horizon ago, shrunk towards 0; and log(1 + number of these days).
       calendar_gtf: Calendar features, `calendar_features.column_names`.
       group_d: Calendar of each depot.
       own: Columns of events of single depots, which `calendar_gtf` lacks.
       embedding_row_d: Row of each depot's embedding, from 1; 0 for a depot without one.
       start_on: Day of step 0.
-      n_steps: Number of steps with actuals; the rest lies ahead.
+      n_steps: Number of steps with actuals; later steps are days ahead.
 
-    All end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
+    All arrays end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
     `event_response_dtf` later still.
     """
 
@@ -101,7 +101,7 @@ class Features:
 
 
 def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
-    """Chooses a training panel's most frequent kinds of day, among those on two past days or more."""
+    """Chooses a training panel's most frequent kinds of day, each on at least two past days."""
     return calendar.frequent_kinds(n_steps, MAX_KINDS, min_days=2)
 
 
@@ -111,8 +111,8 @@ class LastDays:
 
     Attributes:
       n_days: Number of days up to the newest origin.
-      n_origins: Number of the last of them that are origins; features that only days ahead
-        need begin after the first origin.
+      n_origins: Number of last days that are origins; features that only days ahead need
+        begin at the first origin.
     """
 
     n_days: int
@@ -132,16 +132,16 @@ def build_features(
     """Builds the features that windows are cut from.
 
     Args:
-      panel: Demand up to the origin and the calendar ahead of it.
-      kinds: Kinds of day among the features; a kind that the calendar lacks is on no day.
-      horizon: Days before a day at which the history of its event response ends, which is
-        the earliest origin that forecasts it.
+      panel: Demand up to the origin and the calendar beyond it.
+      kinds: Kinds of day among the features; a kind that the calendar lacks occurs on no day.
+      horizon: Days forecast; a day's event response reads residuals up to `horizon` days
+        before it, where its earliest origin lies.
       embedding_row_of: Row of each depot that has an embedding, from `embedding_rows`.
-      city_mean: Mean residuals over all depots, where the panel has only some of them.
+      city_mean: Mean residuals over all depots of a city, where the panel has only some.
       last_days: Limits the features to the last days, without changing their values; None
         returns all days.
-      effect_dtf: From `Effects.of`; None is no effect.
-      weekday_prior: Towards which weekday profiles are shrunk.
+      effect_dtf: From `Effects.of`; None for no effects.
+      weekday_prior: Pattern towards which weekday profiles are shrunk.
     """
     if effect_dtf is None:
         effect_dtf = no_effects(panel)
@@ -192,7 +192,7 @@ def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
 
 
 def _age(observed_dt: DepotTimeFlags, first_step: int) -> DepotTail32:
-    """log(1 + days since the first observed one, inclusive); 0 before it."""
+    """log(1 + days since the first observed day, inclusive), capped; 0 before that day."""
     step_t = np.arange(first_step, observed_dt.shape[1])
     first_observed_d1 = observed_dt.argmax(axis=1)[:, None]
     days_dt = np.clip(step_t - first_observed_d1 + 1, 0, MAX_AGE_DAYS)

@@ -2,15 +2,14 @@
 
 `xp` is NumPy when serving and jax.numpy when training; see `lags`.
 
-A new column of `features.build_features` takes four steps, and needs no change of the network:
-  1. `features.Features`: a field `NAME_dt`, or `NAME_dtf` with an axis of its own, computed by
-     `build_features`; `regular_dt` and `yearly_dtf` are examples.
-  2. `Windows`: a field `NAME`.
-  3. `ALL_WINDOW_DAYS`: its name, if it is read on all days of the window (`_dt`); `CONTEXT_AND_HORIZON`, if
-     on the context and the days ahead only (`_dtf`). Every way of cutting reads these.
-  4. `PAST_COLUMNS` and `past`, if it describes a context day; `FUTURE_COLUMNS` and
-     `future`, if it describes a day ahead: the column's name and its value, at the same
-     place in both.
+A new column takes four steps, and the network needs no change:
+  1. Add to `features.Features` a field `NAME_dt`, or `NAME_dtf` with an axis of its own, and
+     compute it in `build_features`; `regular_dt` and `yearly_dtf` are examples.
+  2. Add to `Windows` a field `NAME`.
+  3. Add the name to `ALL_WINDOW_DAYS` if it is read on all days of the window (`_dt`), or to
+     `CONTEXT_AND_HORIZON` if on context and days ahead only (`_dtf`); all cuts use these lists.
+  4. Add the column's name and its value, at the same position, to `PAST_COLUMNS` and `past` if
+     it describes a context day, or to `FUTURE_COLUMNS` and `future` if it describes a day ahead.
 Artefacts trained on other columns are refused: train again. The steps for a calendar column
 are in the docstring of `calendar_features`.
 """
@@ -56,24 +55,24 @@ FUTURE_COLUMNS = (
     "smoothed forecast less the trimmed mean",
     "effect",
 )
-"""Features of a day ahead that derive from the past, in order. The effect of the day is part of the
-baseline: as a column, the network can make it smaller or larger."""
+"""Features of a day ahead that derive from the past, in order. The effect is part of the
+baseline; the column lets the network reduce or increase it."""
 MAX_INPUT_AGE_DAYS = 28
-"""Ages are capped here: a longer one grows with time, so that the network would learn the trend
-of a short history from it, and continue it."""
+"""Cap of the age input: an uncapped age grows with time, so that the network would learn the trend
+of a short history from it, and continue that trend."""
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
-"""Rough mean and width of log counts, which scale them to values near 1."""
+"""Rough mean and width of log counts, used to scale levels to values near 1."""
 
 
 class Windows(NamedTuple):
     """Windows of days of some depots, see `lags`.
 
-    All P = LOOKBACK_DAYS + C + H of them are `day`, the last C + H are `near`.
+    The axis `day` is all P = LOOKBACK_DAYS + C + H days, `near` is the last C + H of them.
     """
 
     # Row of the depot's embedding, 0.0 where it has none.
     depot: Float[Array, "*batch"]
-    # Less the effect; 0 where not observed.
+    # Log counts less the effect; 0 where not observed.
     log_demand: Float[Array, "*batch day"]
     # 1.0 where observed.
     observed: Float[Array, "*batch day"]
@@ -82,7 +81,7 @@ class Windows(NamedTuple):
     level: Float[Array, "*batch day"]
     spread: Float[Array, "*batch day"]
     residual_autocorrelation: Float[Array, "*batch day"]
-    # log(1 + days).
+    # log(1 + days since the first observed day).
     age: Float[Array, "*batch day"]
     # Smoothed level.
     smooth: Float[Array, "*batch day"]
@@ -90,7 +89,7 @@ class Windows(NamedTuple):
     weekday_profile: Float[Array, "*batch day"]
     # Share of the last same weekday in the baseline.
     last_week_share: Float[Array, "*batch day"]
-    # With what was known of signals 1 to H days before, or one column for all.
+    # Effect with the signals as known 1 to H days before, or one column for all.
     effect: Float[Array, "*batch near ahead"]
     recent_residuals: Float[Array, "*batch near recent"]
     yearly: Float[Array, "*batch near yearly"]
@@ -160,8 +159,8 @@ def last_windows(features: Features, task: TaskConfig) -> Windows:
     """Cuts the newest window of every depot, mostly without copying.
 
     Args:
-      features: Features of at least the days of the window: of the whole history, or of
-        `LastDays`.
+      features: Features of at least the days of the window: of the whole history, or
+        limited to `LastDays`.
       task: Sets C and H.
     """
     near = task.context + task.horizon
@@ -189,7 +188,7 @@ def last_windows(features: Features, task: TaskConfig) -> Windows:
 
 
 def last_calendars(features: Features, task: TaskConfig) -> Int[np.ndarray, " depot"]:
-    """A number for each different calendar in the windows of `last_windows`."""
+    """Number of each depot's calendar in `last_windows`; depots with equal numbers share one."""
     day_r = features.own.step_r - features.n_steps
     is_near_r = (day_r >= -task.context) & (day_r < task.horizon)
     own_d = np.unique(features.own.depot_r[is_near_r])
@@ -215,12 +214,12 @@ def _last_days(
 
 
 def column_names(kinds: Sequence[str]) -> tuple[str, ...]:
-    """Names of the columns of a network's inputs: of `past`, of `future`, the calendar."""
+    """Names of the network's input columns: those of `past`, of `future` and of the calendar."""
     return (*PAST_COLUMNS, *FUTURE_COLUMNS, *calendar_names(kinds))
 
 
 def n_context(windows: Windows, horizon: int) -> int:
-    """C of these windows."""
+    """Number of context days in the windows, C."""
     return int(windows.calendar.shape[-2]) - horizon
 
 
@@ -234,7 +233,7 @@ def past(
 def past_columns(
     xp: ModuleType, windows: Windows, horizon: int
 ) -> list[Float[Array, "*batch context"]]:
-    """The columns of `past` one by one, for serving to put them together depots last."""
+    """The columns of `past` as a list; serving stacks them with depots as the last axis."""
     ago = partial(_of_context, windows, horizon)
     level = ago(windows.level)
     observed = [ago(windows.observed, day) for day in range(RECENT_DAYS + 1)]
@@ -269,7 +268,7 @@ class FutureFeatures(NamedTuple):
 def future(
     xp: ModuleType, windows: Windows, horizon: int, origins: slice = ALL
 ) -> FutureFeatures:
-    """Known future features of some origins: those of their H days ahead, less the calendar."""
+    """Features and baseline of the H days after some origins; calendar features not included."""
     cut = (n_context(windows, horizon), horizon, origins)
     days = (windows.log_demand, windows.observed, windows.regular)
     weekdays = lags.same_weekdays(xp.stack(days, axis=-2), *cut)

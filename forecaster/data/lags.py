@@ -1,7 +1,7 @@
-"""Cuts windows into what lies before an origin and the days after it.
+"""Cuts windows into the days up to an origin and the days after it.
 
 Arrays are NumPy's when serving and JAX's when training, so that both see the same windows;
-they are of one depot, or of many with leading axes.
+they hold one depot, or many along leading axes.
 
 A window has three parts: `LOOKBACK_DAYS` that only lags read, C context days, each of which
 may be an origin, and H days ahead.
@@ -22,7 +22,7 @@ LOOKBACK_DAYS = 7 * REPEATS
 
 @runtime_checkable
 class Array(Protocol):
-    """A NumPy or a JAX array; serving has no JAX whose type could be named."""
+    """A NumPy or JAX array, as a protocol because serving cannot import JAX's type."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -40,9 +40,9 @@ ArrayT = TypeVar("ArrayT", bound=Array)
 
 
 def weekday_lag(step: int, repeat: int) -> int:
-    """Days from target `step` (1 is tomorrow) back to its same weekday, `repeat` ago.
+    """Days from target `step` (1 is tomorrow) back to its `repeat`-th last same weekday.
 
-    The first repeat is the newest same weekday that lies at the origin or before it.
+    Repeat 1 is the newest same weekday at or before the origin.
     """
     weeks = (step + 6) // 7 + repeat - 1
     return 7 * weeks
@@ -53,7 +53,7 @@ def same_weekdays(
 ) -> Float[ArrayT, "*batch origin {min(horizon,7)} 4"]:
     """Returns the values of the last four same weekdays of every target, from some origins.
 
-    Targets of the second week and later have those of the first, see `of_every_week`.
+    Targets after the first week have the same values as the first, see `of_every_week`.
 
     Args:
       value: [..., P] with P = LOOKBACK_DAYS + context + horizon; the last `horizon` days

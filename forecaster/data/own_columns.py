@@ -1,6 +1,6 @@
 """Calendar columns of events of single depots, day by day.
 
-They stand where the columns of `calendar_features`, which depots share, lack them.
+They complete the columns of `calendar_features`, which depots with one calendar share.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class OwnColumns:
         depot_b: Int[np.ndarray, " batch"],
         first_b: Int[np.ndarray, " batch"],
     ) -> None:
-        """Writes the values into windows of days, in place; they begin with the steps `first_b`."""
+        """Writes the values, in place, into windows of days that begin at the steps `first_b`."""
         start_b = np.searchsorted(self.depot_r, depot_b)
         count_b = np.searchsorted(self.depot_r, depot_b + 1) - start_b
         before_b = np.cumsum(count_b) - count_b
@@ -60,12 +60,12 @@ class OwnColumns:
 def own_columns(
     calendar: Calendar, kinds: Sequence[str], names: Sequence[str], days: int
 ) -> OwnColumns:
-    """Columns of the day, of the day before and of the day after an event of one depot.
+    """Columns of single depots' events: of the day, the day before and the day after.
 
     Args:
       calendar: Calendar that ends with these days; it may begin earlier.
       kinds: Kinds with columns.
-      names: Columns, from `calendar_features.column_names`.
+      names: Names of the columns, from `calendar_features.column_names`.
       days: Number of last days returned; their steps count from the first of them.
     """
     own, column_r = _with_columns(calendar, kinds, names)
@@ -82,7 +82,7 @@ def own_columns(
 def _with_columns(
     calendar: Calendar, kinds: Sequence[str], names: Sequence[str]
 ) -> tuple[OwnDays, Int[np.ndarray, " row"]]:
-    """Own days of the kinds with columns, and the first of the three columns of each."""
+    """Own days of the kinds with columns, and the index of the first of each kind's columns."""
     column_k = np.array(
         [names.index(kind) if kind in kinds else -1 for kind in calendar.kinds], int
     )
@@ -93,7 +93,7 @@ def _with_columns(
 def _last_days(
     calendar: Calendar, days: int, *parts: tuple[np.ndarray, ...]
 ) -> OwnColumns:
-    """Columns on the calendar's last days, of depots, steps, columns and values in parts."""
+    """Joins parts of (depots, steps, columns, values), limited to the calendar's last days."""
     depot_n, step_n, column_n, value_n = map(np.concatenate, zip(*parts, strict=True))
     step_n = step_n - (calendar.active_gtk.shape[1] - days)
     rows = np.flatnonzero((step_n >= 0) & (step_n < days))

@@ -115,7 +115,7 @@ class Panel:
         return self.source.same_events_known(earlier, later, until)
 
     def last(self, steps: int) -> "Panel":
-        """Returns the panel from its last `steps` actuals on."""
+        """Returns the panel of the last `steps` days with actuals and of the days ahead."""
         first = max(0, self.n_steps - steps)
         return replace(
             self,

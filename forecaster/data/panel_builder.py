@@ -27,16 +27,16 @@ from forecaster.data.signal_builder import known_signals
 from forecaster.errors import NoDataError
 
 ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
-"""Stand for a missing announcement, and for a version that nothing replaces."""
+"""Dates that stand for a missing announcement, and for a version that nothing replaces."""
 NOT_OBSERVED = np.float32(np.nan)
 DAY_KEY = ["group", "step", "kind"]
-"""Columns that a day of a kind has once in a group."""
+"""Columns that identify a day of a kind in a group of depots."""
 DayLike = date | pd.Timestamp | str
 """A day as tables hold it: a date, a timestamp or ISO text."""
 GroupKey = tuple[str, str, str]
-"""Country, subdivision and city of depots with one calendar."""
+"""Country, subdivision and city of the depots that share a calendar."""
 Scope = tuple[str | None, str | None]
-"""City and depot that an event applies to: one of them, or neither where it is everywhere."""
+"""City and depot that an event applies to: one of them, or neither if it applies everywhere."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class EventCalendarSource:
 
 @dataclass(frozen=True)
 class DayCounts:
-    """Counts of orders in columns, one element a depot-day.
+    """Order counts as columns, with one element per depot-day.
 
     Attributes:
       row_n: Row of the depot in the matrix; -1 where it has none.
@@ -123,7 +123,7 @@ class DayCounts:
         )
 
     def matrix(self, n_depots: int, start_on: date, through: date) -> DepotTime32:
-        """Returns the matrix of the counts; NaN where there is none."""
+        """Returns the counts as a matrix of depots and days; NaN where there is no count."""
         n_steps = (through - start_on).days + 1
         demand_dt = np.full((n_depots, n_steps), NOT_OBSERVED)
         self.write(demand_dt, start_on)
@@ -157,11 +157,11 @@ def build_panel(
         row is not observed.
       events: kind, starts_on, ends_on, city, depot_id, value, known_from; known_until
         (optional): first origin at which a newer version replaces this one. Kind `closed`
-        closes; events not known at `through` are left out.
+        marks closed days; events not known at `through` are left out.
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day with actuals in the panel.
       ahead: Days after it whose calendar is needed.
-      signals: As `signal_builder.known_signals` takes them; None: the fleet has none.
+      signals: Rows for `signal_builder.known_signals`; None if the fleet has none.
 
     Raises:
       NoDataError: there is no depot, or no demand up to `through`.
@@ -189,10 +189,10 @@ def assemble_panel(
     ahead: int,
     signals: pd.DataFrame | None = None,
 ) -> Panel:
-    """Builds a panel from a matrix of demand, which it does not change.
+    """Builds a panel from a matrix of demand, without changing the matrix.
 
-    The matrix begins on `start_on`, with the depots in their order; orders of closed days are left
-    out of the panel. The other tables are as in `build_panel`.
+    The matrix begins on `start_on`, its rows in the order of `depots`; the panel leaves out orders
+    of closed days. The other tables are as in `build_panel`.
     """
     n_steps = demand_dt.shape[1]
     through = start_on + timedelta(days=n_steps - 1)
@@ -213,7 +213,7 @@ def assemble_panel(
 
 
 def no_demand(through: date) -> NoDataError:
-    """The error where there is no demand up to a day."""
+    """Returns the error for a panel without demand up to a day."""
     return NoDataError(
         f"There is no demand up to {through}. Load orders with 'harbor ingest'."
     )
@@ -222,7 +222,7 @@ def no_demand(through: date) -> NoDataError:
 def _closed(
     depots: pd.DataFrame, events: pd.DataFrame, start_on: date, n_steps: int
 ) -> DepotTimeFlags:
-    """Weekly closing days, closure events, and days before opening or after closing."""
+    """Marks weekly closing days, closure events, and days before opening or after closing."""
     closed_dt = np.zeros((len(depots), n_steps), bool)
     weekday_t = (start_on.isoweekday() - 1 + np.arange(n_steps)) % 7 + 1
     for row, depot in enumerate(depots.to_dict("records")):
@@ -252,7 +252,7 @@ def _rows_by_scope(
 
 
 def _scope(event: dict[Hashable, Any]) -> Scope:
-    """City and depot of an event: one of them, or neither where it is everywhere."""
+    """City and depot of an event: one of them, or neither if it applies everywhere."""
     if pd.notna(event["depot_id"]):
         return None, event["depot_id"]
     return (event["city"] if pd.notna(event["city"]) else None), None
@@ -270,8 +270,8 @@ def build_calendar(
     Args:
       depots: depot_id, city, country, subdivision.
       events: kind, starts_on, ends_on, city, depot_id, value, known_from; kind `closed`
-        is left out. Where two of a kind meet, the value of a day is that of the one
-        announced first, else the larger.
+        is left out. Where two of a kind overlap, a day has the value of the one
+        announced first, or the larger of two announced together.
       holidays: country, subdivision ('' or missing: the whole country), day_on, name.
       start_on: Day of step 0.
       n_steps: Number of steps.
@@ -303,7 +303,7 @@ def build_calendar(
 def _days_of_events(
     events: pd.DataFrame, kinds: Sequence[str], start_on: date, n_steps: int
 ) -> pd.DataFrame:
-    """The days of each event within the steps: order (of the event), step, kind (by number)."""
+    """Days of each event within the steps, with order (of the event), step and kind (number)."""
     ranges = [
         step_range(first, last, start_on, n_steps)
         for first, last in zip(events["starts_on"], events["ends_on"], strict=True)
@@ -311,7 +311,7 @@ def _days_of_events(
     first_e, end_e = np.array(ranges, int).reshape(-1, 2).T
     count_e = np.maximum(end_e - first_e, 0)
     order_n = np.repeat(np.arange(len(events)), count_e)
-    # Steps since the event's first.
+    # Steps since the event's first step.
     since_n = np.arange(len(order_n)) - np.repeat(count_e.cumsum() - count_e, count_e)
     days = events[["city", "depot_id", "kind", "value"]].iloc[order_n]
     number_of = {kind: number for number, kind in enumerate(kinds)}
@@ -323,7 +323,7 @@ def _days_of_events(
 
 
 def _shared_days(days: pd.DataFrame, cities: Sequence[str]) -> pd.DataFrame:
-    """The days of each group of depots, given with its city: of a kind the first in the order."""
+    """Event days of each group of depots (given by its city); the first event of a kind wins."""
     groups = pd.DataFrame({"group": range(len(cities)), "city": cities})
     everywhere = days[days["city"].isna()].drop(columns="city").merge(groups, "cross")
     every = pd.concat([everywhere, days.merge(groups, on="city")])
@@ -336,7 +336,7 @@ def _own_days(
     depot_ids: pd.Series,
     group_d: Int[np.ndarray, " depot"],
 ) -> OwnDays:
-    """Days of events of single depots; the value is that of the first in the order, shared or own."""
+    """Event days of single depots, with the value of the first event in order, shared or own."""
     depot_n = pd.Index(depot_ids).get_indexer(pd.Index(days["depot_id"]))
     own = days.assign(depot=depot_n)[depot_n >= 0]
     own = own.assign(group=group_d[own["depot"]])
@@ -350,7 +350,7 @@ def _own_days(
 
 
 def _in_order(events: pd.DataFrame) -> pd.DataFrame:
-    """Events as they were announced, those without a day first; larger values first."""
+    """Sorts events by announcement, undated ones first; of equal ones, larger values first."""
     days = pd.to_datetime(events["known_from"])
     ordered = events.assign(announced=days, value=events["value"].astype(float))
     by_value = ordered.sort_values("value", ascending=False)

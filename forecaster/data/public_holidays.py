@@ -15,9 +15,9 @@ def holidays_of(
     Args:
       country: ISO 3166 code.
       subdivision: Code of a part of it; empty for the whole country.
-      years: Years of the days.
-      warn: Called with country and subdivision where the library does not list them: then a
-        subdivision has its country's holidays, and a country none.
+      years: Years covered.
+      warn: Called with country and subdivision where the library does not list them; a
+        subdivision then gets its country's holidays, and a country none.
     """
     import holidays
 

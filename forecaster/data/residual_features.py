@@ -29,7 +29,7 @@ AUTOCORRELATION_DAYS = 182
 CITY_MEAN_DAYS = 3
 """Days of the moving mean of a city's residuals."""
 MAX_CITY_SPREADS = 4.0
-"""Spreads, either way, to which a residual is clipped in its city's mean."""
+"""Largest absolute residual in a city's mean, in spreads; larger ones are clipped."""
 NAMED_WEIGHT = 3.0
 """Weight of a named holiday's own history relative to that of all holidays."""
 
@@ -130,8 +130,8 @@ def event_response(
       residuals: Residuals of the depots.
       calendar: Calendar of the same days.
       kinds: Kinds of day that have a response.
-      horizon: Days before a day at which its history ends, which is the earliest origin
-        that forecasts it.
+      horizon: Days forecast; a day's history ends `horizon` days before it, where its
+        earliest origin lies.
       first_step: First step returned.
     """
     since = max(0, first_step - horizon - EVENT_RESPONSE_DAYS)

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 
 EM_STEPS = 4
 MIN_OWN_ROWS = 8
-"""Rows of one regression from which on a column has a standard deviation of its own."""
+"""Fewest rows in one regression for a column to have a standard deviation of its own."""
 PRIOR_COLUMNS = 0.5
-"""Number of fitted columns that the given standard deviations weigh as much as."""
+"""Weight of the given standard deviations, as a number of fitted columns."""
 
 
 class Rows(NamedTuple):
@@ -52,13 +52,13 @@ def estimate_prior_sds(
     """Estimates the prior standard deviations of several regressions' coefficients by EM.
 
     Args:
-      regressions: Regressions on the same columns; one in which a column is 0 throughout
-        says nothing of its standard deviation.
-      prior_f: Standard deviations before any data, which are also the largest returned:
-        one odd day must not vouch for all days of its family.
+      regressions: Regressions on the same columns; one in which a column is always 0 does
+        not inform that column's standard deviation.
+      prior_f: Standard deviations before any data, which are also the largest returned,
+        so that one odd day does not widen its whole family.
       family_f: Columns of one family share their standard deviation.
-      own_most_f: Where a regression has `MIN_OWN_ROWS` of a column, the column has a standard
-        deviation of its own, at most this; None: its family's, as the others.
+      own_most_f: Largest standard deviation of a column with one of its own, which needs
+        `MIN_OWN_ROWS` rows in a regression; None gives every column its family's.
     """
     most_f = prior_f
     n_rows_pf = np.stack([(rows.value_rf != 0).sum(axis=0) for rows in regressions])

@@ -10,10 +10,10 @@ from forecaster.config import TaskConfig
 from forecaster.data.features import Features
 
 VOLUME_POWER, VOLUME_WEIGHTS = 0.4, (0.2, 5.0)
-"""A window weighs (level / mean level of the fleet) to this power, within these bounds: planners
-pay for orders, not for depots, and what busy depots show is less noisy."""
+"""A window's weight is (level / mean level of the fleet) to this power, within these bounds: costs
+depend on orders, not on depots, and data of busy depots is less noisy."""
 ROUNDED_WINDOWS = 8
-"""The windows of one step are a multiple of this."""
+"""The number of windows in one step is a multiple of this."""
 
 
 class BatchRows(NamedTuple):
@@ -21,7 +21,7 @@ class BatchRows(NamedTuple):
 
     depot_b: Int32[np.ndarray, " batch"]
     last_b: Int32[np.ndarray, " batch"]
-    # By volume; 0.0 for rows that pad a short last batch, so that all steps have the same shape.
+    # Volume weight; 0.0 for rows that pad a short last batch to the shape of all steps.
     weight_b: Float32[np.ndarray, " batch"]
 
 
@@ -30,8 +30,8 @@ def epoch_rows(
 ) -> Iterator[BatchRows]:
     """Yields about one pass over every depot's history, in windows at random days.
 
-    The number of a depot's windows is proportional to its days since the first observed. Epochs
-    count from 0.
+    The number of a depot's windows is proportional to its days since the first observed
+    day. Epochs count from 0.
     """
     rng = np.random.default_rng([seed, epoch])
     depot_r, last_r = _windows(features, task, rng)
@@ -49,17 +49,17 @@ def epoch_rows(
 
 def volume_weights(features: Features) -> Float32[np.ndarray, " depot"]:
     """Weights of the depots in the loss, by their newest level: 1 at the mean of the fleet."""
-    # A level is less the effects of its days, and so a little below 0 where there is no demand.
+    # Levels exclude effects, and so lie a little below 0 where there is no demand.
     level_d = np.maximum(np.expm1(features.level_dt[:, features.n_steps - 1]), 0.0)
     ratio_d = level_d / max(level_d.mean(), 1e-6)
     return np.clip(ratio_d**VOLUME_POWER, *VOLUME_WEIGHTS).astype(np.float32)
 
 
 def even_batch_size(features: Features, task: TaskConfig, most: int) -> int:
-    """Windows of one step, at most `most`, so that an epoch of as few steps as possible is padded little.
+    """Windows per step, at most `most`, for few steps per epoch and little padding.
 
     Returns:
-      A multiple of `ROUNDED_WINDOWS`, so that a fleet that grows rarely changes the shapes
+      A multiple of `ROUNDED_WINDOWS`, so that a growing fleet rarely changes the shapes
       of a step; `most` if that is less.
     """
     n_windows = max(1, int(_windows_of_depots(features, task).sum()))
@@ -89,9 +89,9 @@ def _days(features: Features) -> Int[np.ndarray, " depot"]:
 def _windows(
     features: Features, task: TaskConfig, rng: np.random.Generator
 ) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
-    """Windows within each depot's history: the newest, the others spread as evenly as chance allows.
+    """Windows within each depot's history: the newest, and others at random, evenly spread.
 
-    A window that began before the first day would be trained on nothing.
+    None begins before the first observed day, unless the history is shorter than the context.
     """
     count_d = _windows_of_depots(features, task)
     depot_r = np.repeat(np.arange(len(count_d)), count_d)

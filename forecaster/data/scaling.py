@@ -83,9 +83,9 @@ def trailing_sum(
 ) -> Shaped[np.ndarray, "depot tail"]:
     """Sum over the `days` days up to and including each day from `first_step` on.
 
-    Flags are counted in integers, which take half the memory. Made of sums over 1, 2, 4, …
-    days: that keeps float32 exact to its last digits, where a difference of cumulative sums
-    would need float64, and takes a third of the time.
+    Flags are counted in int16, which takes half the memory. The sum is built from sums over
+    1, 2, 4, … days: this keeps float32 exact to its last digits, whereas a difference of
+    cumulative sums would need float64 and three times as long.
     """
     n_depots, n_steps = value_dt.shape
     since, n_tail = first_step - days + 1, n_steps - first_step
@@ -108,7 +108,7 @@ def trailing_sum(
 def median_of_known(
     value_ndt: Float32[np.ndarray, "row depot time"],
 ) -> tuple[DepotTime32, DepotTimeFlags]:
-    """Median of what is not NaN, 0 where all are, and whether there is one.
+    """Median of the values that are not NaN (0 if all are NaN), and whether there is one.
 
     NumPy's nanmedian takes ten times as long over an axis this short.
     """

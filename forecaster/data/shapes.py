@@ -1,6 +1,6 @@
-"""Arrays that most of the data's functions take or return, by their axes and type.
+"""Array types of most functions in `data`, by axes and dtype.
 
-A tail is the steps from a first one on.
+The axis `tail` is the steps from a first step on.
 """
 
 import numpy as np

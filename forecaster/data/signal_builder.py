@@ -1,4 +1,4 @@
-"""Builds the signals of a panel from tidy rows; apart, because serving must not import pandas."""
+"""Builds the signals of a panel from tidy rows; separate because serving must not import pandas."""
 
 from datetime import date
 
@@ -21,8 +21,8 @@ def known_signals(
     Args:
       depots: depot_id, city; sets the order of depots.
       signals: signal, depot_id or city, day_on, value, known_from (first origin that
-        knows the value; missing: every origin). Of the values of a day, the one with the
-        latest known_from holds. Optional: corrected_from (first origin that knows this
+        knows the value; missing: every origin). The value of a day with the
+        latest known_from is used. Optional: corrected_from (first origin that knows this
         version, where it is a correction) and known_until (first origin for which a
         newer version replaces it).
       start_on: Day of step 0.
@@ -69,7 +69,7 @@ def _values(rows: pd.DataFrame, names: tuple[str, ...]) -> SignalValues:
 def _places(
     signals: pd.DataFrame, depot_ids: pd.Index, cities: pd.Index
 ) -> Int[np.ndarray, " row"]:
-    """Depots count from 0, cities after them; -1 for one that is not of the panel."""
+    """Place numbers of the rows: depots from 0, then cities; -1 for a place not in the panel."""
     city_r = cities.get_indexer(pd.Index(signals["city"]))
     city_r = np.where(city_r < 0, -1, len(depot_ids) + city_r)
     depot_r = depot_ids.get_indexer(pd.Index(signals["depot_id"]))

@@ -3,10 +3,9 @@
 A covariate enters as its deviation from the median of the depot's last four same weekdays,
 each as known the same number of days ahead, divided by the depot's own spread: neither its
 unit nor the depot's size matters, and orders booked a week ahead are never compared with
-those booked a day ahead. A
-regression over all depots then gives each covariate a coefficient for each number of days
-ahead; one that explains nothing is shrunk to nearly nothing (automatic relevance
-determination; MacKay, 1994).
+those booked a day ahead. A regression over all depots then gives each covariate a coefficient
+for each number of days ahead; a covariate that explains nothing is shrunk to nearly nothing
+(automatic relevance determination; MacKay, 1994).
 """
 
 from collections.abc import Sequence
@@ -28,11 +27,11 @@ PRIOR_SD = 0.3
 N_PAST_WEEKDAYS = 4
 """Number of past same weekdays whose median is a day's normal level."""
 WEEKDAY_MEDIAN_DAYS = 7 * N_PAST_WEEKDAYS
-"""Days before a day that its deviation reads."""
+"""Number of days before a day that its deviation reads."""
 MIN_DAYS = 14
-"""Days of a depot's own from which a covariate has a spread of its own there."""
+"""Fewest days with a covariate for a depot to have its own spread of it."""
 MAX_DEVIATION_SPREADS = 4.0
-"""Spreads, either way, to which deviations are clipped: beyond, training saw too little."""
+"""Largest absolute deviation, in spreads; larger ones, too rare to learn from, are clipped."""
 ERROR_CORRELATION = 0.3
 """Assumed correlation of the errors of two depots on one day."""
 
@@ -44,7 +43,7 @@ class SignalEffects:
     Attributes:
       names: Covariates.
       coefficient_hk: Log counts per spread.
-      centre_k: Mean value of each covariate, where no earlier same weekday has one.
+      centre_k: Mean of each covariate, for event values without an earlier same weekday.
       scale_hk: Spread for a depot without one of its own.
       depot_ids: Depots with spreads of their own.
       scale_hdk: Spread of each covariate at each of `depot_ids`.
@@ -58,7 +57,7 @@ class SignalEffects:
     scale_hdk: Float32[np.ndarray, "ahead depot covariate"]
 
     def of(self, panel: Panel, days: int) -> Float32[np.ndarray, "depot time_ahead"]:
-        """Returns the effect of every day, as known so many days (1 to the horizon) before it."""
+        """Returns the effect of every day, as known `days` (1 to the horizon) before it."""
         scaled_kdt = self._scaled(panel, days)
         effect_dt = np.tensordot(self.coefficient_hk[days - 1], scaled_kdt, axes=1)
         return np.asarray(effect_dt, np.float32)
@@ -109,11 +108,11 @@ def fit_signal_effects(
     noise_d: Float[np.ndarray, " depot"],
     horizon: int,
 ) -> SignalEffects:
-    """Fits the coefficients to what the calendar leaves unexplained.
+    """Fits the coefficients to the residuals that the calendar leaves.
 
     Args:
       panel: Demand through the origin.
-      names: Its covariates (`covariate_names`), at least one.
+      names: The panel's covariates (`covariate_names`), at least one.
       residual_dt: Log counts less their normal level and less the calendar's effects.
       valid_dt: Whether the residual counts.
       noise_d: Standard deviation of each depot's residuals.
@@ -151,7 +150,7 @@ def covariate_names(panel: Panel) -> tuple[str, ...]:
 def _values(
     panel: Panel, names: Sequence[str], days: int
 ) -> Float32[np.ndarray, "covariate depot time"]:
-    """Values of every day, NaN where unknown: signals as known so many days before it."""
+    """Values of every day, NaN where unknown; signals as known `days` days before it."""
     shape = (len(names), panel.n_depots, panel.n_steps + panel.ahead)
     value_kdt = np.full(shape, np.nan, np.float32)
     for row, name in enumerate(names):
@@ -171,8 +170,8 @@ def _deviations(
 ) -> Float[np.ndarray, "covariate depot time"]:
     """Values less the median of the same weekdays before; NaN where either is unknown.
 
-    An event's value, which comes on few days, is compared with the mean of all instead
-    where there was none on those weekdays.
+    An event's value, which exists on few days, is compared with the mean of all its values
+    where those weekdays have none.
     """
     median_kdt = np.stack([_weekday_median(value_dt) for value_dt in value_kdt])
     for row, name in enumerate(names):
@@ -210,7 +209,7 @@ def _fit(
     scale_dk, scale_k = _scales(deviation_kdt)
     scaled_kdt = _scaled(deviation_kdt, scale_dk)
     used_dt = valid_dt & (scaled_kdt != 0).any(axis=0)
-    # Depots whose errors go together say less of a covariate than as many that don't.
+    # Depots with correlated errors carry less information than independent ones.
     inflation_t = 1 + ERROR_CORRELATION * np.maximum(used_dt.sum(axis=0) - 1, 0)
     weight_dt = 1 / (noise_d[:, None] ** 2 * inflation_t)
     rows = Rows(scaled_kdt[:, used_dt].T, weight_dt[used_dt], residual_dt[used_dt])

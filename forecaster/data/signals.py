@@ -1,7 +1,7 @@
 """Signals: numbers known in advance of a day, such as the orders already booked for it.
 
-What was known a week ahead is kept beside what was known a day ahead, so that no origin
-of the history sees a number that became known after it.
+Values known a week ahead are stored beside those known a day ahead, so that no origin of the
+history sees a number that became known after it.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 FAR_STEPS = 1_000_000
-"""Steps from any step of a panel to always before it, or never after it."""
+"""Beyond any step of a panel: -FAR_STEPS means always known, FAR_STEPS never replaced."""
 
 
 @dataclass(frozen=True)
 class SignalValues:
-    """Values in rows; of two that an origin knows of the same day, the later row holds.
+    """Values in rows; if an origin knows two values of a day, the later row is used.
 
     Attributes:
       signal_r: Position of the signal in the names.
@@ -35,7 +35,7 @@ class SignalValues:
     value_r: Float32[np.ndarray, " row"]
 
     def rows(self, chosen: np.ndarray) -> "SignalValues":
-        """Returns the rows of a mask, or of indices."""
+        """Returns the rows selected by a mask or by indices."""
         columns = {each.name: getattr(self, each.name)[chosen] for each in fields(self)}
         return SignalValues(**columns)
 
@@ -48,9 +48,9 @@ class Signals:
       names: Signals, in the order of the first axis.
       n_steps: Number of steps, those after the origin included.
       n_places: Number of places.
-      place_dp: The depot itself and its city, whose value stands where the depot has none
-        of its own; `n_places` for a place without any.
-      values: Every value known at the origin, and what it replaced.
+      place_dp: Places of the depot and of its city, whose value is used where the depot has
+        none of its own; `n_places` for a place without values.
+      values: Every value known at the origin, and the values that it replaced.
     """
 
     names: tuple[str, ...]
@@ -60,32 +60,32 @@ class Signals:
     values: SignalValues
 
     def known_ahead(self, days: int) -> Float32[np.ndarray, "signal depot time"]:
-        """Returns what was known of each day so many days before it, NaN where nothing.
+        """Returns the value of each day as known `days` days before it; NaN where unknown.
 
-        Of the days ahead, nothing is known after the panel's origin; so in a panel as of
-        an origin, step `origin + h` of `known_ahead(h)` is what a forecast of it may see.
+        Days ahead have only values known by the panel's origin. In a panel as of an origin, a
+        forecast of step `origin + h` may therefore read that step of `known_ahead(h)`.
         """
         values = self.values
         origin_r = values.step_r - days
         known = values.rows((values.known_r <= origin_r) & (origin_r < values.until_r))
         shape = (len(self.names), self.n_places + 1, self.n_steps)
         value_spt = np.full(shape, np.nan, np.float32)
-        # In the order of the rows, so that the last one known holds.
+        # In the order of the rows, so that the last known value is kept.
         value_spt[known.signal_r, known.place_r, known.step_r] = known.value_r
         own_sdt, city_sdt = (value_spt[:, place_d] for place_d in self.place_dp.T)
         return np.where(np.isnan(own_sdt), city_sdt, own_sdt)
 
     def named(self, names: Sequence[str]) -> "Signals":
-        """Returns exactly these signals, in this order; one that is not here has no values."""
+        """Returns exactly the named signals, in this order; an unknown one has no values."""
         number = np.array([_position(name, names) for name in self.names], int)
         signal_r = number[self.values.signal_r]
         values = replace(self.values, signal_r=signal_r).rows(signal_r >= 0)
         return replace(self, names=tuple(names), values=values)
 
     def as_of(self, step: int) -> "Signals":
-        """Returns the signals as known at an origin, given by its step; no others are named."""
+        """Returns the signals as known at an origin's step; signals without values are left out."""
         known = self.values.rows(self.values.known_r <= step)
-        # What replaces them after the origin is not known either.
+        # A replacement after the origin is not known either.
         until_r = np.where(known.until_r > step, FAR_STEPS, known.until_r)
         names = [self.names[number] for number in np.unique(known.signal_r)]
         return replace(self, values=replace(known, until_r=until_r)).named(names)

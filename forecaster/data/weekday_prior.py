@@ -1,9 +1,9 @@
-"""The weekday pattern of the fleet, towards which those of its depots are shrunk.
+"""The weekday pattern of the fleet, towards which the depots' patterns are shrunk.
 
-A depot's pattern is the mean of its last weeks, so that of a young or noisy depot is partly
-chance. Each is shrunk by the share of chance in how far it lies from the fleet's (empirical
-Bayes; Efron and Morris, Stein's estimation rule and its competitors, 1973). One that lies far
-from the others keeps its own (Efron and Morris, Limiting the risk of Bayes estimators, 1972).
+A depot's pattern is the mean of its last weeks, and partly chance if the depot is young or noisy.
+Each pattern is shrunk by the share of chance in its distance from the fleet's (empirical
+Bayes; Efron and Morris, Stein's estimation rule and its competitors, 1973). A pattern far
+from the fleet's is hardly shrunk (Efron and Morris, Limiting the risk of Bayes estimators, 1972).
 """
 
 import math
@@ -26,11 +26,11 @@ from forecaster.data.scaling import LEVEL_DAYS, trailing_sum
 from forecaster.data.shapes import DepotTime32
 
 MIN_DEPOTS = 4
-"""Depots with four weeks that a pattern is fitted to."""
+"""Fewest depots to fit a pattern to, each with 14 regular days in the last four weeks."""
 MAX_WEEKS = 20
-"""Weeks that a smoothed profile averages at most, about."""
+"""Approximate largest number of weeks that a smoothed profile averages."""
 PRIOR_DAYS = 7
-"""Days of the depot's spread that its noise is mixed with."""
+"""Weight, in days, of the depot's spread in the estimate of its noise."""
 NO_SD = 1e3
 """Standard deviation without a prior, log counts: so large that nothing is shrunk."""
 MIN_SD = 0.01
@@ -39,7 +39,7 @@ MIN_SD = 0.01
 
 @dataclass(frozen=True)
 class WeekdayPrior:
-    """Pattern of a fleet.
+    """Weekday pattern of a fleet.
 
     Attributes:
       pattern_w: Deviation of the weekdays from the level, Monday first; log counts.
@@ -57,7 +57,7 @@ class WeekdayPrior:
     ) -> DepotTime32:
         """Returns the profiles of depots, shrunk towards the pattern.
 
-        The mean of a depot's own profile over its regular days stays what it is.
+        The mean of a depot's profile over its last regular days does not change.
 
         Args:
           profile_dt: From `weekday_profile`.
@@ -75,7 +75,7 @@ class WeekdayPrior:
         residuals: BaselineResiduals,
         weekday_t: Int[np.ndarray, " time"],
     ) -> tuple[DepotTime32, DepotTime32]:
-        """Difference from the pattern less its mean, and its mean square, of the last 28 days."""
+        """Profile less pattern, centred over 28 days, and the mean square of that over 28 days."""
         difference_dt = profile_dt - self.pattern_w[weekday_t]
         regular_dt = residuals.regular_dt.astype(np.float32)
         days_dt = np.maximum(trailing_sum(regular_dt, LEVEL_DAYS, 0), 1)
@@ -86,7 +86,7 @@ class WeekdayPrior:
 
 
 NO_WEEKDAY_PRIOR = WeekdayPrior(np.zeros(WEEK, np.float32), NO_SD)
-"""Of a fleet of few depots: shrinks nothing."""
+"""Prior of a fleet of few depots; shrinks nothing."""
 
 
 def fit_weekday_prior(
@@ -120,11 +120,11 @@ def fit_weekday_prior(
 
 
 def profile_noise(residuals: BaselineResiduals) -> DepotTime32:
-    """Variance of a profile by chance, squared log counts, as of each day.
+    """Variance of a profile due to chance, as of each day; squared log counts.
 
-    That of a day, by the differences of residuals from one day to the next (von Neumann,
+    It is a day's variance, estimated from differences of successive residuals (von Neumann,
     Distribution of the ratio of the mean square successive difference to the variance, 1941),
-    in which errors of the level cancel out, over the number of weeks.
+    in which errors of the level cancel out, divided by the number of weeks.
     """
     valid_dt = residuals.regular_dt & residuals.has_baseline_dt
     both_dt = (valid_dt & lag(valid_dt, 1)).astype(np.float32)

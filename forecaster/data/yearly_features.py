@@ -10,7 +10,7 @@ from forecaster.data.shapes import DepotTime32
 A_YEAR_OF_WEEKS = 364
 """Days back to the same weekday a year ago."""
 YEARLY_LAGS = (A_YEAR_OF_WEEKS - 7, A_YEAR_OF_WEEKS, A_YEAR_OF_WEEKS + 7)
-"""That, and a week to either side."""
+"""Lags, in days, of the same weekday a year ago and a week to either side."""
 _SOURCES = (*(f"{days} days ago" for days in YEARLY_LAGS), "a year ago by holiday")
 DEVIATION_COLUMNS = (
     *(f"deviation from level, {source}" for source in _SOURCES),
@@ -87,7 +87,7 @@ def _at(
 
 
 def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
-    """Step a year before each day: matched by holiday near one, else by weekday."""
+    """Step a year before each day: matched by holiday near a holiday, else by weekday."""
     n_groups, n_steps, _ = calendar.active_gtk.shape
     matched_gt = np.tile(np.arange(n_steps) - A_YEAR_OF_WEEKS, (n_groups, 1))
     named = [
@@ -108,8 +108,8 @@ def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
 def _a_year_apart(active_t: Bool[np.ndarray, " time"]) -> Int[np.ndarray, "2 pair"]:
     """Steps of one holiday, and of the same holiday a year before.
 
-    Of one of several days in a row, the first day is paired with the first; where it had fewer
-    days a year before, the days beyond are paired with the last of them.
+    A holiday of several days is paired day by day from the first; where it had fewer days a
+    year before, the surplus days are paired with the last of them.
     """
     steps = np.flatnonzero(active_t)
     is_first = np.diff(steps, prepend=-2) > 1

@@ -1,8 +1,8 @@
-"""When in the day orders come: shares of each hour, hourly forecasts, and the running day.
+"""Orders within a day: shares of the hours, hourly forecasts, and the running day's estimate.
 
-day_shape  shares of the hours of a day, from the hours of past days
-hourly     orders of each hour ahead, with their band
-today      where the running day is heading, from what has come so far
+day_shape  share of each hour in a day's orders, from past days
+hourly     orders of each hour ahead, with their 80 % band
+today      estimate of the running day's total, from its orders so far
 
 An hour is the hour on the depot's clock, 0 to 23.
 """

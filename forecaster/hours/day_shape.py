@@ -1,13 +1,12 @@
-"""Shares of the hours of a day, from the hours of past days.
+"""Share of each hour in a day's orders, estimated from the hours of past days.
 
-Counts of eight weeks are shrunk from the depot to its city, and from the city to the fleet, as a
-Dirichlet-multinomial has it: a prior share weighs as much as `concentration` orders, which is
-estimated from how much further the rows lie from their prior than chance alone would put them.
-Weekdays are shrunk to the days that are like them: those of one of two groups, the weekend as the
-fleet keeps it.
+Counts of eight weeks are shrunk from the depot towards its city, and from the city towards the
+fleet, by a Dirichlet-multinomial: a prior share weighs as much as `concentration` orders, estimated
+from how far the rows deviate from their prior beyond chance. The weekdays are split into two groups
+with different shapes, such as working days and weekend, and each is shrunk towards its group.
 
-A special day, a holiday or a rare event, takes the shape of its own past days: as a change, the
-same at all depots, of the weekday whose shape fits them best.
+A special day (a holiday or a rare event) takes the shape of its own past days, as a change from the
+weekday whose shape fits them best; the change is the same at all depots.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,16 +22,16 @@ from forecaster.data.panel import Panel
 
 HOURS = 24
 WINDOW_DAYS = 56
-"""Days whose hours count; 84 and 112 days, and weights by age, were no better (lab book)."""
+"""Past days used for the shares; 84 and 112 days, and weights by age, were no better (lab book)."""
 MAX_SPECIAL_SHARE = 0.08
-"""Share of days above which an event is part of what is usual."""
+"""Share of days above which an event counts as usual, not as special."""
 SPECIAL_HISTORY_DAYS = 400
-"""Days back to which special days are looked for: a year, and Easter's moves."""
+"""Days searched for past special days: a year, plus the shift of Easter."""
 MAX_SPECIAL_DAYS = 10
-"""Newest days of each kind that are read."""
+"""Largest number of special days read per kind; the newest are read."""
 MIN_CONCENTRATION, MAX_CONCENTRATION = 1.0, 1e5
 ORDINARY = -1
-"""Number in place of a special kind on other days."""
+"""Kind number of a day that is not special."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class SpecialDays:
     Attributes:
       names: Kinds, holidays first.
       first_on: Day of the first column.
-      kind_dt: Number of each day's kind; ORDINARY on others.
+      kind_dt: Number of each special day's kind; ORDINARY on other days.
     """
 
     names: tuple[str, ...]
@@ -51,7 +50,7 @@ class SpecialDays:
 
     @classmethod
     def of(cls, panel: Panel) -> "SpecialDays":
-        """Finds them in the calendar that is known at the panel's origin."""
+        """Finds the special days in the calendar known at the panel's origin."""
         recent = panel.last(SPECIAL_HISTORY_DAYS)
         calendar = recent.calendar
         kinds = [kind for kind in calendar.kinds if kind not in (HOLIDAY, CLOSED)]
@@ -71,7 +70,7 @@ class SpecialDays:
         return cls(tuple(names), np.datetime64(recent.start_on), kind_dt)
 
     def on(self, days: Shaped[np.ndarray, " time"]) -> Int[np.ndarray, "depot time"]:
-        """Kinds of some days; days outside the panel are ordinary."""
+        """Kind numbers of the given days; ORDINARY outside the panel."""
         column_t = (days - self.first_on).astype(int)
         is_inside_t = (column_t >= 0) & (column_t < self.kind_dt.shape[1])
         kind_dt = self.kind_dt[:, np.where(is_inside_t, column_t, 0)]
@@ -80,7 +79,7 @@ class SpecialDays:
     def evidence_days(
         self, origin: np.datetime64, ahead: Shaped[np.ndarray, " target"]
     ) -> Shaped[np.ndarray, " time"]:
-        """Past days of the kinds that lie ahead, or of any holiday for one without its own."""
+        """Past days of the special kinds ahead; all holidays stand in for a holiday without any."""
         last = int((origin - self.first_on).astype(int))
         past_dt = self.kind_dt[:, : last + 1]
         columns: set[int] = set()
@@ -102,7 +101,7 @@ class PastHours:
     """Orders by hour of past days.
 
     Attributes:
-      days: In order.
+      days: The days, in order.
       count_dtk: Orders of each hour; 0 on days that are not known.
       kind_dt: From `SpecialDays.on`.
     """
@@ -117,10 +116,10 @@ class DayShares:
     """Shares of the hours of days ahead; the last axis adds up to 1.
 
     Attributes:
-      share_dhk: Of each depot.
-      concentration: Orders after which a depot's day would say as much as its shape; how far
-        the hours of single days stray from it.
-      city_concentration: The same of a city's orders up to each hour.
+      share_dhk: Share of each hour in a depot's orders of the day.
+      concentration: Dirichlet concentration of a depot's single days around its shape, orders;
+        the higher, the less the hours of single days deviate.
+      city_concentration: Dirichlet concentration of a city's cumulative orders up to each hour.
     """
 
     share_dhk: Float32[np.ndarray, "depot horizon 24"]
@@ -135,14 +134,14 @@ def day_shares(
     kind_dh: Int[np.ndarray, "depot horizon"],
     holidays: Collection[int] = (),
 ) -> DayShares | None:
-    """Shares of the hours of days ahead; None where no order of the past has an hour.
+    """Estimates the shares of the hours of days ahead; None where no past order has an hour.
 
     Args:
-      past: The last `WINDOW_DAYS` days, and special days before them.
+      past: Hours of the last `WINDOW_DAYS` days, and of special days before them.
       cities: City of each depot.
-      ahead: Days.
-      kind_dh: Their kinds.
-      holidays: Kinds that stand in for one of them without a past day.
+      ahead: The days ahead.
+      kind_dh: Kind numbers of the days ahead.
+      holidays: Kind numbers of holidays, pooled for a holiday that has no past day.
     """
     if not past.count_dtk.any():
         return None
@@ -160,7 +159,7 @@ def day_shares(
         share_dk = share_dwk[:, weekday_t[step]]
         own.add(count_dk, share_dk)
         expected_dk = count_dk.sum(axis=-1, keepdims=True) * share_dk
-        # Up to each hour: a city's day strays as a whole, to be early or late.
+        # Cumulative up to each hour: a city's day runs early or late as a whole.
         count_ck, share_ck = (
             _sum_by(count_dk, city_d),
             _normal(_sum_by(expected_dk, city_d)),
@@ -178,7 +177,7 @@ def day_shares(
     return DayShares(
         share_dhk.astype(np.float32),
         own.concentration(),
-        # A day ahead lies further from a mean of some weeks than these weeks' days do.
+        # A day ahead deviates more from the mean of past weeks than those weeks' days do.
         of_cities.concentration((weeks + 1) / (weeks - 1)),
     )
 
@@ -189,7 +188,7 @@ def _usual_shares(
     weekday_t: Int[np.ndarray, " time"],
     city_d: Int[np.ndarray, " depot"],
 ) -> Float[np.ndarray, "depot 7 24"]:
-    """Shares of each depot's weekdays: fleet, then city, then depot, each shrunk to the last."""
+    """Hourly shares of each depot's weekdays; depots are shrunk to cities, cities to the fleet."""
     count_dwk = np.stack(
         [
             np.einsum("dtk,dt->dk", count_dtk, is_usual_dt & (weekday_t == weekday))
@@ -219,13 +218,13 @@ def _usual_shares(
 def _two_groups(
     fleet_wk: Float[np.ndarray, "7 24"], fleet_k: Float[np.ndarray, " 24"]
 ) -> list[list[int]]:
-    """The split of weekdays in two groups in which the fleet's hours are most likely."""
+    """Splits the weekdays into the two groups that make the fleet's hours most likely."""
 
     def log_likelihood(group: Sequence[int]) -> float:
         count_k = fleet_wk[list(group)].sum(axis=0)
         return float((count_k * np.log(_normal(count_k + fleet_k))).sum())
 
-    # Weekday 0 is in the first group; one of all seven days is no split.
+    # Weekday 0 is in the first group; a group of all seven days would be no split.
     firsts = [
         (0, *others) for size in range(6) for others in combinations(range(1, 7), size)
     ]
@@ -242,9 +241,9 @@ def _special_change(
     kind: int,
     holidays: Collection[int],
 ) -> tuple[int, Float[np.ndarray, " 24"]] | None:
-    """The weekday that a special day is like, and the ratio of its shares to that day's.
+    """The weekday that fits a special kind best, and the ratio of the kind's shares to it.
 
-    None where there is no past day of it, nor a holiday in its place.
+    None where the kind has no past day, and no other holiday can stand in for it.
     """
     is_own_dt = past.kind_dt == kind
     has_own = bool(past.count_dtk[is_own_dt].any())
@@ -258,7 +257,7 @@ def _special_change(
     weekday = int(np.argmax(np.log(expected_wk) @ count_k))
     if not has_own:
         return weekday, np.ones(HOURS)
-    # The weekday's shape weighs as much as one day.
+    # The weekday's shape weighs as much as one day of the kind.
     n_days = is_own_dt.any(axis=0).sum()
     weight = n_days / (n_days + 1)
     own_k = weight * _normal(count_k) + (1 - weight) * expected_wk[weekday]
@@ -267,9 +266,9 @@ def _special_change(
 
 @dataclass
 class _Dispersion:
-    """Squared errors of counts around their shares, by which concentration is estimated.
+    """Squared errors of counts around their shares, from which concentration is estimated.
 
-    Of a Dirichlet-multinomial of n orders the expected squared error is
+    The expected squared error of a Dirichlet-multinomial of n orders is
     n · Σ share (1 − share) · (n + concentration) / (1 + concentration).
     """
 
@@ -281,7 +280,7 @@ class _Dispersion:
         share: Float[np.ndarray, "*row 24"],
         n_r1: Float[np.ndarray, "*row 1"] | None = None,
     ) -> None:
-        """Adds rows of counts and the shares expected of their sum, or of `n_r1` orders."""
+        """Adds rows of counts and expected shares, of the row's sum or of `n_r1` orders."""
         if n_r1 is None:
             n_r1 = count.sum(axis=-1, keepdims=True)
         by_chance_r = (n_r1 * share * (1 - share)).sum(axis=-1)
@@ -290,7 +289,7 @@ class _Dispersion:
         self.sums += (error, by_chance_r.sum(), times_n)
 
     def concentration(self, inflation: float = 1.0) -> float:
-        """The concentration at which the errors are as expected; large if chance explains them.
+        """Estimates the concentration; `MAX_CONCENTRATION` if chance explains the errors.
 
         The squared errors are multiplied by `inflation`.
         """
@@ -305,7 +304,7 @@ class _Dispersion:
 def _shrunk(
     count: Float[np.ndarray, "*row 24"], prior: Float[np.ndarray, "*row 24"]
 ) -> Float[np.ndarray, "*row 24"]:
-    """Shares of counts, drawn to prior shares by the concentration that all rows have."""
+    """Shares of counts, shrunk to prior shares by one concentration estimated from all rows."""
     dispersion = _Dispersion()
     dispersion.add(count, prior)
     return _normal(count + dispersion.concentration() * prior)
@@ -320,6 +319,6 @@ def _sum_by(
 
 
 def _normal(value: Float[np.ndarray, "*row 24"]) -> Float[np.ndarray, "*row 24"]:
-    """The values as shares; equal ones where all are 0."""
+    """Normalises the values to shares; equal shares where all are 0."""
     total = value.sum(axis=-1, keepdims=True)
     return np.where(total > 0, value / np.where(total > 0, total, 1.0), 1 / HOURS)

@@ -1,8 +1,8 @@
 """Orders of each hour, from the forecast of the day and the shares of its hours.
 
-A day's orders are uncertain, and so is on which hours they fall: the variance of an hour has both
-parts, and a negative binomial of that mean and variance gives its quantiles. Hours, shifts and
-whole cities are computed alike.
+Both the day's orders and their split into hours are uncertain: an hour's variance is the sum of
+both parts, and a negative binomial of its mean and variance gives the quantiles. Shifts and whole
+cities are computed in the same way.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,12 +16,12 @@ from forecaster.hours.day_shape import HOURS
 from forecaster.inference.baseline_errors import NORMAL_HIGH
 
 SMALL_MEAN = 30.0
-"""Orders up to which quantiles are counted out; above, a skewed normal is as close."""
+"""Largest mean, orders, with exact quantiles; above it, a skewed normal is as close."""
 MAX_COUNT = 400
 
 
 class PartForecast(NamedTuple):
-    """Forecast of parts of days, such as hours: orders."""
+    """Forecast orders of parts of days, such as hours."""
 
     mean: Float[np.ndarray, "*row part"]
     p10: Float[np.ndarray, "*row part"]
@@ -36,17 +36,17 @@ def forecast_parts(
     share: Float[np.ndarray, "*row part"],
     concentration: float,
 ) -> PartForecast:
-    """Forecasts parts of days.
+    """Forecasts the orders of parts of days.
 
     Args:
-      orders: Of the whole day.
-      p10: Lower bound of its 80 % band.
+      orders: Forecast of the whole day.
+      p10: Lower bound of the day's 80 % band.
       p90: Upper bound.
-      share: Of the day's orders in each part.
+      share: Share of the day's orders in each part.
       concentration: From `day_shape`.
 
     Returns:
-      Means, which add up to the day's orders, and whole numbers for quantiles.
+      Means, which add up to the day's orders, and quantiles, which are whole numbers.
     """
     day, sigma = orders[..., None], ((p90 - p10) / (2 * NORMAL_HIGH))[..., None]
     mean = day * share
@@ -59,7 +59,7 @@ def forecast_parts(
 def _quantiles(
     mean: Float[np.ndarray, "*row"], variance: Float[np.ndarray, "*row"]
 ) -> tuple[Float[np.ndarray, "*row"], ...]:
-    """10, 50 and 90 % quantiles of counts that vary at least as much as by chance."""
+    """10, 50 and 90 % quantiles of counts whose variance is at least their mean."""
     variance = np.maximum(variance, mean * (1 + 1e-6))
     deviation = np.sqrt(variance)
     skewness = np.divide(
@@ -105,7 +105,7 @@ def _counted_out(
 
 
 def hours_of(day: date, zone: ZoneInfo) -> list[datetime]:
-    """The starts of a local day's hours, in order: 24, and 23 or 25 where clocks change."""
+    """Starts of a local day's hours, in order: 24, or 23 or 25 where clocks change."""
     midnight, end = (
         datetime.combine(each, time(), zone).astimezone(UTC)
         for each in (day, day + timedelta(days=1))
@@ -120,10 +120,9 @@ def hours_of(day: date, zone: ZoneInfo) -> list[datetime]:
 def shares_on_clock(
     share_k: Float[np.ndarray, "*row 24"], hours: list[datetime]
 ) -> Float[np.ndarray, "*row 24"]:
-    """Shares of a usual day's hours as they are on a local day.
+    """Adapts the hourly shares of a usual day to a local day on which clocks may change.
 
-    Where clocks change, an hour that is skipped has none, and one that comes twice has the
-    share of both.
+    A skipped hour has share 0; an hour that comes twice has the sum of both shares.
     """
     times_k = _times(hours)
     share = share_k * times_k
@@ -135,7 +134,7 @@ def shares_on_clock(
 def shares_of_hours(
     share_k: Float[np.ndarray, "*row 24"], hours: list[datetime]
 ) -> Float[np.ndarray, "*row hour"]:
-    """Shares of a local day's hours, from `shares_on_clock`; both of a repeated hour have half."""
+    """Shares of a local day's hours, from `shares_on_clock`; a repeated hour's is halved."""
     clock = [hour.hour for hour in hours]
     share = share_k[..., clock] / _times(hours)[clock]
     total = share.sum(axis=-1, keepdims=True)
@@ -143,5 +142,5 @@ def shares_of_hours(
 
 
 def _times(hours: list[datetime]) -> Float[np.ndarray, " 24"]:
-    """How often each hour of the clock comes."""
+    """Number of times that each clock hour occurs."""
     return np.bincount([hour.hour for hour in hours], minlength=HOURS).astype(float)

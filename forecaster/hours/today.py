@@ -1,8 +1,7 @@
-"""Where the running day is heading, from the orders that have come so far.
+"""Estimates the running day's total from its orders so far.
 
-Forecast and count are two witnesses of how far the day lies from its forecast. Each is weighed by
-its variance: the forecast's from its band; the count's from chance, and from how far the hours of
-single days stray from their shape.
+The forecast and the total implied by the count are averaged by inverse variance: the forecast's
+comes from its band; the count's from chance, and from how far single days deviate from their shape.
 """
 
 from typing import NamedTuple
@@ -18,7 +17,7 @@ MIN_SHARE = 0.03
 """Usual share of the day below which the estimate is further off than the forecast (lab book)."""
 FLEET = ""
 OFF_DEVIATIONS = 2.5
-"""Standard deviations from which on a depot's orders so far are out of the ordinary."""
+"""Standard deviations beyond which a depot's orders so far are out of the ordinary."""
 CITY_COLUMNS = (
     "city", "target_on", "until_hour", "depots", "orders_so_far", "usual_share", "forecast",
     "estimate", "p10", "p90",
@@ -26,7 +25,7 @@ CITY_COLUMNS = (
 
 
 class DayEstimate(NamedTuple):
-    """Orders of whole days that are running."""
+    """Estimated orders of whole running days, with their 80 % band."""
 
     orders: Float[np.ndarray, " row"]
     p10: Float[np.ndarray, " row"]
@@ -36,7 +35,7 @@ class DayEstimate(NamedTuple):
 def share_until(
     share: Float32[np.ndarray, "*row 24"], hour: Float[np.ndarray, "*row"]
 ) -> Float[np.ndarray, "*row"]:
-    """Usual share of a day's orders by an hour, such as 11.5 for half past eleven."""
+    """Usual share of a day's orders that come before an hour, such as 11.5 for half past eleven."""
     part = np.clip(np.asarray(hour)[..., None] - np.arange(HOURS), 0.0, 1.0)
     until: np.ndarray = (share * part).sum(axis=-1)
     return until
@@ -55,19 +54,19 @@ def estimate(
     Args:
       count: Orders so far.
       orders: Forecast of the whole day.
-      p10: Lower bound of its 80 % band.
+      p10: Lower bound of the forecast's 80 % band.
       p90: Upper bound.
       share: Share of the day's orders that has usually come by now.
-      concentration: From `day_shape`, of such rows.
+      concentration: Concentration of the rows (depots or cities), from `day_shape`.
     """
     is_telling = (share >= MIN_SHARE) & (orders > 0)
     usual = np.where(is_telling, share, 1.0)
     prior = ((p90 - p10) / (2 * NORMAL_HIGH)) ** 2
-    # Of the count over its usual share, for a day of as many orders as forecast.
+    # Variance of the count over its usual share, if the day has as many orders as forecast.
     noise = (
         orders * (1 - usual) / usual * (orders + concentration) / (1 + concentration)
     )
-    # At its end a day is what has come, whatever its band.
+    # At the end of a day its total is the count, even if its band has no width.
     weight = np.divide(
         prior, prior + noise, out=np.ones_like(prior), where=prior + noise > 0
     )
@@ -78,29 +77,30 @@ def estimate(
 
 
 def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
-    """How the running day is going, the fleet first, then by city.
+    """Estimates the running day's orders of the fleet (first row) and of each city.
 
     Args:
-      depots: Of the depots whose orders have come: depot_id, city, target_on, until_hour,
+      depots: Depots with orders of the running day: depot_id, city, target_on, until_hour,
         by_hour, share, city_concentration, part (of the planned total), and the quantiles of the
         model's totals: city_p10, city_p50, city_p90, fleet_p10, fleet_p50, fleet_p90.
 
     Returns:
-      `CITY_COLUMNS`: city (FLEET for all, where orders of each that is open have come, of the
-      same day), target_on, until_hour (the earliest of its feeds, by the clocks of its depots), depots (number of them), orders_so_far, usual_share (of a day's
-      orders by then), forecast (planned), estimate, and its 80 % band p10 and p90.
+      `CITY_COLUMNS`: city (FLEET for all, if every open depot has orders of the same day),
+      target_on, until_hour (of the feed that is furthest behind, local time), depots (number),
+      orders_so_far, usual_share (of a day's orders by then), forecast (planned), estimate, and the
+      estimate's 80 % band p10 and p90.
     """
     if depots.empty:
         return pd.DataFrame(columns=list(CITY_COLUMNS))
     so_far = depots_so_far(depots)
     cities = _summed(so_far, "city")
     fleet = _summed(so_far.assign(city=FLEET), "fleet")
-    # The medians of the cities add up to the fleet's.
+    # No city is missing if the cities' medians add up to the fleet's.
     is_whole = len(fleet) == 1 and np.isclose(cities["p50"].sum(), fleet["p50"], 1e-3)
     if len(cities) > 1 and is_whole:
         cities = pd.concat([fleet, cities])
     share_r = (cities["expected"] / cities["forecast"]).to_numpy(float)
-    # A planner's numbers move the band with them.
+    # Scales the model's band to the planner's numbers.
     ratio = cities["forecast"] / cities["p50"]
     estimated = estimate(
         cities["orders_so_far"].to_numpy(float),
@@ -120,7 +120,7 @@ def running_cities(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
-    """Sums of each city's depots that are open, with the quantiles of its `total`."""
+    """Sums of each city's open depots, with the model's quantiles of `total` (city or fleet)."""
     quantiles = {name: (f"{total}_{name}", "first") for name in ("p10", "p50", "p90")}
     cities = depots.groupby(["city", "target_on"], as_index=False).agg(
         until_hour=("until_hour", "min"),
@@ -134,10 +134,10 @@ def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
 
 
 def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:
-    """Adds orders_so_far, and expected: orders that were to come by then."""
+    """Adds orders_so_far, and expected, the orders expected by until_hour."""
     hour_r = depots["until_hour"].to_numpy(float)
     by_hour_rk = np.array(depots["by_hour"].to_list(), float)
-    # Orders of later hours are a mistake of a clock.
+    # Orders of later hours are left out: they come from a wrong clock.
     is_past_rk = np.arange(HOURS) < np.ceil(hour_r)[:, None]
     share_rk = np.array(depots["share"].to_list(), np.float32)
     part_r = depots["part"].to_numpy(float)
@@ -148,7 +148,7 @@ def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def depots_off(depots: pd.DataFrame) -> pd.DataFrame:
-    """The depots of `depots_so_far` furthest from what was to come by now, worst first."""
+    """Depots of `depots_so_far` that are far from their expected orders, worst first."""
     expected = depots["expected"]
     off = depots["orders_so_far"] - expected
     share = expected / depots["part"].where(depots["part"] > 0)

@@ -1,6 +1,6 @@
 """The artefact: weights and everything needed to use them in one `.npz`, without pickle.
 
-Loading checks the schema, the parts of the manifest, and a sha256 over it and every array.
+Loading checks the schema, the manifest's parts, and a sha256 over the manifest and every array.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ PLAIN = (
     "parity_error",
     "backtest",
 )
-"""Fields that the manifest stores unchanged; those of `NAMES` it stores as lists."""
+"""Fields that the manifest stores unchanged; fields of `NAMES` are stored as lists."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Artefact:
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
       postprocessing: Rules that turn a raw forecast into the median forecast.
       totals: Quantiles of a city's and of the fleet's totals.
-      paths: Errors of last year's origins, which paths replay.
+      paths: Errors of last year's origins, which sampled paths replay.
       effects: Effects of holidays, events and signals on each depot, and of weekdays on the fleet.
       depot_ids: Depots with an embedding, in the order of the rows.
       kinds: Kinds of day among the features.
@@ -98,7 +98,7 @@ class Artefact:
 
     @property
     def version(self) -> str:
-        """Version: the last training day, and the start of the sha256."""
+        """Version of the model: the last training day, and the start of the sha256."""
         return f"{self.trained_through:%Y%m%d}-{_digest(self)[:8]}"
 
     @property
@@ -126,11 +126,11 @@ def save(artefact: Artefact, directory: Path) -> Path:
 
 
 def load(path: Path, sha256: str | None = None) -> Artefact:
-    """Reads and verifies an artefact; its recorded sha256, if there is one, too.
+    """Reads and verifies an artefact, including its recorded sha256 if one is given.
 
     Raises:
-      ArtefactError: it is missing, another file than was recorded, truncated, foreign,
-        changed, newer, or was trained on other inputs than this program makes.
+      ArtefactError: the file is missing, not the recorded one, truncated, foreign, changed or of
+        another schema, or the model was trained on other inputs than this program builds.
     """
     manifest, arrays = parse(path, recorded_content(path, sha256))
     try:
@@ -165,7 +165,7 @@ def _as_bytes(artefact: Artefact) -> bytes:
     text = json.dumps(manifest, sort_keys=True).encode()
     buffer = io.BytesIO()
     arrays = {MANIFEST: np.frombuffer(text, np.uint8), **_arrays(artefact)}
-    # NumPy writes no time into the archive: the same weights give the same file.
+    # NumPy writes no timestamp into the archive: the same weights give the same file.
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 

@@ -14,8 +14,8 @@ import numpy as np
 from forecaster.errors import ArtefactError
 
 SCHEMA = 12
-"""Raised when the layout of the manifest or of the arrays changes, or `data.effect_columns`; not
-for another column of the network, for which an artefact is refused by the column's name."""
+"""To be raised when the layout of the manifest or of the arrays changes, or `data.effect_columns`
+does; not for a change of the network's columns, which is detected by their names."""
 MANIFEST = "manifest.json"
 
 
@@ -23,7 +23,7 @@ def recorded_content(path: Path, sha256: str | None) -> bytes:
     """Reads an artefact file, and verifies its recorded sha256.
 
     Raises:
-      ArtefactError: it is missing, cannot be read, or is another file.
+      ArtefactError: the file is missing, cannot be read, or is not the recorded one.
     """
     try:
         content = path.read_bytes()
@@ -46,7 +46,7 @@ def publish(path: Path, content: bytes) -> None:
     """Writes an artefact file atomically, by rename.
 
     Weights reveal the fleet's demand: only the owner may read the file, and the folder's
-    group only where the folder is readable for it.
+    group only if it may read the folder.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     readers = path.parent.stat().st_mode & stat.S_IRGRP
@@ -62,10 +62,10 @@ def publish(path: Path, content: bytes) -> None:
 
 
 def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Parses the manifest and the arrays of an artefact file; messages name its path.
+    """Parses the manifest and the arrays of an artefact file; error messages name the file.
 
     Raises:
-      ArtefactError: it is truncated, foreign, or newer.
+      ArtefactError: the file is truncated, foreign, or has another schema.
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
@@ -90,7 +90,7 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
 def is_of_another_schema(path: Path) -> bool:
     """Whether an artefact file is of a release with another schema; reads its manifest alone.
 
-    False for a file that is lost or damaged, of which `parse` tells.
+    False for a missing or damaged file, which `recorded_content` and `parse` report.
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -101,7 +101,7 @@ def is_of_another_schema(path: Path) -> bool:
 
 
 def invalid_artefact(path: Path, why: str) -> ArtefactError:
-    """Returns the error on an artefact file that cannot be used, and why."""
+    """Returns the error for an artefact file that cannot be used, with the reason."""
     return ArtefactError(
         f"{path.name} {why}, so it is not used. Restore it from the backup of the "
         "artefacts, or train again with 'harbor train'."

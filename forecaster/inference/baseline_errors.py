@@ -1,7 +1,7 @@
-"""Errors of the baseline at every origin of the last year: the evidence behind the bands.
+"""Errors of the baseline at every origin of the last year, from which bands are estimated.
 
-A month of held-out days is too little for quantiles, and the network has no unseen year. The
-baseline has one: at each day it reads only what came before, and its effects are here those
+A month of held-out days is too short to estimate quantiles, and the network has no unseen year.
+The baseline has one: at each day it reads only earlier days, and the effects used here are
 fitted to earlier parts of the history (forward chaining, `forward_chained_calendar_effects`).
 """
 
@@ -19,18 +19,18 @@ from forecaster.data.features import build_features
 from forecaster.data.panel import Panel
 
 YEAR_DAYS = 364
-"""Origins, counted back from the panel's last day."""
+"""Number of origins, counted back from the panel's last day."""
 SETTLED_DAYS = 28
-"""Days of history from which on a depot's errors count: younger ones lean on their peers."""
+"""Fewest days of history for a depot's errors to count; younger depots depend on their peers."""
 DEPOTS_PER_CHUNK = 256
 """Depots whose features are in memory at once."""
 MIN_FACTOR, MAX_FACTOR = 1.3, 4.0
 """Limits of `effect_factor`: effects are fitted to few days, so their spread is understated."""
 FACTOR_DAYS = 5
-"""Days of holidays or events at which their own factor weighs as much as the prior one."""
+"""Number of special days at which their own factor weighs as much as the prior one."""
 FACTOR_QUANTILE = 0.9
-"""Share of the errors on such days that the factor is to cover; more than 0.8, because the days
-to come are other holidays."""
+"""Share of the errors on special days that the factor should cover; more than 0.8, because the
+days ahead are other holidays."""
 SPECIAL_SHARE = 0.5
 """A day is special where its effect's standard deviation exceeds this share of the spread."""
 NORMAL_HIGH = NormalDist().inv_cdf(0.9)
@@ -40,14 +40,14 @@ NORMAL_HIGH = NormalDist().inv_cdf(0.9)
 class BaselineErrors(NamedTuple):
     """Baseline forecasts of some depots from the origins of a year, and their errors; log counts.
 
-    The axes are depot, origin (a day apart) and horizon.
+    The axes are depot, origin (one per day) and horizon.
     """
 
     baseline_doh: Float32[np.ndarray, "depot origin horizon"]
     # Actual - baseline; NaN where the day is not known or the depot had no settled history.
     error_doh: Float32[np.ndarray, "depot origin horizon"]
     spread_do: Float32[np.ndarray, "depot origin"]
-    # Standard deviation of the calendar's effect, as the origin's part of the history knew it.
+    # Standard deviation of the calendar's effect, fitted before the day's part of the history.
     effect_sd_doh: Float32[np.ndarray, "depot origin horizon"]
 
     @property
@@ -63,12 +63,12 @@ class BaselineErrors(NamedTuple):
 def baseline_errors(
     panel: Panel, effects: Effects, horizon: int
 ) -> Iterator[BaselineErrors]:
-    """Forecasts every depot from each origin of the last year, some depots at a time.
+    """Yields the errors of every depot from each origin of the last year, some depots at a time.
 
     Args:
       panel: Demand through the last day that may be a target.
-      effects: Those of covariates are taken as they are; the calendar's are fitted anew to
-        what preceded each part of the history.
+      effects: Fitted effects; those of covariates are used as they are, the calendar's are
+        refitted to the days before each part of the history.
       horizon: Days forecast.
     """
     effect_dtf, sd_dt = forward_chained_effects(effects, panel, horizon)
@@ -104,7 +104,7 @@ def _days_ahead(
     n_days: int,
     horizon: int,
 ) -> Float32[np.ndarray, "depot origin horizon"]:
-    """Values of the days after each of the last `n_days` origins but the last; 0 before step 0."""
+    """Values of the days after each of the last `n_days` but the last one; 0 before step 0."""
     target_oh = (
         n_steps - n_days + 1 + np.add.outer(np.arange(n_days - 1), range(horizon))
     )
@@ -118,14 +118,14 @@ def effect_factor(
     special_noh: Bool[np.ndarray, "row origin horizon"],
     prior: float,
 ) -> float:
-    """Factor on the spread of effects with which bands hold the errors of special days.
+    """Factor on the standard deviation of effects, so that bands cover special days' errors.
 
     Args:
       error_noh: Actual - forecast.
       ordinary_noh: Half width of the band on an ordinary day, on the error's side.
       effect_noh: Half width that the effect's standard deviation alone would give.
-      special_noh: Days that count.
-      prior: Factor where there are none; it weighs less with each distinct day.
+      special_noh: Whether the day is special and counts.
+      prior: Factor without special days; it weighs less with each distinct one.
 
     Returns:
       A factor between `MIN_FACTOR` and `MAX_FACTOR`.

@@ -1,6 +1,6 @@
 """Calibrates an artefact on days after its training, and on a year of the baseline's errors.
 
-The steps that are fitted here are applied by `infer`.
+`infer` applies the steps that are fitted here.
 """
 
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ from forecaster.inference.postprocessing import (
 )
 
 SAMPLED_DEPOTS = 1024
-"""Depots whose errors are kept for the quantiles of depots."""
+"""Largest number of depots whose errors are kept for the quantiles of single depots."""
 NARROWING_DAYS = 28
-"""Held-out days at which their own ratio of widths weighs as much as none."""
+"""Held-out days at which the measured narrowing weighs as much as no narrowing."""
 MIN_NARROWING, MAX_NARROWING = 0.7, 1.2
 
 
 def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
-    """Returns the artefact with its share of the network, its bands and its paths.
+    """Returns the artefact with a calibrated network share, bands, totals and paths.
 
     Args:
       evaluation_artefact: Artefact trained through an earlier day than the panel's origin.
@@ -58,7 +58,7 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
 def _sampled(
     chunks: Iterator[BaselineErrors], step: int, sample: list[BaselineErrors]
 ) -> Iterator[BaselineErrors]:
-    """Passes on the errors of some depots at a time, and adds every `step`-th to the sample."""
+    """Yields the chunks unchanged, and adds every `step`-th depot of each to the sample."""
     for chunk in chunks:
         sample.append(chunk.of_depots(np.arange(0, len(chunk.spread_do), step)))
         yield chunk
@@ -93,9 +93,9 @@ def _actuals_after(
 
 
 def _narrowing(holdout: HoldoutForecasts, postprocessing: Postprocessing) -> float:
-    """Width of the delivered forecast's errors over the baseline's, on the held-out days.
+    """Ratio of the delivered forecast's error width to the baseline's, on the held-out days.
 
-    Shrunk to 1, as the days are few.
+    It is shrunk towards 1, as the days are few.
     """
     valid_odh = holdout.valid
     if not valid_odh.any() or postprocessing.network_share == 0:

@@ -1,7 +1,7 @@
 """Fills the missing history of new depots from the daily median of their city's depots.
 
-A depot without an observed day gets the median itself. For a young one the days before its
-first observed day are filled with the median, scaled to its own level; gaps after it stay.
+A depot without an observed day gets the median itself. For a young depot the days before its
+first observed day are filled with the median, scaled to the depot's level; later gaps stay.
 """
 
 from functools import cache
@@ -13,19 +13,19 @@ from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
 
 YOUNG_DAYS = 28
-"""Days since its first observed one for which a depot is young."""
+"""Days after its first observed day during which a depot is young."""
 SCALE_DAYS = 7
-"""First days of its own by which a young depot's level is compared with its city's."""
+"""First days of a young depot, on which its level is compared with its city's."""
 NOT_OBSERVED = np.float32(np.nan)
 MATURE = YOUNG_DAYS
 """Sentinel that `own_days` returns for mature depots; not a number of days."""
 
 
 def own_days(panel: Panel, end: int, reach: int) -> Int[np.ndarray, " depot"]:
-    """Calendar days since each depot's first observed one that its filled history depends on.
+    """Days since each depot's first observed day, capped where the filled history is the same.
 
     Args:
-      panel: Its demand is read.
+      panel: Panel whose demand is read.
       end: Step after the origin.
       reach: Days up to the origin that a forecast reads.
 
@@ -63,7 +63,7 @@ def impute_from_peers(
         peers_d = _peers(own_d, city_d == city)
         medians = medians_of(tuple(np.flatnonzero(peers_d)))
         for row in np.flatnonzero(city_d[new_r] == city):
-            # A depot is no peer of its own.
+            # A depot is not its own peer.
             left_out_t = np.where(peers_d[new_r[row]], filled_rt[row], NOT_OBSERVED)
             filled_rt[row] = _filled(filled_rt[row], medians.without(left_out_t))
     return filled_rt
@@ -72,7 +72,7 @@ def impute_from_peers(
 def _peers(
     own_d: Int[np.ndarray, " depot"], in_city_d: Bool[np.ndarray, " depot"]
 ) -> Bool[np.ndarray, " depot"]:
-    """Mature depots of the city, else of the fleet, else any with a day of their own."""
+    """Mature depots of the city, else of the fleet, else depots with any observed day."""
     is_mature_d, has_days_d = own_d == MATURE, own_d > 0
     for peers_d in (is_mature_d & in_city_d, is_mature_d):
         if peers_d.any():
@@ -91,7 +91,7 @@ class _Medians:
     def without(
         self, own_t: Float32[np.ndarray, " time"]
     ) -> Float32[np.ndarray, " time"]:
-        """Medians without a depot of this demand; NaN where no other was observed."""
+        """Medians without the depot whose demand is `own_t`; NaN where no other was observed."""
         count_t = self._count_t - np.isfinite(own_t)
         middle = [
             self._without(own_t, row_t)
@@ -103,7 +103,7 @@ class _Medians:
     def _without(
         self, own_t: Float32[np.ndarray, " time"], row_t: Int[np.ndarray, " time"]
     ) -> Float32[np.ndarray, " time"]:
-        """Values at the rows that the sorted depots have without the one."""
+        """Values at rows of the sorted demand, with the one depot left out."""
         last, step_t = len(self._sorted_dt) - 1, np.arange(len(row_t))
         value_t, next_t = (
             self._sorted_dt[np.minimum(row_t + more, last), step_t] for more in (0, 1)
@@ -114,7 +114,7 @@ class _Medians:
 def _filled(
     demand_t: Float[np.ndarray, " time"], median_t: Float[np.ndarray, " time"]
 ) -> Float[np.ndarray, " time"]:
-    """A depot's demand, with its peers' at its own level before its first observed day."""
+    """A depot's demand; before its first observed day, the median scaled to its level."""
     observed_t = np.isfinite(demand_t)
     if not observed_t.any():
         return median_t

@@ -18,7 +18,7 @@ LEVEL, WEEKDAY, CLOSED = "level", "weekday", "closed"
 NETWORK, POINT_SHIFT = "network", "point shift"
 CORRECTED, PLANNER = "corrected since", "planner"
 LEAST_ORDERS = 1e-3
-"""A smaller difference between two numbers is rounding."""
+"""Differences between two numbers up to this many orders are rounding."""
 WEEK = 7
 BESIDE = (", the day before", ", the day after")
 HOLIDAY_CLASSES = ("holiday", "major holiday", "holiday on a weekend")
@@ -32,7 +32,7 @@ class Part:
       name: `level`, `weekday`, `holiday: NAME`, the kind of an event, `signal: NAME`, `network`
         (its share of the correction), `point shift` (from the median down to the number that
         is shown), `closed`, or one that was added by `reaching`.
-      orders: What it adds to the parts before it; they add up to the forecast.
+      orders: Orders that it adds to the parts before it; all parts add up to the forecast.
       relative: The same as a fraction of the parts before it; None for the first.
     """
 
@@ -48,8 +48,8 @@ class Explanation:
     Attributes:
       target_on: The day.
       basis: Basis of the forecast, see `infer.Forecast`.
-      parts: In order; effects multiply, so each is upon those before it.
-      point: Their sum: the model's number that is shown, or the one reached since.
+      parts: Parts in order; effects multiply, so each applies to the sum of those before it.
+      point: Sum of the parts: the model's point, or the number that `reaching` added.
     """
 
     target_on: date
@@ -58,7 +58,7 @@ class Explanation:
     point: float
 
     def reaching(self, number: float, name: str) -> "Explanation":
-        """Adds a part that leads to another number of orders, where it differs: `CORRECTED` or `PLANNER`."""
+        """Adds a part, `CORRECTED` or `PLANNER`, that leads to another number if it differs."""
         if abs(number - self.point) <= LEAST_ORDERS:
             return self
         part = Part(name, number - self.point, _ratio(self.point, number))
@@ -70,7 +70,7 @@ def explain(
 ) -> list[Explanation]:
     """Explains the forecast of every day ahead of one depot; the panel is of the whole fleet.
 
-    The level is that of a whole week without effects, and the weekday what its day differs by.
+    The level is the mean of the first week without effects; the weekday is the difference to it.
 
     Raises:
       NoDataError: as `infer.forecast`.
@@ -82,7 +82,7 @@ def explain(
     horizon = artefact.horizon
     effects_h = [_effects(artefact, one, step) for step in range(1, horizon + 1)]
     effect_h = np.array([sum(effects.values()) for effects in effects_h])
-    # Whatever rounding there was is in here.
+    # Any rounding difference is included here.
     without_effects_h = raw.baseline_dh[row].astype(float) - effect_h
     level = float(without_effects_h[:WEEK].mean())
     median_dh = artefact.postprocessing.median(raw.baseline_dh, raw.correction_dh)
@@ -106,7 +106,7 @@ def explain(
 
 
 def _parts(logs: Mapping[str, float], number: float) -> Iterator[Part]:
-    """Turns parts in log counts into orders, the last of which leads to the number."""
+    """Converts parts in log counts to orders, and adds the point shift to the number."""
     before = 0.0
     after_n = infer.orders(np.cumsum(list(logs.values()))).tolist()
     for name, after in zip(logs, after_n, strict=True):
@@ -121,7 +121,7 @@ def _ratio(before: float, after: float) -> float | None:
 
 
 def _effects(artefact: Artefact, panel: Panel, step: int) -> dict[str, float]:
-    """Effects on a day ahead of a panel's only depot by name, those of 0 left out; log counts."""
+    """Effects by name on a day ahead of a panel's only depot, without zeros; log counts."""
     day = panel.n_steps + step - 1
     calendar, signals = artefact.effects.calendar, artefact.effects.signals
     active = [

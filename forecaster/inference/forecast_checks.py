@@ -23,7 +23,7 @@ MAX_CHAMPION_RATIO = 3.0
 MAX_APART_SHARE = 0.1
 """Largest share of depots that may exceed `MAX_CHAMPION_RATIO`."""
 FEW_ORDERS = 20.0
-"""Orders added to both sides of a ratio: small counts have large ratios."""
+"""Orders added to both sides of a ratio, because small counts have large ratios."""
 PARITY_LIMIT = 1e-5
 """Largest allowed difference between NumPy and Flax, log counts."""
 
@@ -41,7 +41,7 @@ def run_checks(
 ) -> list[Check]:
     """Checks a new model's forecast before it is published.
 
-    The champion's is of the same panel; the parity error was measured at the new model's export.
+    The champion's forecast is of the same panel; `parity_error` is from the new model's export.
     """
     checks = [_finite(candidate), _parity(parity_error)]
     if not checks[0].passed:

@@ -1,6 +1,6 @@
 """The finished forecast of a panel: orders, bands, closed days and totals. Needs no JAX.
 
-Made of the network's raw log-count forecasts, which come from `predict`.
+It is computed from the network's raw log-count forecasts, see `predict`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +34,9 @@ class Forecast:
       p10_dh: 10 % quantile.
       p50_dh: The median.
       p90_dh: 90 % quantile.
-      point_dh: The number that is shown and scored, made for a metric.
+      point_dh: The number that is shown and scored, see `config.POINT_SHIFTS`.
       basis_dh: MODEL, COLD_START or CLOSED.
-      totals: Forecast of the fleet, and of each city.
+      totals: Forecasts of the totals of the fleet and of each city.
     """
 
     p10_dh: Float[np.ndarray, "depot horizon"]
@@ -63,7 +63,7 @@ def forecast(
       panel: Demand up to the origin; its calendar reaches at least the horizon ahead.
       missing_days: Number of newest open days without demand, by depot: the more, the wider
         its intervals.
-      point: What the point is made for.
+      point: Criterion of the point forecast, see `config.POINT_SHIFTS`.
 
     Raises:
       NoDataError: the panel's calendar ends before the horizon does, or no depot has
@@ -84,14 +84,14 @@ def forecast_origins(
 
     The features of a day come from that day's past, so those of one panel serve every
     origin in it. A later origin of a pass reads up to `predict.MAX_ORIGINS` more context
-    days than it does alone, which the network has all but forgotten.
+    days than it would alone; their influence on the network's state has nearly faded.
 
     Args:
       artefact: From `artefact.load`.
       panel: Demand and calendar as known at the last of the origins; it also holds what
         was known at the earlier ones.
       origins: In order, within the panel.
-      point: What the points are made for.
+      point: Criterion of the point forecasts, see `config.POINT_SHIFTS`.
 
     Raises:
       NoDataError: as `forecast`, at one of the origins.
@@ -143,9 +143,9 @@ def postprocess(
 
 
 def _point_shift(raw: RawForecast, point: PointFor) -> Float[np.ndarray, " depot"]:
-    """Log counts from the median down to the point: more where days scatter more.
+    """Log counts from the median down to the point, larger for a larger spread.
 
-    None without a history, where the spread is not the depot's own.
+    0 for a cold start, where the spread is not the depot's own.
     """
     shift_d = POINT_SHIFTS[point] * raw.spread_d**2
     return np.where(raw.cold_start_d, np.float32(0), shift_d)

@@ -1,10 +1,10 @@
 """80 % intervals of depots, from the errors of a year.
 
 The baseline's errors of ordinary days are divided by their depot's own spread and pooled over
-depots (Vovk et al., split conformal prediction): their quantiles by horizon day, narrowed by what
-the network gained on the held-out month, are the band of an ordinary day. On a holiday or an event
-the standard deviation of its estimated effect is added, by squares, times a factor with which such
-days of the year were held.
+depots (Vovk et al., split conformal prediction). The band of an ordinary day is their quantiles by
+horizon day, narrowed by the network's gain on the held-out month. On a holiday or an event the
+standard deviation of its estimated effect is added in quadrature, times a factor with which the
+bands covered such days of the year.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ LOW, HIGH = 0.1, 0.9
 PRIOR_LOW, PRIOR_HIGH = -1.8, 1.6
 """Usual quantiles of scaled errors: means over fleets and lengths of history."""
 PRIOR_WEEKS = 1
-"""Weeks of errors at which the prior quantiles weigh as much as those found."""
+"""Weeks of errors at which the prior quantiles weigh as much as the measured ones."""
 PRIOR_EFFECT_FACTOR = 1.3
 COLD_START_SPREAD = 0.3
 """Added to the spread of a depot without a history of its own, log counts."""
 MAX_WIDTH = 3.0
-"""Log counts from the median to a bound at most, a factor of 20: a depot that reopens after days
-of unannounced zeros has a spread that says nothing of the days ahead."""
+"""Largest distance from the median to a bound, log counts (a factor of 20): when a depot reopens
+after days of unannounced zeros, its spread is meaningless for the days ahead."""
 MIN_WIDENING = 1.05
 """Minimum factor on the width per missing day, used where the table is flat."""
 
@@ -50,9 +50,9 @@ class IntervalTable:
 
 
 def calibrate(errors: BaselineErrors, narrowing: float = 1.0) -> IntervalTable:
-    """Fits the intervals that hold 80 % of a year's errors, shrunk towards the prior ones.
+    """Fits intervals that cover 80 % of a year's errors, shrunk towards the prior ones.
 
-    `narrowing` is the width of the network's errors over the baseline's.
+    `narrowing` is the ratio of the network's error width to the baseline's.
     """
     spread_doh = errors.spread_do[..., None]
     is_ordinary_doh = np.isfinite(errors.error_doh) & ~errors.special_doh
@@ -88,8 +88,8 @@ def bounds(
       median_dh: Median, log counts.
       spread_d: Spread of each depot, log counts.
       effect_sd_dh: Standard deviation of each day's effect, log counts.
-      missing_d: Newest open days whose demand is missing. Tomorrow is forecast from an
-        older day then, and is as uncertain as a day further ahead.
+      missing_d: Number of newest open days whose demand is missing. Tomorrow is then forecast
+        from an older day, and is as uncertain as a day further ahead.
     """
     effect_dh = NORMAL_HIGH * table.effect_factor * effect_sd_dh
     below_dh, above_dh = (
@@ -107,7 +107,7 @@ def stale_spread(
     spread_d: Float[np.ndarray, " depot"],
     missing_d: Int[np.ndarray, " depot"] | None,
 ) -> Float[np.ndarray, "depot horizon"]:
-    """Spreads of the days ahead, wider by the number of newest days that are missing."""
+    """Spreads of the days ahead, wider the more of the newest days are missing."""
     horizon = len(quantile_h)
     if missing_d is None:
         return np.repeat(spread_d[:, None], horizon, axis=1)

@@ -2,7 +2,7 @@
 
 
 def describe_share(share: float | None) -> str:
-    """Which forecast a share delivers: 'baseline', 'network' or '40 % of the network's correction'.
+    """Names the delivered forecast: 'baseline', 'network' or '40 % of the network's correction'.
 
     Args:
       share: `Postprocessing.network_share`; None if it was not recorded.

@@ -2,7 +2,7 @@
 
 Gates r and z have one bias, n has two. A gate g is 1/2 + t/2 with t = tanh of half its
 sum: the halves are in the weights, and t is stored in place of g. Depots are the last axis,
-so that each gate of all of them is contiguous in memory. The last row of every input and
+so that each gate is contiguous in memory over all depots. The last row of every input and
 state is 1, so that the last column of a kernel is its bias.
 """
 
@@ -19,7 +19,7 @@ class Layer(NamedTuple):
     """Weights of one layer of all members; the rows of gates r, z and n follow each other."""
 
     input_kernel_mgi: Float32[np.ndarray, "member gates input"]
-    # Its bias is that of n that the reset gate scales, and 0 for the others.
+    # The bias column holds the bias of n that the reset gate scales; 0 for r and z.
     recurrent_kernel_mgs: Float32[np.ndarray, "member gates state"]
 
     @classmethod
@@ -28,7 +28,7 @@ class Layer(NamedTuple):
         scale = {"r": HALF, "z": HALF, "n": ONE}
         input_mfg = _stacked_gates(weights, f"{name}/i", scale)
         recurrent_mug = _stacked_gates(weights, f"{name}/h", dict.fromkeys(scale, HALF))
-        # As the kernels multiply values whose last axis are the depots.
+        # Transposed, because the kernels multiply values whose last axis is the depots.
         swapped = (np.swapaxes(each, 1, 2) for each in (input_mfg, recurrent_mug))
         return cls(*map(np.ascontiguousarray, swapped))
 
@@ -36,7 +36,7 @@ class Layer(NamedTuple):
 def _stacked_gates(
     weights: Mapping[str, np.ndarray], path: str, scale: Mapping[str, np.float32]
 ) -> Float32[np.ndarray, "member feature gates"]:
-    """Kernels of the three gates beside each other, each with its bias below it."""
+    """Kernels of the three gates side by side, each with its bias as an added last row."""
     gates = []
     for gate, factor in scale.items():
         kernel_mfu = weights[f"{path}{gate}/kernel"]
@@ -63,7 +63,7 @@ def last_states(
 
     Args:
       layers: The second reads the states of the first.
-      kernel_cgf: Each day's input kernel of the first layer, of all members, in place of
+      kernel_cgf: Input kernel of the first layer on each day, of all members; it replaces
         the layer's own.
       input_cfb: Input of the first layer.
       n_days: Number of last days returned.

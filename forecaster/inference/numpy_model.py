@@ -15,7 +15,7 @@ Weights = dict[str, np.ndarray]
 
 
 class _Calendars(NamedTuple):
-    """Calendars of a batch, each of them once."""
+    """The distinct calendars of a batch."""
 
     value_gsf: Float32[np.ndarray, "calendar near feature"]
     # Calendar of each depot.
@@ -36,7 +36,7 @@ class Network:
     """The members of an artefact, ready to run."""
 
     def __init__(self, weights: Weights, horizon: int) -> None:
-        """Rearranges the weights, which come by path, members first."""
+        """Rearranges the weights, a mapping by path whose arrays have members first."""
         self._horizon = horizon
         self._encoder = _PastEncoder(weights)
         self._heads = [
@@ -58,8 +58,8 @@ class Network:
         Args:
           windows: Windows with a batch axis.
           n_origins: Number of last context days that are origins.
-          group_b: Calendar of each depot: equal ones are computed once. None takes all
-            for different.
+          group_b: Number of each depot's calendar; equal ones are computed once. None
+            treats all as different.
 
         Returns:
           Both in log counts; the correction is the mean of the members.
@@ -82,8 +82,8 @@ class Network:
 class _PastEncoder:
     """The GRU layers of all members, `model.PastEncoder`.
 
-    The calendar's layer and the input of the first GRU layer are two linear maps in a row:
-    they are multiplied once.
+    The calendar's layer and the input of the first GRU layer are two successive linear maps:
+    their product is computed once.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -124,11 +124,11 @@ class _PastEncoder:
         Float32[np.ndarray, "#context some batch"],
         Float32[np.ndarray, "context gates some"],
     ]:
-        """What the first layer reads of the calendar, and the kernels of each day.
+        """Inputs of the first layer from the calendar, and their kernels for each day.
 
-        A day of a calendar adds the same to the gates of all its depots: that is the
-        kernel of an input that says which calendar a depot has. Where there are more
-        calendars than columns, the columns are the input.
+        A calendar's day adds the same amount to the gates of all its depots. The input is
+        therefore the one-hot calendar of a depot, and the kernel holds these amounts. With
+        more calendars than columns, the columns are the input.
         """
         n_calendars, context, n_columns = value_gcf.shape
         if n_calendars <= n_columns:
@@ -145,7 +145,7 @@ class _PastEncoder:
 def _stack_with_depots_last(
     columns: Sequence[Float32[np.ndarray, "batch context"]],
 ) -> Float32[np.ndarray, "context feature batch"]:
-    """The columns of every day beside each other, as the GRU reads them."""
+    """Stacks the columns of every day side by side, as the GRU reads them."""
     batch, context = columns[0].shape
     value_cfb = np.empty((context, len(columns), batch), np.float32)
     for position, column_bc in enumerate(columns):
@@ -156,14 +156,14 @@ def _stack_with_depots_last(
 def _members_together(
     kernel_mgf: Float32[np.ndarray, "member gates feature"],
 ) -> Float32[np.ndarray, "members_gates feature"]:
-    """One kernel that gives the gates of all members."""
+    """Joins the members' kernels into one that computes the gates of all members."""
     return np.ascontiguousarray(kernel_mgf.reshape(-1, kernel_mgf.shape[2]))
 
 
 class _HorizonHead:
     """The head of one member, `model.HorizonHead` with `model.DepotEffect`.
 
-    What enters `_silu` is halved in the weights.
+    Weights of layers that feed `_silu` are halved, as it takes half its argument.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -214,7 +214,7 @@ class _HorizonHead:
 
 
 def _dense(value: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """One product, where NumPy would take one for each row of the first axis."""
+    """Multiplies by one matrix product; NumPy would compute one per row of the first axis."""
     product = value.reshape(-1, value.shape[-1]) @ kernel
     return product.reshape(*value.shape[:-1], kernel.shape[1])
 

@@ -1,10 +1,10 @@
-"""Paths: equally likely orders of all depots on all days ahead, for questions of chance.
+"""Paths: equally likely orders of all depots on all days ahead, to estimate probabilities.
 
 "Does the fleet need more than 150 vans on Friday?" and "is Rotterdam short on any day of the
-week?" hang on how depots and days go together. Each path replays the errors of one origin of last
-year, as ranks, city by city: days and cities hang together as they did, without a parameter. To
-each depot's day its own noise is added, in the proportion that gives the city's total its band,
-and the whole goes through the depot's P10, P50 and P90.
+week?" depend on the correlation of depots and days. Each path replays the errors of one origin of
+last year, as ranks, city by city, which keeps the correlation of days and cities without a
+parameter. Each depot's day gets noise of its own, in the proportion that gives the city's total its
+band, and the sum is mapped to orders by the depot's P10, P50 and P90.
 """
 
 import zlib
@@ -20,7 +20,7 @@ from forecaster.inference.totals import FLEET, QuantileForecasts, Total, TotalEr
 
 N_PATHS = 364
 MIN_ORIGINS = 56
-"""Origins from which on a history has errors to replay."""
+"""Fewest origins with known errors for a history to be replayed."""
 DEFAULT_PERSISTENCE = 0.3
 SEED = 20_251_121
 """Fixed, so that the same forecast always has the same chances."""
@@ -35,7 +35,7 @@ class PathTable:
     Attributes:
       cities: Cities, in the order of the rows; none in a short history.
       error_och: Errors of each city's total from each origin, as normal scores.
-      persistence: Correlation of a depot's own noise, its city's errors apart, between days ahead.
+      persistence: Correlation between days ahead of a depot's noise, city errors excluded.
     """
 
     cities: tuple[str, ...]
@@ -44,16 +44,16 @@ class PathTable:
 
 
 def no_history(horizon: int) -> PathTable:
-    """Returns the table of a fleet without a year: days are drawn apart, depots alike."""
+    """Returns the table for a short history: days are independent, cities fully correlated."""
     return PathTable((), np.zeros((0, 0, horizon), np.float32))
 
 
 def calibrate(
     errors: TotalErrors, level: float, depots: BaselineErrors, horizon: int
 ) -> PathTable:
-    """Keeps the errors of the year's origins, in the order of their size.
+    """Stores the ranks of the errors of the year's origins, as normal scores.
 
-    `errors` are of every city, `depots` of some depots, for the persistence of their own noise.
+    `errors` are of every city's total; `depots` are of some depots, for their persistence.
     """
     unit_coh = np.where(errors.ahead.unit > 0, errors.ahead.unit, np.nan)
     score_coh = errors.error_coh(level) / unit_coh
@@ -61,7 +61,7 @@ def calibrate(
     if is_whole_o.sum() < MIN_ORIGINS:
         return no_history(horizon)
     score_och = score_coh[:, is_whole_o].swapaxes(0, 1)
-    # A city that was not known takes part with the mean of those that were.
+    # A city without a known error gets the mean of the other cities.
     score_och = np.where(
         np.isfinite(score_och), score_och, np.nanmean(score_och, axis=1, keepdims=True)
     )
@@ -84,9 +84,9 @@ def sample(
       table: From `calibrate`; the horizon may be shorter than the table's.
       forecasts: Quantiles of the depots, [depot, horizon].
       totals: Bands of each city's total and, if it is known, of the fleet's. The depots of a city
-        without one are taken to be high and low together.
+        without one are fully correlated.
       cities: City of each depot.
-      n_paths: Paths to draw.
+      n_paths: Number of paths to draw.
     """
     n_depots, horizon = forecasts.p50.shape
     rng = np.random.default_rng(SEED)
@@ -119,7 +119,7 @@ def sample(
 def _own_noise(
     table: PathTable, city: str, shape: tuple[int, int, int]
 ) -> Float32[np.ndarray, "path depot horizon"]:
-    """Noise of a city's depots, the same whichever other cities are drawn."""
+    """Noise of a city's depots, which does not depend on the other cities drawn."""
     rng = np.random.default_rng((SEED, zlib.crc32(city.encode())))
     daily_sdh = rng.standard_normal(shape, np.float32)
     constant_sd1 = rng.standard_normal((*shape[:2], 1), np.float32)
@@ -133,10 +133,10 @@ def _own_noise(
 def orders_at(
     forecasts: QuantileForecasts, z: Float[np.ndarray, "..."]
 ) -> Float[np.ndarray, "..."]:
-    """Orders `z` standard deviations above the median, on the logarithm of one plus the count.
+    """Orders that lie `z` standard deviations above the median, in log counts.
 
-    Normal, with its own width on either side, so that the three quantiles hold. The arrays are
-    broadcast.
+    The distribution is normal with a separate width on either side, and so has the three
+    quantiles. The arrays are broadcast.
     """
     median = np.log1p(forecasts.p50).astype(z.dtype)
     above, below = np.log1p(forecasts.p90) - median, median - np.log1p(forecasts.p10)
@@ -148,7 +148,7 @@ def orders_at(
 def _common_share(
     sigma_rh: Float[np.ndarray, "row horizon"], total_h: Float[np.ndarray, " horizon"]
 ) -> Float[np.ndarray, " horizon"]:
-    """The one correlation between rows of these deviations that gives their sum its own, 0 to 1."""
+    """Correlation of all rows, 0 to 1, at which their sum has the standard deviation `total_h`."""
     alone_h, together_h = (sigma_rh**2).sum(axis=0), sigma_rh.sum(axis=0) ** 2
     has_both_h = together_h > alone_h * (1 + 1e-9)
     share_h = np.divide(
@@ -167,15 +167,15 @@ def _replayed(
     n_paths: int,
     rng: np.random.Generator,
 ) -> Float32[np.ndarray, "path city horizon"]:
-    """Common errors of each city's depots: those of the year's origins, round and round."""
+    """Common errors of each city's depots: those of the year's origins, in a cycle."""
     if not len(table.error_och):
         common_sh = rng.permuted(_deviates(n_paths)[:, None].repeat(horizon, 1), axis=0)
         return common_sh[:, None].repeat(len(names), axis=1)
     n_origins = len(table.error_och)
-    # Origins in a row are alike: a few paths take them from all over the year.
+    # Successive origins are alike, so few paths take theirs from all over the year.
     origin_s = np.arange(n_paths) * max(1, n_origins // n_paths) % n_origins
     row_of = {city: row for row, city in enumerate(table.cities)}
-    # A city that is new replays the errors of the first.
+    # A new city replays the errors of the first city.
     row_c = [row_of.get(name, 0) for name in names]
     return table.error_och[origin_s][:, row_c, :horizon]
 
@@ -186,9 +186,9 @@ def _with_fleet_band(
     fleet_h: Float[np.ndarray, " horizon"],
     rng: np.random.Generator,
 ) -> Float32[np.ndarray, "path city horizon"]:
-    """Mixes a draw for all cities in, where the fleet's band says that they hang together more.
+    """Mixes in a draw common to all cities, where the fleet's band needs more correlation.
 
-    That is so on holidays, whose effect is misjudged everywhere at once.
+    This is so on holidays, whose effect is misjudged everywhere at once.
     """
     needed_h = _common_share(sigma_ch, fleet_h)
     replayed_h = _common_share(
@@ -208,19 +208,19 @@ def _with_fleet_band(
 def _normal_scores(
     value_och: Float[np.ndarray, "origin city horizon"],
 ) -> Float32[np.ndarray, "origin city horizon"]:
-    """Standard normal deviates in the order of the values, over origins."""
+    """Standard normal deviates, ranked over origins as the values are."""
     rank_och = value_och.argsort(axis=0).argsort(axis=0)
     return _deviates(len(value_och))[rank_och]
 
 
 def _deviates(number: int) -> Float32[np.ndarray, " rank"]:
-    """So many quantiles of the standard normal distribution, smallest first."""
+    """`number` evenly spaced quantiles of the standard normal distribution, smallest first."""
     shares = ((rank + 0.5) / number for rank in range(number))
     return np.array([NormalDist().inv_cdf(share) for share in shares], np.float32)
 
 
 def _persistence(errors: BaselineErrors) -> float:
-    """Correlation between days ahead of the depots' errors, less the mean of all depots."""
+    """Correlation between successive days ahead of depots' errors less the mean of all depots."""
     score_doh = np.clip(errors.error_doh / errors.spread_do[..., None], -5, 5)
     known_doh = np.isfinite(score_doh)
     n_known_oh = np.maximum(known_doh.sum(axis=0), 1)

@@ -2,8 +2,8 @@
 
 The median is the baseline forecast plus a share of the network's correction: the robust least
 squares fit of the held-out days (Huber, Robust estimation of a location parameter, 1964), shrunk
-to a prior share by the length of history, because one month is little evidence. Less than
-`LEAST_SHARE` is nothing: the forecast is the baseline.
+to a prior share by the length of history, because one month is little evidence. A share
+below `LEAST_SHARE` is set to 0: the forecast is the baseline.
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ PRIOR_HISTORY_DAYS, PRIOR_SHARES = (285, 548), (0.0, 0.7)
 """Prior share by the length of history, interpolated: the best of each length on real fleets,
 see LAB.md. With less than a year the network cannot tell a season from a trend."""
 LEAST_SHARE = 0.05
-"""Smallest share that is delivered: less than that did harm as often as good."""
+"""Smallest share that is delivered: smaller shares did harm as often as good."""
 MIN_NETWORK_DAYS = 28
 """Days that a network must have been trained on for its correction to be used."""
 PRIOR_WEIGHT = 1.6
-"""Mean square of the correction, in spreads, from which on the held-out month says more than
-the prior: the next month differs from it, and only large corrections show what they are worth."""
+"""Mean square of the correction, in squared spreads, at which the held-out month weighs as much as
+the prior: the next month differs from it, and only large corrections are strong evidence."""
 MAX_SPREADS = 3.0
-"""A residual counts as at most this many spreads: no odd day decides."""
+"""Cap of a residual in the fit, in spreads, so that no odd day decides."""
 FIT_STEPS = 10
-"""Steps of the reweighted fit, which has settled by then."""
+"""Steps of the reweighted fit, after which it has converged."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class HoldoutForecasts(NamedTuple):
 
 
 def fit_postprocessing(holdout: HoldoutForecasts, history_days: int) -> Postprocessing:
-    """Fits the share of the correction to a holdout of a fit on so many days."""
+    """Fits the share of the correction to a holdout; the network saw `history_days` days."""
     valid_odh = holdout.valid
     if history_days < MIN_NETWORK_DAYS or not valid_odh.any():
         return Postprocessing(network_share=0.0)

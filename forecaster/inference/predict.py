@@ -1,6 +1,6 @@
 """Raw log-count forecasts of the network: runs the exported network on a panel.
 
-`infer` makes the finished forecast of them: orders, bands, closed days and totals.
+`infer` turns them into the finished forecast: orders, bands, closed days and totals.
 Depots are computed in chunks, on all cores, so that memory does not grow with the fleet.
 """
 
@@ -39,7 +39,7 @@ wait for the interpreter longer than their products take."""
 MAX_ORIGINS = 64
 """Days that the origins of one pass may span; more would cost memory and save little."""
 EFFECT_DAYS = WEEKDAY_MEDIAN_DAYS + 1
-"""Days before a day that its effects read: what is usual of a signal, and the day before."""
+"""Days of history that a day's effects read: 28 for a signal's weekday median, 1 for its eve."""
 EVE_DAYS = 1
 """Days read past the horizon: its last day may be the eve of an event."""
 
@@ -90,7 +90,7 @@ def predict(artefact: Artefact, panel: Panel) -> RawForecast:
     """Forecasts every depot from the panel's last day.
 
     Raises:
-      NoDataError: as `forecast`.
+      NoDataError: as `infer.forecast`.
     """
     return next(predict_origins(artefact, panel, [panel.origin]))
 
@@ -132,10 +132,10 @@ def _predict_pass(
 ) -> Iterator[RawForecast]:
     """Runs one pass, for origins with the same calendar ahead.
 
-    New depots are forecast apart, from the history that their peers give them, which
-    changes as they grow older.
+    New depots are forecast separately, from a history imputed from their peers, which
+    changes as the depots age.
     """
-    # What an earlier origin knew of these days is the same: no calendar is built again.
+    # All origins of the pass knew the same calendar, so it is not built again for each.
     panel = replace(panel.as_of(origins[-1]), source=None)
     _require_calendar(panel, artefact.horizon)
     near = panel.last(EFFECT_DAYS + _n_days(origins))
@@ -166,7 +166,7 @@ def _network_forecasts(
     shape = (panel.n_depots, len(origins))
     result = _NetworkForecasts.zeros(*shape, artefact.horizon)
     is_new_od = own_od != MATURE
-    # NumPy's products and functions let other threads run.
+    # NumPy's products and functions release the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         predictor = _Predictor(artefact, threads)
         city_mean = None
@@ -191,7 +191,7 @@ def _network_forecasts(
 
 
 def _runs_of_equal_rows(value_od: Int[np.ndarray, "origin depot"]) -> Iterator[slice]:
-    """Runs of origins in a row whose values are the same."""
+    """Runs of successive origins whose values are the same."""
     is_first_o = np.append(True, (value_od[1:] != value_od[:-1]).any(axis=1))
     bounds = [*np.flatnonzero(is_first_o), len(value_od)]
     return (slice(int(first), int(end)) for first, end in pairwise(bounds))
@@ -212,16 +212,16 @@ class _Predictor:
 
     def __init__(self, artefact: Artefact, threads: ThreadPoolExecutor) -> None:
         self._artefact, self._threads = artefact, threads
-        # Made ready here, once, and not by every thread.
+        # Built here once, and not in every thread.
         self._network = artefact.network
         self._embedding_row_of = embedding_rows(artefact.depot_ids)
 
     def predict(
         self, panel: Panel, origins: Sequence[date], city_mean: CityResidualMean | None
     ) -> _NetworkForecasts:
-        """Forecasts every depot of a panel from its last days.
+        """Forecasts every depot of a panel from the origins, the last of which is the panel's.
 
-        `city_mean` is None where the panel is the fleet, and one chunk.
+        `city_mean` may be None if the panel is the whole fleet in one chunk.
         """
         chunks = _chunks(panel.last(_days_read(self._artefact, origins)))
         predict = partial(self._predict_chunk, city_mean, origins)
@@ -256,7 +256,7 @@ class _Predictor:
         )
 
     def city_residual_mean(self, panel: Panel, n_origin_days: int) -> CityResidualMean:
-        """Mean residuals of the cities, from the days that were observed."""
+        """Mean residuals of the cities, from observed days only."""
         artefact = self._artefact
         n_days = artefact.task.context + n_origin_days - 1
         before = CITY_MEAN_DAYS + SPREAD_DAYS + EFFECT_DAYS + 2 * lags.LOOKBACK_DAYS
@@ -279,9 +279,9 @@ def _chunks(panel: Panel) -> Iterator[Panel]:
 def _of_new_depots(
     spread_d: Float32[np.ndarray, " depot"], own_d: Int[np.ndarray, " depot"]
 ) -> Float32[np.ndarray, " depot"]:
-    """Spreads; those of new depots are their peers', and wider the fewer days there are.
+    """Spreads; a new depot has at least its peers' spread, plus more the fewer days it has.
 
-    The median of several depots, of which a new one's history is made, has less spread.
+    A new depot's history is a median of several depots, which has less spread than one depot.
     """
     is_mature_d = own_d == MATURE
     if is_mature_d.all():

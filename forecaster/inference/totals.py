@@ -1,13 +1,13 @@
 """Forecasts of totals, of a city or of the fleet, with intervals of their own.
 
 The median of a sum is not the sum of the medians: a depot's busiest days lie further from its
-median than its quietest. The fleet's totals of a year tell by how much, in one ratio for all totals,
-so that the cities' add up to the fleet's.
+median than its quietest. One ratio, estimated from a year of the fleet's totals, corrects all
+totals, so that the cities' totals add up to the fleet's.
 
-Errors of depots partly cancel out in a total. How far was seen in a year of the baseline's errors:
-those of totals, in sums of median · spread over their depots, give the quantiles of the days ahead.
-The error of a holiday's estimated effect is the same mistake at every depot and does not cancel out:
-it is added to the total as a whole.
+Errors of depots partly cancel out in a total. The quantiles of totals are estimated from a year of
+the baseline's errors of totals, in units of the sum of median · spread over their depots. The error
+of a holiday's estimated effect is common to all depots and does not cancel out: it is added to the
+total as a whole.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,13 +26,13 @@ from forecaster.inference.baseline_errors import (
 from forecaster.inference.intervals import HIGH, LOW
 
 MAX_MISS = 0.1
-"""Share by which the sums of medians may have missed; a year that missed by more was odd."""
+"""Largest relative miss of the sums of medians that counts; a year that missed by more was odd."""
 LEVEL_SHARE = 0.5
-"""Share of that miss which is corrected: a year has a drift of its own as much as what lasts."""
+"""Share of the miss that is corrected: about half of a year's miss is drift that does not last."""
 PRIOR_LOW, PRIOR_HIGH = -0.75, 0.75
 """Usual quantiles of a total's errors, in sums of median · spread."""
 PRIOR_WEEKS = 2
-"""Weeks of errors at which the prior quantiles weigh as much as those found."""
+"""Weeks of errors at which the prior quantiles weigh as much as the measured ones."""
 PRIOR_EFFECT_FACTOR = 1.8
 CITY_DAYS = 50
 """Forecast days at which a city's own data weigh as much as those of all cities."""
@@ -59,14 +59,14 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True)
 class TotalsTable:
-    """Medians of totals in sums of medians, and quantiles of their errors.
+    """Ratio of totals' medians to the sums of medians, and quantiles of totals' errors.
 
-    Quantiles are in units: sums over the total's depots of median · spread.
+    The unit of the quantiles is the sum of median · spread over the total's depots.
 
     Attributes:
       cities: Cities with a row of their own.
-      level: Median of any total over the sum of its depots' medians.
-      fleet_q: 10 and 90 % quantiles of the fleet's errors; at most, and at least 0.
+      level: Ratio of the median of any total to the sum of its depots' medians.
+      fleet_q: 10 % quantile (at most 0) and 90 % quantile (at least 0) of the fleet's errors.
       any_city_q: Quantiles for a city without a row.
       city_cq: Quantiles for each city.
       effect_factor: Factor on the standard deviation of a day's effect.
@@ -95,9 +95,9 @@ def prior_table() -> TotalsTable:
 
 
 class DepotsAhead(NamedTuple):
-    """What the totals of days ahead are made of, orders per day; the last axis is horizon.
+    """Quantities that are summed for totals, orders per day; the last axis is horizon.
 
-    0 on a day that is closed or does not count.
+    They are 0 on a day that is closed or does not count.
     """
 
     median: Float[np.ndarray, "*depot horizon"]
@@ -119,7 +119,7 @@ class TotalErrors:
       cities: Cities, in the order of the rows.
       ahead: Sums over each city's known depots, [city, origin, horizon].
       actual_coh: Orders of the same depots.
-      known_coh: Whether any depot was known.
+      known_coh: Whether any depot's error was known.
     """
 
     cities: tuple[str, ...]
@@ -158,7 +158,7 @@ class TotalErrors:
         return cls(tuple(map(str, names)), ahead, actual, n_known > 0)
 
     def fleet(self) -> "TotalErrors":
-        """The same of all cities together, as one row."""
+        """Returns the totals of all cities together, as one row."""
         ahead = DepotsAhead(*(part.sum(axis=0, keepdims=True) for part in self.ahead))
         return TotalErrors(
             (FLEET,),
@@ -172,7 +172,7 @@ class TotalErrors:
         return self.actual_coh - level * self.ahead.median
 
     def ordinary_coh(self) -> Bool[np.ndarray, "city origin horizon"]:
-        """Known days on which no uncertain effect counts."""
+        """Whether the day is known and has no effect that is uncertain."""
         is_ordinary_coh = self.ahead.effect < SPECIAL_SHARE * self.ahead.unit
         return self.known_coh & is_ordinary_coh & (self.ahead.unit > 0)
 
@@ -180,7 +180,7 @@ class TotalErrors:
 def calibrate(errors: TotalErrors, narrowing: float = 1.0) -> TotalsTable:
     """Fits the level and the quantiles of totals to a year of the baseline's errors.
 
-    `narrowing` is the width of the network's errors over the baseline's.
+    `narrowing` is the ratio of the network's error width to the baseline's.
     """
     fleet = errors.fleet()
     level = _level(fleet)
@@ -219,7 +219,7 @@ def calibrate(errors: TotalErrors, narrowing: float = 1.0) -> TotalsTable:
 def total_forecasts(
     table: TotalsTable, ahead: DepotsAhead, cities: Sequence[str]
 ) -> tuple[Total, ...]:
-    """Forecasts the fleet's total, then each city's in the order of names, from [depot, horizon]."""
+    """Forecasts the fleet's total, then each city's by name; `ahead` is [depot, horizon]."""
     city_d = np.array(cities)
     every_d = np.ones(len(city_d), bool)
     rows = [(FLEET, every_d), *((city, city_d == city) for city in sorted(set(cities)))]
@@ -231,7 +231,7 @@ def total_forecasts(
 def total(
     table: TotalsTable, city: str, ahead: DepotsAhead
 ) -> Float[np.ndarray, "3 ..."]:
-    """P10, P50 and P90 of the orders per day of a city, or of the `FLEET`, from its `DepotsAhead.sum`."""
+    """P10, P50 and P90 of a city's or the `FLEET`'s orders per day, from its `DepotsAhead.sum`."""
     median_h = table.level * ahead.median
     effect_h = NORMAL_HIGH * table.effect_factor * ahead.effect
     below_h, above_h = (
@@ -242,7 +242,7 @@ def total(
 
 
 def _level(fleet: TotalErrors) -> float:
-    """1 plus a part of the share by which the fleet's totals lay above the sums of medians."""
+    """1 plus part of the median share by which fleet totals lay above the sums of medians."""
     median_coh = fleet.ahead.median
     counted_coh = fleet.known_coh & (median_coh > 0)
     if not counted_coh.any():
@@ -262,7 +262,7 @@ def _of_row(errors: TotalErrors, row: int) -> TotalErrors:
 
 
 def _quantiles(errors: TotalErrors, level: float) -> Float[np.ndarray, " 2"]:
-    """10 and 90 % quantiles of the errors on ordinary days, in units; shrunk to the prior ones."""
+    """10 and 90 % quantiles of errors on ordinary days, in units, shrunk towards the prior ones."""
     prior_q = np.array([PRIOR_LOW, PRIOR_HIGH])
     is_ordinary_coh = errors.ordinary_coh()
     weeks = is_ordinary_coh.any(axis=(0, 2)).sum() / 7

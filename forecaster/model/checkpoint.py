@@ -41,7 +41,7 @@ class Checkpoints:
             self._manager.save(progress.epoch, args=tree)
 
     def restore(self, start: Progress) -> Progress:
-        """Returns the newest complete checkpoint, or `start`, of the same shapes, where there is none."""
+        """Returns the newest complete checkpoint, or else `start`; both have the same shapes."""
         stored = multihost.broadcast_from_first(self._newest(_on_host(start)))
         return stored._replace(epoch=int(stored.epoch))
 

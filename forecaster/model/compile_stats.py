@@ -22,7 +22,7 @@ CACHE_SIZE = "jax_compilation_cache_max_size"
 
 @dataclass
 class CompileStats:
-    """Compilations of a block.
+    """Compilation statistics of a block.
 
     Attributes:
       n_loaded: Programs compiled or read from the cache.
@@ -77,7 +77,7 @@ def persistent_cache(folder: Path, max_bytes: int) -> Iterator[None]:
     """Uses a folder as JAX's persistent compilation cache until the end of the block.
 
     Cached programs run unchecked: nobody else may have write access to the folder. A cache
-    that is already configured is kept. Above `max_bytes` the least recently used programs go.
+    that is already configured is kept. Above `max_bytes` the least recently used are removed.
     """
     if getattr(jax.config, CACHE_DIR) is not None:
         yield

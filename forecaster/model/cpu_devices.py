@@ -21,8 +21,8 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 def use_all_cores(batch_size: int, xla_flags: str) -> None:
     """Configures one CPU device per core, as far as the batch allows.
 
-    Does nothing where JAX has started already, or where the flags (of the environment
-    variable XLA_FLAGS) set the number.
+    The devices stay as they are where JAX has started already, or where the flags (of the
+    environment variable XLA_FLAGS) set the number.
     """
     keep_memory()
     if "xla_force_host_platform_device_count" in xla_flags:
@@ -45,15 +45,15 @@ def stay_on_cpu() -> None:
 
 
 def cpu_devices(batch_size: int, cores: int) -> int:
-    """One device per core, as long as each has enough rows."""
+    """Number of devices: one per core, fewer if they had less than `MIN_ROWS` rows each."""
     return max(1, min(cores, batch_size // MIN_ROWS))
 
 
 def keep_memory() -> None:
     """Configures glibc to keep freed memory for the next step.
 
-    Otherwise every step's buffers are mapped again page by page, a third of its time. Does
-    nothing without glibc.
+    Otherwise every step maps its buffers again page by page, which takes a third of its time.
+    Does nothing without glibc.
     """
     mallopt = (
         getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None

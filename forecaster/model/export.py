@@ -34,7 +34,7 @@ def zero_unidentified_rows(
 ) -> dict[str, Any]:
     """Zeroes the kernel rows of the calendar's leading inputs that were not identified.
 
-    These inputs were 0 throughout training, so their rows never moved from initialisation.
+    These inputs were 0 throughout training, so their rows hold untrained initial values.
     """
     n_season = min(n_unidentified, SEASON_COLUMNS)
     return dict(params) | {

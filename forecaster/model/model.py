@@ -37,7 +37,7 @@ class DepotForecaster(nn.Module):
     """Forecasts log counts of the H days after each context day, for one depot.
 
     The parts share one scope, so that the layers keep short paths, such as
-    `gru_1/ir/kernel`, which the artefact has too.
+    `gru_1/ir/kernel`, which the artefact also uses.
 
     Attributes:
       horizon: H.
@@ -63,7 +63,7 @@ class DepotForecaster(nn.Module):
     ) -> Float[Array, "origin horizon"]:
         """Forecasts from some context days of one depot; its windows have no batch axis.
 
-        Dropout is on in training; it then needs the key `dropout`.
+        With `train`, dropout is on and needs the key `dropout`.
         """
         context = inputs.n_context(windows, self.horizon)
         past_cf = jnp.asarray(inputs.past(jnp, windows, self.horizon))
@@ -94,7 +94,7 @@ class PastEncoder(nn.Module):
         """Encodes the features of each context day and its calendar."""
         cell = functools.partial(nn.GRUCell, self.model.units)
         today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
-        # The cell is named, not nn.RNN: that name would not reach the parameters.
+        # The cell is named, because a name of nn.RNN would not reach the parameters.
         first_cu = jnp.asarray(nn.RNN(cell(name="gru_1"))(today_cf))
         dropped_cu = _dropout(self.model.dropout, "Dropout_0", first_cu, train)
         return jnp.asarray(nn.RNN(cell(name="gru_2"))(dropped_cu))
@@ -113,7 +113,7 @@ class DepotEffect(nn.Module):
         days: Float[lags.Array, "*day feature"],
         train: bool,
     ) -> Float[Array, "*day hidden"]:
-        """Effect of a depot, by the row of its embedding (0 for none), on days with these features."""
+        """Effect of a depot, given by the row of its embedding (0 for none), on each day."""
         row = jnp.asarray(depot, jnp.int32)
         table = nn.Embed(self.capacity, self.model.embedding_units, name="depots")
         has_embedding = row > 0
@@ -142,15 +142,15 @@ class HorizonHead(nn.Module):
         ahead_ohm: Float[Array, "origin horizon hidden"],
         train: bool,
     ) -> Float[Array, "origin horizon"]:
-        """Corrections in log counts.
+        """Returns the corrections, log counts.
 
-        From the state and features of each origin, the features of the days ahead that derive from
-        the past, and their calendar with the depot's effect on them.
+        Inputs are each origin's state and features, the features of the days ahead that derive from
+        the past, and the calendar of these days with the depot's effect added.
         """
         width = self.model.head_units
         # A kernel for each day ahead: the influence of yesterday fades with the horizon.
         project_per_day = nn.DenseGeneral((self.horizon, width), name="origin")
-        # The initial weights are drawn by the layer's name, so that it stays.
+        # The initial weights depend on the layer's name, so it must not change.
         future_ohm = nn.Dense(width, use_bias=False, name="target")(future_ohf)
         sum_ohm = nn.silu(ahead_ohm + project_per_day(origin_of) + future_ohm)
         dropped_ohm = _dropout(self.model.dropout, "Dropout_1", sum_ohm, train)
@@ -161,7 +161,7 @@ class HorizonHead(nn.Module):
 def _dropout(rate: float, name: str, value: Array, train: bool) -> Array:
     """Dropout with one mask per window: a mask per step makes it a third slower.
 
-    It is named because the parts share one scope, where each would be `Dropout_0`.
+    The layer is named because the parts share one scope, where each would be `Dropout_0`.
     """
     shared = tuple(range(value.ndim - 1))
     layer = nn.Dropout(rate, broadcast_dims=shared, name=name)
@@ -171,8 +171,8 @@ def _dropout(rate: float, name: str, value: Array, train: bool) -> Array:
 def trained_origins(context: int, horizon: int) -> slice:
     """Context days that are origins in training: every `ORIGIN_STRIDE`th, back from the last.
 
-    Fewer where the horizon is longer than four weeks, of which a window would otherwise
-    learn each target many times over, at a cost that grows with the horizon.
+    Fewer for horizons of five weeks or more, where a window would otherwise learn each target
+    many times over, at a cost that grows with the horizon.
     """
     stride = max(ORIGIN_STRIDE, horizon // 7)
     return slice((context - 1) % stride, None, stride)
@@ -187,14 +187,14 @@ def padded_capacity(n_depots: int) -> int:
 
 
 def init_params(module: DepotForecaster, example: Windows, seed: int) -> dict[str, Any]:
-    """Fresh weights; the same seed gives the same ones.
+    """Draws initial weights; the same seed gives the same weights.
 
     Biases, embeddings and the last layer start at zero, so that training starts from the
     baseline forecast; recurrent kernels start orthogonal; other kernels keep the variance
-    of their input. Drawn on the host: Flax's initialisers, a hundred small programs, took
-    longer to compile than a step.
+    of their input. They are drawn on the host: Flax's initialisers, a hundred small programs,
+    took longer to compile than a step.
 
-    `example` is one window, for its shapes.
+    `example` is one window, which gives the shapes.
     """
     rng = np.random.default_rng(seed)
     shapes = jax.eval_shape(module.init, jax.random.key(0), example)["params"]

@@ -1,7 +1,7 @@
 """Training of one model by several processes, on one host or on many.
 
-Each runs the same program on the same data and takes its share of every batch; the
-gradients are summed over all of them. All end with the same weights. Process 0 alone
+Each process runs the same program on the same data and takes its share of every batch; the
+gradients are summed over all processes. All end with the same weights. Process 0 alone
 writes: checkpoints here, artefacts and the record of runs in `pipelines`.
 """
 
@@ -20,8 +20,8 @@ TreeT = TypeVar("TreeT")
 def join(coordinator: str, n_processes: int, process_index: int) -> None:
     """Connects this process to the others, and waits for them.
 
-    Must run before JAX starts; has no effect when called again. The coordinator is address and
-    port of process 0, such as `10.0.0.1:8476`.
+    Must run before JAX starts; has no effect when called again. The coordinator is the address
+    and port of process 0, such as `10.0.0.1:8476`.
 
     Raises:
       ConfigError: the index is not below the number of processes.
@@ -44,7 +44,7 @@ def is_first() -> bool:
 
 
 def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
-    """All devices of all processes; fewer only where a process has more than rows.
+    """All devices of all processes, without those for which a process has no rows.
 
     Raises:
       ConfigError: the processes have different numbers of devices.
@@ -62,10 +62,10 @@ def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
 
 
 def own_rows(batch_size: int) -> range:
-    """Rows of every batch that this process computes; those past its end are padding.
+    """Rows of every batch that this process computes; rows past the batch's end are padding.
 
-    Each process has equally many, so the last ones have padding where the batch does not
-    divide by the processes.
+    Each process has equally many rows, so the last processes have padding where the batch
+    does not divide by the number of processes.
     """
     share = _rows_per_process(batch_size)
     return range(share * jax.process_index(), share * (jax.process_index() + 1))
@@ -98,8 +98,8 @@ def assert_same_inputs(fingerprint: bytes) -> None:
     """Raises where the processes have different data or settings.
 
     Raises:
-      TrainingError: another process has another fingerprint of everything that decides the
-        outcome of the training.
+      TrainingError: a process has another fingerprint of the data and settings that determine
+        the result of the training.
     """
     if jax.process_count() == 1:
         return

@@ -63,7 +63,7 @@ def check(
 ) -> TpuCheck:
     """Compiles the step at two batch sizes, and reports its memory and collectives.
 
-    The topology is one such as `v4:2x2x1`; the batch is rounded up to a multiple of its
+    A topology is, for example, `v4:2x2x1`; the batch is rounded up to a multiple of its
     cores.
 
     Raises:
@@ -138,7 +138,7 @@ def _compiled(
 
 
 def _shapes(task: TaskConfig, *leading: int) -> Windows:
-    """Shapes of one window, or with leading axes of a batch of them."""
+    """Shapes of one window, or of a batch of windows with leading axes."""
     one_window = _empty_window(task)
     shapes: Windows = jax.tree.map(
         lambda value: jax.ShapeDtypeStruct((*leading, *value.shape[1:]), np.float32),
@@ -175,7 +175,7 @@ def _bytes(compiled: Any) -> int:
         usage.output_size_in_bytes,
         usage.temp_size_in_bytes,
         usage.generated_code_size_in_bytes,
-        # The donated state and the next one are one.
+        # The donated state and the next state share their memory.
         -usage.alias_size_in_bytes,
     )
     return int(sum(parts))

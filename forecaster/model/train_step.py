@@ -30,7 +30,7 @@ DEVICES = "devices"
 # By default an accelerator multiplies float32 in reduced precision.
 FLOAT32 = "float32"
 CLIP_NORM = 1.0
-# Distance between the seeds of two members: runs of neighbouring seeds share none.
+# Distance between the seeds of two members, so that runs with close seeds share none.
 SEED_STRIDE = 1_000_003
 Params = Any
 
@@ -40,8 +40,8 @@ class TrainState:
     """Weights of all members, optimiser state, and the average weights that are exported.
 
     Flax's own `TrainState` has neither members nor an average, and its `apply_gradients`
-    takes no learning rate: an optax schedule lies inside of the compiled step, and would
-    compile it again for every night's number of steps.
+    takes no learning rate: an optax schedule is part of the compiled step, which would
+    be compiled again for every night's number of steps.
     """
 
     step: Any  # scalar
@@ -59,7 +59,7 @@ class StepConfig:
 
     @classmethod
     def of(cls, module: DepotForecaster, config: TrainConfig) -> "StepConfig":
-        """Builds the step_config of a training; epochs, rate and seed are not part of it."""
+        """Builds the configuration of a step; epochs, steps, rate and seed do not affect it."""
         defaults = TrainConfig()
         return cls(
             module,
@@ -81,7 +81,7 @@ class StepConfig:
     def train_forecast(
         self, params: Params, windows: Windows, origins: slice, key: Array
     ) -> Array:
-        """Log counts of one window, with dropout by the key."""
+        """Forecast log counts of one window, with dropout drawn from the key."""
         rngs = {"dropout": key}
         with jax.default_matmul_precision(FLOAT32):
             forecast_oh = self.module.apply(
@@ -110,9 +110,9 @@ class MetricSums(NamedTuple):
 def create_train_state(
     step_config: StepConfig, example: Windows, seed: int, params: Params | None = None
 ) -> TrainState:
-    """Creates the state at step 0, from weights or from fresh ones, determined by the seed.
+    """Creates the state at step 0, from the given weights or from fresh ones drawn by seed.
 
-    The example is one window, without a batch axis, for its shapes.
+    `example` is one window without a batch axis, which gives the shapes.
     """
     if params is None:
         members = [
@@ -161,14 +161,14 @@ def map_train_step(
 ) -> Callable[..., Any]:
     """Maps `train_step` over devices; the only use of `pmap`.
 
-    Replicated arguments have the axis None and come as they are; batches have the axis 0
-    and come as `shard_batch` returns them, each process's own rows. Results are the same on
-    all devices, so one copy comes back to every process. The state passed in is donated to the
-    next one.
+    Replicated arguments have the axis None and are passed as they are; batches have the axis 0
+    and are passed as `shard_batch` returns them, with each process's own rows. Results are the
+    same on all devices, so every process gets one copy. The memory of the state passed in is
+    donated to the next state.
     """
-    # As jax.shard_map under jax.jit: a mesh of these devices with the axis DEVICES,
-    # in_specs P() for None and P(DEVICES) for 0, out_specs P(), and donate_argnums for jit.
-    # Batches would be global arrays [B, ...], put on their devices before the step.
+    # The equivalent with jax.shard_map under jax.jit: a mesh of these devices with the axis
+    # DEVICES, in_specs P() for None and P(DEVICES) for 0, out_specs P(), donate_argnums for
+    # jit. Batches would be global arrays [B, ...], put on their devices before the step.
     return jax.pmap(
         functools.partial(train_step, step_config),
         axis_name=DEVICES,
@@ -182,7 +182,7 @@ def map_train_step(
 def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
     """Copies the host's arrays to this process's devices, sharded as a step returns them.
 
-    A step that first gets them with another sharding is compiled twice.
+    A step whose first arguments have another sharding is compiled twice.
     """
     mesh = Mesh(np.array(devices), (DEVICES,))
     # Copies, because the state is donated to the step.
@@ -211,7 +211,7 @@ def batches(
 ) -> Iterator[Batch]:
     """Cuts the windows of each step, on the host and a batch at a time.
 
-    Of each global batch this process computes its `own` rows; those past the end of the batch
+    This process computes its `own` rows of each global batch; rows past the end of the batch
     repeat its last row with a weight of 0.
     """
     row_b = np.asarray(own, dtype=np.int32)

@@ -1,7 +1,7 @@
 """The training loop: a fixed number of epochs at a falling learning rate.
 
-The average of the weights over the last steps is kept. No validation stops it earlier: the
-best epoch of one month is not that of the next.
+The average of the weights over the last steps is kept. No validation stops the loop
+earlier, because the best epoch differs from month to month.
 
 Several processes that have joined (`multihost.join`) run this same code: each computes its
 own rows of every batch, and all hold the same state.
@@ -39,8 +39,8 @@ class Fit:
     Attributes:
       params: Averaged weights of all members, on the host; every leaf is [member, ...].
       loss: Huber loss of the last step, mean over members and observed days.
-      first_step_seconds: Until the first step had run, compilation included.
-      step_seconds: Mean seconds of the steps after it; NaN where a checkpoint left no step
+      first_step_seconds: Seconds of one step on a copy of the state, compilation included.
+      step_seconds: Mean seconds of the training steps; NaN if the checkpoint left no step
         to take.
       seconds: Seconds of the whole fit.
     """
@@ -56,7 +56,7 @@ class Fit:
 
 
 Report = Callable[[int, int], None]
-"""Called with the number of epochs done and of all."""
+"""Called with the number of epochs done, and the number of all epochs."""
 
 
 def fit(
@@ -75,12 +75,12 @@ def fit(
       features: Features of the training panel.
       task: Horizon and context.
       model: Size of the network.
-      config: Training settings. A step has at most `batch_size` windows, as many as pad
-        least. With `start` it has just that many: pass the first fit's, so that both share a
-        compiled step.
-      checkpoints: Training resumes from the newest complete one.
+      config: Training settings. A step has at most `batch_size` windows, fewer if that
+        pads less. With `start` it has exactly `batch_size`: pass the first fit's, so that both
+        share a compiled step.
+      checkpoints: Checkpoints of this training, which resumes from the newest complete one.
       report: Called with the progress after every epoch.
-      start: Initial weights; fresh ones by the seed if None.
+      start: Initial weights; if None, fresh ones drawn by the seed.
 
     Raises:
       TrainingError: there is nothing to learn from, or a loss stopped being finite.
@@ -121,7 +121,7 @@ def fit(
 
 
 def _finite_loss(sums: MetricSums, epoch: int) -> float:
-    """Mean loss of a step; a TrainingError if it is not finite."""
+    """Returns the mean loss of a step; raises a TrainingError if it is not finite."""
     loss = float(sums.total) / max(1.0, float(sums.n))
     if not math.isfinite(loss):
         raise TrainingError(
@@ -190,8 +190,8 @@ class _Trainer:
         first = progress.epoch * self.steps
         for number, batch in enumerate(self._batches(progress.epoch), start=first):
             rate, sharded = self._learning_rate(number), self._shard(batch)
-            # One step in flight: a CPU's threads may all wait in the sums over devices of
-            # several, and then none is left for the device that they wait for.
+            # Only one step in flight: with several, all CPU threads may wait in sums over
+            # devices, and none is left to run the device that they wait for.
             jax.block_until_ready(state)
             state, loss = self.step(state, sharded, key, rate)
         assert loss is not None, "an epoch has at least one step"
@@ -226,5 +226,5 @@ def _epoch_key(seed: Array, epoch: Array) -> Array:
 def _mapped_step(
     step_config: StepConfig, devices: tuple[jax.Device, ...]
 ) -> Callable[..., Any]:
-    """Maps the training step, compiled once for fits that share a step_config."""
+    """Maps the training step; it is compiled once for fits that share a `step_config`."""
     return train_step.map_train_step(step_config, devices)

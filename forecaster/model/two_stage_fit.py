@@ -1,8 +1,8 @@
 """Trains a model in two fits: one for evaluation, one for production.
 
-The evaluation fit ends before the validation days: they choose the postprocessing and the
-intervals, and its scores of them are the model's. The production fit continues from its weights
-on all data through the origin, for a quarter of the epochs and from a fifth of the learning rate.
+The evaluation fit ends before the validation days, which calibrate the postprocessing and the
+intervals; its scores on these days are the model's. The production fit continues from its weights
+on all data through the origin, with a quarter of the epochs and a fifth of the learning rate.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ PARITY_WINDOWS = 64
 """Windows on which NumPy and Flax are compared."""
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
-"""Opens the checkpoints of the fit of that name."""
+"""Opens the checkpoints of a fit, given by its name."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Recipe:
 class TrainingResult:
     """Artefacts and statistics of both fits.
 
-    Evaluation was trained without the validation days, and is used for hindcasts of them;
-    production on everything up to the origin.
+    The evaluation artefact was trained without the validation days, and is used for hindcasts
+    of them; the production artefact was trained on all days up to the origin.
     """
 
     evaluation: Artefact
@@ -141,7 +141,7 @@ def train_model(
 
 
 def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
-    """Fits the context and the validation days of a recipe to the length of the history.
+    """Adapts the context and the validation days of a recipe to the length of the history.
 
     Raises:
       NoDataError: the history is shorter than `config.min_training_days`.
@@ -152,7 +152,7 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
             f"The history has {panel.n_steps} days up to {panel.origin}, but training "
             f"for a horizon of {horizon} days needs {needed}. Load earlier orders."
         )
-    # In fortnights: daily growth would change the shapes and recompile every night.
+    # Rounded down to fortnights: daily growth would change the shapes and recompile every night.
     n_steps = panel.n_steps - panel.n_steps % HISTORY_STEP_DAYS
     days = max(recipe.train.validation_days, horizon + MIN_ORIGINS)
     fewest = min(n_steps // 2, horizon + MIN_ORIGINS)
@@ -191,18 +191,18 @@ def watermark(panel: Panel) -> str:
 
 @dataclass(frozen=True)
 class _Fits:
-    """Fits and exports by one recipe and its kinds of day."""
+    """Fits and exports models with one recipe, set of kinds of day, and effects."""
 
     recipe: Recipe
     kinds: tuple[str, ...]
     effects: Effects
-    # Leading columns of the calendar that are held at 0.
+    # Number of leading columns of the calendar that are held at 0.
     n_unidentified: int
     open_checkpoints: OpenCheckpoints | None
     report: Callable[[str], Report]
 
     def fit(self, name: str, panel: Panel, start: Params | None = None) -> Fit:
-        """Fits on a panel."""
+        """Trains the network on a panel."""
         configs = (self.recipe.task, self.recipe.model, self.recipe.train)
         effect_dtf, _ = forward_chained_effects(
             self.effects, panel, self.recipe.task.horizon
@@ -215,7 +215,7 @@ class _Fits:
             return fitted(checkpoints=checkpoints)
 
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
-        """The artefact of a fit, not calibrated; parity is measured on the newest windows."""
+        """Exports a fit as an uncalibrated artefact; parity is measured on the newest windows."""
         features = self._features(panel)
         params = export.zero_unidentified_rows(fitted.params, self.n_unidentified)
         # A fixed number, so that one more depot does not recompile the comparison.
@@ -249,7 +249,7 @@ class _Fits:
         panel: Panel,
         effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
     ) -> Features:
-        """Features of a panel, with the effects that serving has, or with others."""
+        """Features of a panel, with the effects used in serving unless others are given."""
         if effect_dtf is None:
             effect_dtf = self.effects.of(panel, self.recipe.task.horizon)
         features = build_features(
