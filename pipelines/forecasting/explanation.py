@@ -19,7 +19,7 @@ from pipelines.store.forecasts import read_forecasts
 
 @dataclass(frozen=True)
 class ExplainedForecast:
-    """The explanations of the days ahead of a depot, whose parts add up to the planned number."""
+    """Explanations of a depot's days ahead; the parts of a day add up to its planned number."""
 
     depot_id: str
     origin_on: date
@@ -32,8 +32,8 @@ def explain_shown(
 ) -> ExplainedForecast:
     """Explains the forecast that the pages show, by running its model once more.
 
-    What the forecast did not know yet, because it was corrected later, is a part of its own, and
-    so is what a planner changed.
+    Corrections of data after the forecast was made are a part of their own, and so is a
+    planner's change.
 
     Raises:
       NoModelError: no forecast is shown.

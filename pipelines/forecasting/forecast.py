@@ -42,24 +42,24 @@ def forecast_from(
     read_panels: ReadPanels,
     point: PointFor,
 ) -> str:
-    """Forecasts every depot with the champion, and returns its version.
+    """Forecasts every depot with the champion, and returns the version of the model used.
 
     Safe to repeat: the forecasts of one origin and model are replaced together.
 
-    From the newest day with demand, the forecast is published: the pages show it from then
-    on. If the champion has seen later days, which were withdrawn, or its file cannot be used,
-    the last former champion that can makes it; if all have seen later days, the forecast that
-    was last published from there is shown again. A model that was never champion makes none.
-    From an earlier day it is a hindcast, which is stored and not shown; there the newest model
-    trained on nothing later takes the champion's place.
+    A forecast from the newest day with demand is published: the pages show it from then on. If
+    the champion was trained on later days, which were withdrawn, or its file cannot be used, the
+    last usable former champion makes the forecast; a model that was never champion does not. If
+    all champions were trained on later days, the forecast last published from the origin is shown
+    again. A forecast from an earlier day is a hindcast: stored, not shown, and made by the
+    champion or, if that was trained on later days, by the newest model that was not.
 
     The run records the metrics, for a live forecast the late feeds, and the reason if a former
-    champion stands in for a file, or an earlier forecast is shown again.
+    champion replaces one with an unusable file, or an earlier forecast is shown again.
 
     Raises:
       NoModelError: no model is eligible for that origin.
-      ArtefactError: no file can be used; that of the first choice is missing or differs from
-        the recorded one.
+      ArtefactError: no model's file can be used; the message is about the first choice, whose file
+        is missing, invalid or not the recorded one.
       NoDataError: there is no demand up to the origin.
     """
     counting.require_recent_demand(engine, origin)
@@ -77,7 +77,7 @@ def forecast_from(
     version, loaded = _load_first_usable(artefacts, choices, run)
     panels = read_panels()
     panel = panels.with_newest_counts(origin) if live else panels.at(origin)
-    # Of the panels, and not as of now: what came since they were read is missing, too.
+    # As of the reading of the panels: data that came since are missing from them, too.
     missing = panels.missing_days if live else {}
     if live:
         record_late_feeds(panels.lateness, run)
@@ -97,13 +97,13 @@ def forecast_from(
 def _load_first_usable(
     artefacts: Path, choices: list[Model], run: Run
 ) -> tuple[str, Artefact]:
-    """Loads the first of the models whose artefact can be used, and records why not the first.
+    """Loads the first usable artefact; if it is not the first model's, the run records why.
 
     Returns:
-      Its version, and the artefact.
+      The model's version, and the artefact.
 
     Raises:
-      ArtefactError: none can; of the first one.
+      ArtefactError: no artefact can be used; the error of the first model.
     """
     first = choices[0]
     try:
@@ -153,10 +153,10 @@ def show_stored(
 def _show_again(
     engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo, run: Run
 ) -> str:
-    """Publishes again what was last published from an origin; returns its model's version.
+    """Publishes again the forecast last published from an origin; returns its model's version.
 
     Raises:
-      NoModelError: there is no champion, or nothing was published from there.
+      NoModelError: there is no champion, or no published forecast from the origin is stored.
     """
     with engine.begin() as connection:
         publications.lock(connection)
@@ -185,7 +185,7 @@ def _show_again(
 
 
 def model_for(connection: sa.Connection, origin: date) -> Model:
-    """Returns the model of a hindcast: the champion, or the newest trained on nothing later.
+    """Returns the model of a hindcast: the champion, or the newest not trained on later days.
 
     Raises:
       NoModelError: no model is eligible.
@@ -258,7 +258,7 @@ def write(
     *,
     is_shown: bool,
 ) -> None:
-    """Stores the forecasts of one origin, and publishes them if asked, in one transaction.
+    """Stores the forecasts of one origin, and publishes them if `is_shown`, in one transaction.
 
     A stored live forecast is kept if this one is a hindcast or was made earlier.
     """
@@ -281,11 +281,11 @@ def is_live(
 ) -> bool:
     """Whether a forecast made now from an origin counts as live.
 
-    One from before `last_day_on`, the newest day of known demand, is a hindcast, however soon it is
-    made.
+    A forecast from an origin before `last_day_on`, the newest day of known demand, is always a
+    hindcast.
     """
     if last_day_on is not None and origin < last_day_on:
         return False
     day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
-    # In UTC: adding hours to a local time ignores the hour a clock change takes.
+    # In UTC, because adding hours to a local time ignores clock changes.
     return now <= day_ended.astimezone(UTC) + timedelta(hours=LIVE_HOURS)

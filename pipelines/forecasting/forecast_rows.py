@@ -35,7 +35,7 @@ def write_forecast(
 ) -> int | None:
     """Replaces the stored forecasts and totals of one origin, inside a transaction.
 
-    Of `only` some depots, the totals are left as they are.
+    If `only` names depots, only their rows are replaced, and the totals stay as they are.
 
     Returns:
       Number of rows written; None where a stored live forecast is kept.

@@ -1,4 +1,4 @@
-"""Hours of the days ahead, and the running day, from what is stored."""
+"""Hourly forecasts of the days ahead, and the running day, from stored data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -54,7 +54,7 @@ PLACES = "select depot_id, city, timezone from depots"
 def store_shares(
     engine: sa.Engine, run: Run, read_panels: ReadPanels, origin: date
 ) -> None:
-    """Stores when in the day orders come, for the days of the forecast that is shown.
+    """Stores the hourly shares of orders for the days of the forecast that is shown.
 
     Nothing is stored if the forecast that is shown has another origin.
     """
@@ -73,9 +73,9 @@ def store_shares(
 def shares_ahead(
     connection: sa.Connection, panel: Panel, days: Sequence[date]
 ) -> DayShares | None:
-    """Shares of the hours of days ahead of a panel; None where orders have no times.
+    """Hourly shares of orders on days ahead of a panel; None where orders have no times.
 
-    An hour that comes twice on a day has the share of both, one that is skipped none.
+    An hour that a clock change repeats has the share of both, a skipped one has 0.
     """
     special = SpecialDays.of(panel)
     origin, ahead = np.datetime64(panel.origin), np.array(days, "datetime64[D]")
@@ -100,7 +100,7 @@ def _on_local_days(
     depot_ids: Sequence[str],
     days: Sequence[date],
 ) -> DayShares:
-    """The shares where clocks change: see `shares_on_clock`."""
+    """Adapts shares to clock changes in each depot's zone, see `shares_on_clock`."""
     places = connection.execute(sa.text(PLACES))
     zone_of = {place.depot_id: place.timezone for place in places}
     zone_d = np.array([zone_of[depot_id] for depot_id in depot_ids])
@@ -116,7 +116,7 @@ def forecast_hours(
 ) -> pa.Table:
     """Orders of each hour of a stored forecast, from any origin; see `hourly_forecast`.
 
-    The panel is of its origin, the rows are from `read_forecasts`.
+    `panel` is the panel of the forecast's origin, and `rows` are from `read_forecasts`.
     """
     days = sorted({row["target_on"] for row in rows})
     shares = shares_ahead(connection, panel, days)
@@ -142,8 +142,8 @@ def hourly_forecast(
     are left out.
 
     Returns:
-      `HOUR_SCHEMA`. Means, `point` and `planned`, add up to the day's; quantiles are whole orders.
-      A day of 23 or 25 hours has as many rows.
+      A table of `HOUR_SCHEMA`. The means, `point` and `planned`, add up to those of the day; the
+      quantiles are whole orders. A depot-day has one row per hour, 23 to 25.
     """
     places = {place.depot_id: place for place in connection.execute(sa.text(PLACES))}
     groups: dict[tuple[str, date], list[Mapping[str, Any]]] = {}
@@ -197,9 +197,9 @@ def stored_hours(connection: sa.Connection, origin: date, version: str) -> pa.Ta
 
 
 def running_day(connection: sa.Connection, now: datetime) -> pd.DataFrame:
-    """How the running day is going, by city: see `today.running_cities`.
+    """Orders so far on the running day and their estimated total, by city: `today.running_cities`.
 
-    Empty where no order of the day has come, or orders have no times.
+    Empty if no order of the day has come, or orders have no times.
     """
     shown = publications.shown(connection)
     if shown is None:

@@ -21,8 +21,8 @@ class LiveAccuracy:
     """The accuracy of the last four weeks of live forecasts; all values are fractions.
 
     Args:
-      worse_days: Newest days in a row on which the fleet's MAPE was above the seasonal
-        naive's.
+      worse_days: Number of newest days in a row on which the fleet's MAPE was above the
+        seasonal naive's.
       mape: MAPE of the forecasts; None where nothing was scored.
       naive_mape: MAPE of the seasonal naive over the same depot-days.
       coverage: Share of actuals inside the 80 % interval; None where too few were scored.
@@ -58,14 +58,14 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
 def scores_by(
     engine: sa.Engine, segments: Sequence[str], period: Period
 ) -> list[dict[str, Any]]:
-    """Live scores of a period by some of `accuracy.SEGMENTS` together, with both naive forecasts.
+    """Live scores of a period, grouped by some of `accuracy.SEGMENTS`, with both naive forecasts.
 
-    Without a segment, those of the whole fleet.
+    Without a segment, the scores of the whole fleet.
 
     Returns:
       One row per segment, in order: segment (a value; a list of them for several segments),
       mape, naive_mape, median_mape, wape, bias (in percent), coverage80 (a fraction), days
-      (depot-days and horizons scored). None where undefined.
+      (number of scores: one for each depot-day and horizon). None where undefined.
     """
     with engine.connect() as connection:
         scores = accuracy.by_segments(connection, segments, period)
@@ -102,7 +102,7 @@ def assess(days: list[SegmentScores], settings: Settings) -> LiveAccuracy:
 
 
 def _days_worse(days: list[SegmentScores]) -> list[date]:
-    """The latest consecutive days on which the naive was better, newest first."""
+    """The newest days in a row on which the seasonal naive was better, newest first."""
     worse: list[date] = []
     for day in reversed(days):
         if day.n_comparable == 0:
@@ -151,10 +151,10 @@ def _coverage_alarm(
     low, high = settings.alert_coverage_low, settings.alert_coverage_high
     if coverage is None or low <= coverage <= high:
         return None
-    # Of the number that the run's metrics have.
+    # From the rounded coverage, as in the run's metrics.
     percent = round(100 * round(coverage, 4), 1)
     if low <= percent / 100 <= high:
-        # It never reads as one that is allowed.
+        # Rounding must not show a coverage that is within the limits.
         percent += 0.1 if coverage > high else -0.1
     return (
         f"{percent:.1f} % of the actuals from {days[0].segment[0]} to "

@@ -37,11 +37,11 @@ def write_paths(
 ) -> Path:
     """Draws paths of a stored forecast and writes them, whole or not at all.
 
-    The file, `ORIGIN-VERSION.parquet`, is replaced.
+    An existing file, `ORIGIN-VERSION.parquet`, is replaced.
 
     Returns:
-      The file: path (from 1), depot_id, origin_on, target_on, orders; the model's forecast,
-      without planners' numbers.
+      Location of the file. Its columns: path (from 1), depot_id, origin_on, target_on, orders
+      (by the model, without planners' numbers).
 
     Raises:
       ArtefactError: the model's artefact is missing, invalid or pruned.
@@ -79,7 +79,7 @@ def write_paths(
 
 
 def _bands(totals: list[dict[str, object]], horizon: int) -> list[Total]:
-    """Bands of the totals, which the rows list by name and day."""
+    """Bands of the totals, from rows that are sorted by city and day."""
     names = list(dict.fromkeys(str(row["city"]) for row in totals))
     parts = (
         np.array([row[name] for row in totals], float).reshape(len(names), horizon)

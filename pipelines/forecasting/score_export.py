@@ -32,13 +32,13 @@ class ExportedScores:
 def export_scores(
     engine: sa.Engine, path: Path, first_on: date | None, last_on: date | None
 ) -> ExportedScores | None:
-    """Writes the scores of some target days, which replaces the file once it is whole.
+    """Writes the scores of a range of target days; an existing file is replaced at the end.
 
-    It is CSV if its suffix says so, else Parquet. Without a first or last day, all before or after
-    count.
+    The file is CSV if its suffix is `.csv`, else Parquet. Without a first or last day, the range
+    has no limit on that side.
 
     Returns:
-      None where there are no scores; then nothing is written.
+      Number and days of the scores; None, and nothing is written, if there are no scores.
     """
     unfinished = path.with_name(f".{path.name}.part")
     parameters = {"first": first_on, "last": last_on}
@@ -62,7 +62,7 @@ def export_scores(
 
 
 def _safe(batch: pa.Table) -> pa.Table:
-    """The same rows, whose texts no spreadsheet executes."""
+    """The same rows, with texts quoted that a spreadsheet would take for formulas."""
     for position, field in enumerate(batch.schema):
         if pa.types.is_string(field.type):
             safe = [safe_cell(value) for value in batch.column(position).to_pylist()]

@@ -16,8 +16,8 @@ from pipelines.store import forecasts, scores_due
 def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
     """Scores every forecast without a score, or whose actual was corrected.
 
-    Only what changed since the last time is looked at, as `scores_due` has it; panels are read if
-    any is due. Returns the number of depot-days scored.
+    Only forecasts that `scores_due` marks as changed are checked; panels are read only if there are
+    any. Returns the number of scores written.
     """
     with snapshot(engine) as connection:
         due = scores_due.read(connection)
@@ -26,14 +26,14 @@ def score_known_days(engine: sa.Engine, read_panels: ReadPanels) -> int:
         _score(engine, read_panels(), origin, horizon)
         for origin, horizon in days_ahead.items()
     )
-    # Last, so that an interrupted scoring is begun again.
+    # Last, so that an interrupted scoring is repeated.
     with engine.begin() as connection:
         scores_due.remove(connection, due)
     return scored
 
 
 def _score(engine: sa.Engine, panels: PanelsAsKnown, origin: date, horizon: int) -> int:
-    # Counts around an origin may have been withdrawn since: its old scores go then.
+    # Without a panel, because counts were withdrawn, old scores of the origin are still deleted.
     naive = pa.table({name: [] for name in forecasts.NAIVE_COLUMNS})
     if panels.covers(origin):
         naive = _naive_forecasts(panels.at(origin), horizon)

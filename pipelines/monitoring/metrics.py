@@ -1,7 +1,7 @@
 """The metrics of the fleet: read from the database, and converted for Prometheus.
 
-Timestamps are seconds since 1970, so that an age is `time()` less the metric whenever it is
-queried. An unknown value is absent, never 0.
+Timestamps are seconds since 1970, so that a query computes an age as `time()` less the metric.
+An unknown value is absent, never 0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ COMPILE_CACHE_PERIOD = timedelta(days=30)
 READY_AFTER = timedelta(minutes=30)
 """Time from the start of a night to its deadline, if HARBOR_READY_BY is not set."""
 MAX_DAYS_BACK = 2
-"""A deadline is at most a day after the start of its night, which is at most today's."""
+"""Enough days to find a deadline that has passed: it is at most a day after its night's start."""
 
 HELP = {
     "up": "Whether the database could be read.",
@@ -128,7 +128,7 @@ def current_samples(
 
 @dataclass(frozen=True)
 class DueNight:
-    """A nightly run that was due; its forecast may see no day after `origin_on`."""
+    """A nightly run that was due; its forecast uses no data from after `origin_on`."""
 
     origin_on: date
     starts_at: datetime
@@ -138,7 +138,7 @@ class DueNight:
 def newest_due_night(
     settings: Settings, zones: Mapping[str, int], now: datetime
 ) -> DueNight:
-    """Returns the newest night whose deadline has passed, by the active depots of each zone."""
+    """Returns the newest night whose deadline has passed; `zones` counts active depots by zone."""
     today = now.astimezone(settings.zone).date()
     days = (today - timedelta(days=n) for n in range(MAX_DAYS_BACK + 1))
     nights = (_night_of(settings, zones, day) for day in days)
@@ -161,7 +161,7 @@ def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> DueNig
 def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
     """Samples that take seconds in a large fleet: late depots, row totals, live accuracy.
 
-    Depots are late that lack `due_on`, the newest day whose orders should be there by now.
+    A depot is late if it lacks `due_on`, the newest day whose orders should be there by now.
     """
     yield from monitoring.read_samples(connection, monitoring.ROWS)
     late = sum(city.late for city in late_depots.by_city(connection, due_on))

@@ -25,18 +25,18 @@ from pipelines.store.monitoring import (
 log = structlog.get_logger()
 
 RETRY_AFTER = timedelta(minutes=5)
-"""Wait after no channel accepted a notification."""
+"""Time until the next attempt after no channel accepted a notification."""
 MESSAGE_IS_NEWS = timedelta(hours=3)
-"""How old a morning message may be when it is sent."""
+"""Maximum age of a morning message when it is sent."""
 PUBLIC_CHARACTERS = 3
-"""Parts of an address up to this length are not masked: they are no secrets."""
+"""Parts of an address up to this length are not masked: they are too short for secrets."""
 
 
 @dataclass(frozen=True)
 class Notification:
-    """A notification about the nights: its first line and its sentence.
+    """A notification: its title and its message.
 
-    A cause, identified by `key`, is notified once.
+    `key` identifies its cause; a notification with the same key is sent only once.
     """
 
     key: tuple[object, ...]
@@ -52,12 +52,12 @@ class Channel:
         """Reads the address.
 
         Raises:
-          ValueError: it is none of Apprise's.
+          ValueError: Apprise does not support the address.
         """
-        # Most commands send nothing, and it takes a while to import.
+        # Imported here, because most commands send nothing and the import is slow.
         import apprise
 
-        # It warns of addresses in full, and the reasons it gives are logged below.
+        # Its warnings contain addresses in full; the reasons are logged below, masked.
         logging.getLogger("apprise").propagate = False
         self._url, self._apprise = url, apprise.Apprise()
         if not self._apprise.add(url):
@@ -92,7 +92,7 @@ def channels_of(settings: Settings) -> list[Channel]:
     """The channels that HARBOR_NOTIFY_URLS names; empty where it is not set.
 
     Raises:
-      ConfigError: an address is none of Apprise's.
+      ConfigError: Apprise does not support an address.
     """
     urls = settings.notify_urls
     channels = []
@@ -109,10 +109,10 @@ def channels_of(settings: Settings) -> list[Channel]:
 
 @dataclass
 class Notifier:
-    """Sends each notification about the nights once, and counts the refusals of channels.
+    """Sends each notification once, and counts those that a channel did not accept.
 
-    What was sent is remembered here alone: a watch that is restarted while the newest night is
-    failed sends that failure once more, and so the morning message while it is news.
+    The keys sent are kept in memory only: after a restart, the watch sends a failure of the newest
+    night again, and a morning message up to `MESSAGE_IS_NEWS` old.
     """
 
     channels: Sequence[Channel]
@@ -155,7 +155,7 @@ class Notifier:
 def due_notification(
     done: EndedNight | None, failed: EndedNight | None, last_was_failure: bool
 ) -> Notification | None:
-    """Decides which notification the newest nights require, sent already or not; no I/O."""
+    """Decides which notification the newest nights require, even if it was sent; no I/O."""
     if failed is not None:
         done_run = done.run_id if done and _covers(done, failed) else 0
         if done_run < failed.run_id:
@@ -168,14 +168,14 @@ def due_notification(
 
 
 def _covers(done: EndedNight, failed: EndedNight) -> bool:
-    """Whether a night is of the same day as the failed one, or of a newer one."""
+    """Whether the done night has the failed night's origin, a later one, or either has none."""
     if failed.origin_on is None or done.origin_on is None:
         return True
     return done.origin_on >= failed.origin_on
 
 
 def _failure(failed: EndedNight, since: int) -> Notification:
-    """The failure notification; its key differs by reason, and after each done run."""
+    """The failure notification; its key changes with the reason and with each done run."""
     night = failed.origin_on or f"run {failed.run_id}"
     return Notification(
         ("failure", night, since, failed.error),
@@ -208,7 +208,7 @@ def _recovery(done: EndedNight) -> Notification:
 def morning_notification(
     message: MorningMessage | None, now: datetime
 ) -> Notification | None:
-    """The morning message, once for an origin and while it is news; None where it says nothing."""
+    """The morning message, with a key per origin; None if it is empty or too old."""
     if message is None or not message.lines:
         return None
     if now - message.written_at > MESSAGE_IS_NEWS:

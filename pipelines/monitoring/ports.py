@@ -1,4 +1,4 @@
-"""Checks that a port can be listened on, and the URL of what listens there."""
+"""Checks that a port can be listened on, and builds the URL of its server."""
 
 import socket
 
@@ -18,7 +18,7 @@ def is_free(address: str, port: int) -> bool:
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
-            # As servers do: a port that one has just left is free.
+            # As servers do, so that a port that was closed just now is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(socket_address)
     except OSError:
@@ -27,10 +27,10 @@ def is_free(address: str, port: int) -> bool:
 
 
 def require_free(address: str, port: int) -> None:
-    """Refuses a port that another program has, or an address that is not ours.
+    """Rejects a port that another program uses, or an address of another machine.
 
     Raises:
-      BadInputError: it cannot be listened on.
+      BadInputError: the port cannot be listened on.
     """
     if not is_free(address, port):
         raise BadInputError(

@@ -19,7 +19,7 @@ from pipelines.monitoring.metrics import families
 from pipelines.store.monitoring import Sample, sample
 
 DEPLOYMENT_TIME = timedelta(minutes=10)
-"""Time after the start of the watch, which a deployment restarts like every process."""
+"""Time after the watch's start that counts as a deployment, which restarts every process."""
 MAX_SNAPSHOT_AGE = timedelta(minutes=5)
 """An older snapshot means that the watch should be restarted."""
 
@@ -29,7 +29,7 @@ class Snapshot:
     """The samples read from the database at one time.
 
     Args:
-      taken_at: With a time zone.
+      taken_at: When the database was read, with a time zone.
       error: The reason why nothing could be read, in one sentence; None if all was read.
       schema_is_current: Whether the tables are of this release; None if unknown.
       samples: Empty if nothing could be read.
@@ -54,7 +54,7 @@ class Snapshot:
 class Probe:
     """When the dashboard was probed, and how long its answer and its first page's queries took.
 
-    `seconds` is None if they failed.
+    `seconds` is None if the dashboard did not answer or a query failed.
     """
 
     probed_at: datetime
@@ -72,7 +72,7 @@ class MonitorState(Collector):
     notifications_failed: int = 0
 
     def __post_init__(self) -> None:
-        """States that nothing has been read yet."""
+        """Begins with a snapshot whose error is that nothing has been read yet."""
         sentence = "The watch has not read the database yet. Ask again."
         self.snapshot = Snapshot(self.started_at, sentence)
 
@@ -146,7 +146,7 @@ def application(state: MonitorState) -> WSGIApplication:
 
 
 class _QuietHandler(WSGIRequestHandler):
-    """Logs no request: every scrape would hide what matters."""
+    """Logs no requests: the many scrapes would hide other log lines."""
 
     timeout = 10
 
@@ -156,7 +156,7 @@ class _QuietHandler(WSGIRequestHandler):
 
 @contextmanager
 def serving(state: MonitorState, address: str, port: int) -> Iterator[int]:
-    """Serves until the block ends; yields the port, which the system chooses if it is 0."""
+    """Serves until the block ends; yields the port, which the system chooses if `port` is 0."""
     with make_server(
         address, port, application(state), ThreadingWSGIServer, _QuietHandler
     ) as server:

@@ -29,7 +29,7 @@ log = structlog.get_logger()
 INTERVAL_S = 15.0
 PROBE_EVERY = timedelta(minutes=1)
 SLOW_EVERY = timedelta(minutes=15)
-"""Rarely, because these queries would slow down a nightly run."""
+"""Interval of the slow queries; long, because they would slow down a nightly run."""
 SLOW_SECONDS = 60
 PROBE_TIMEOUT_S = 10
 FIRST_PAGE = "/first-page"
@@ -113,17 +113,17 @@ def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snaps
 
 
 def probe_dashboard(url: str) -> float | None:
-    """Seconds until the dashboard answered, which it does once its first page's queries ended.
+    """Measures how long the dashboard takes to run the queries of its first page and answer.
 
-    The pages travel by websocket; what takes time in them is their queries, which it sends
-    with nothing cached.
+    The page itself is sent by websocket, and most of its time is spent in these queries; the
+    dashboard runs them for the probe without its cache.
 
     Returns:
-      None where it did not answer, or a query failed.
+      Seconds; None if the dashboard did not answer, or a query failed.
     """
     began = time.monotonic()
     try:
-        # Settings let http and https through only.
+        # The settings accept only http and https.
         with urllib.request.urlopen(  # noqa: S310
             url + FIRST_PAGE, timeout=PROBE_TIMEOUT_S
         ) as answer:

@@ -1,5 +1,5 @@
-"""The nightly run and its steps; `scheduling` says when it starts.
+"""The nightly run and its steps; `scheduling` starts it.
 
-run    the steps in order, one run at a time, once per origin and data
-steps  each step, by the functions of `ingest`, `demand`, `training` and `forecasting`
+run    runs the steps in order, one run at a time, once per origin and data
+steps  the steps, which call `ingest`, `demand`, `training`, `forecasting` and others
 """

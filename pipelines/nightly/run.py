@@ -32,7 +32,7 @@ REPORTED_METRICS = {
 class NightlyResult(TypedDict):
     """The result of a nightly run; `steps` holds the metrics of each step.
 
-    `unpublished` is why other systems were not given the forecast; None where they were.
+    `unpublished` is the reason why publishing to other systems failed; None if it did not.
     """
 
     origin: str
@@ -48,18 +48,18 @@ class NightlyError(HarborError):
 def run_nightly(
     context: NightlyContext, chosen_steps: Mapping[str, Step] | None = None
 ) -> NightlyResult:
-    """Runs every step, each recorded beneath the nightly run, whatever became of the others.
+    """Runs every step, even if others fail, and records each as part of the nightly run.
 
-    After an interruption it is run again in the same way: finished work is not repeated. A
-    night that only failed to publish is done, says so, and may be run again. The chosen steps, with
-    at least `demand`, are those of the settings by default.
+    After an interruption, run it again in the same way: finished work is not repeated. A night of
+    which only publishing failed is done, with `unpublished` in the result, and may be run again.
+    `chosen_steps` must include `demand`; by default they are those of the settings.
 
     Raises:
       NothingToDoError: the origin's nightly run is done and no data has arrived since,
         or another nightly run is in progress.
-      LostRunError: the run lost its lock; what it had published before is kept.
+      LostRunError: the run lost its lock; what it had stored before is kept.
       NightlyError: steps failed; the message begins with the one that prevented the
-        forecast, or says how it was made without them.
+        forecast, or describes how it was made without them.
     """
     with try_lock(context.engine, NIGHTLY_LOCK) as lock:
         if lock is None:
@@ -122,9 +122,9 @@ def _failure_message(
     failures: Mapping[str, Exception],
     steps_done: Mapping[str, Step],
 ) -> str:
-    """Says what failed, the step that costs the forecast first, and how it was made without.
+    """Message on the failed steps, a blocking one first, and on how the forecast was made without.
 
-    `steps_done` is empty where the night ended before its forecast.
+    `steps_done` is empty if the night ended before its forecast.
     """
     ways = {name: steps_done[name].forecast_without for name in failures if steps_done}
     blocking = next((name for name, way in ways.items() if way is None), None)
@@ -151,10 +151,10 @@ def _failure_message(
 def _set_origin(
     context: NightlyContext, parent: Run, metrics: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Sets the origin once, whatever data arrives later in the run.
+    """Sets the origin once; data that arrive later in the run do not change it.
 
-    What this run itself has loaded or counted is news, even if the clock was set back; orders of
-    a day that is running are not.
+    Data that this run has loaded or counted are new, even if the clock was set back; orders of a
+    day that is not over are not.
 
     Raises:
       NothingToDoError: the origin's nightly run is done, and no data has arrived since.
@@ -187,7 +187,7 @@ def _set_origin(
 
 
 def refused_files(refused: int, run_id: int) -> str:
-    """Says that a night has refused files, and where the reasons are."""
+    """Sentence on the number of refused files, and where the reasons are listed."""
     return (
         f"Files of the inbox that were refused: {refused}. 'harbor runs show {run_id}' "
         "lists them with the reasons."

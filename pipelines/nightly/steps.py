@@ -1,4 +1,4 @@
-"""The steps of a nightly run; each is repeatable and publishes on its run's session."""
+"""The steps of a nightly run; each can be repeated, and writes on its run's session."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 PUBLISH = "publish"
 MAX_NIGHTS_ENDED_IN_TRAINING = 2
-"""One fewer than the scheduler's attempts, so that its last one brings a forecast."""
+"""One fewer than the scheduler's attempts, so that the last attempt can make a forecast."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class NightlyContext:
 
     @cached_property
     def panels(self) -> ReadPanels:
-        """Returns the panels of this night; what arrives later is news to the next one."""
+        """Returns the panels of this night; data that arrive later are left to the next night."""
         return shared_panels(self.engine, self.day, self.settings.zone)
 
 
@@ -69,7 +69,7 @@ def ingest_inbox(context: NightlyContext, run: Run) -> None:
         "files": len(report.files),
         "refused": len(report.refused),
         "accepted": sum(file.counts.accepted for file in report.files),
-        # Orders are news where they change a day that is over: the step `demand` tells.
+        # Orders are not included: the step `demand` counts the days that they change.
         "described": sum(
             file.counts.accepted
             for file in report.files
@@ -107,21 +107,21 @@ def monitor_accuracy(context: NightlyContext, run: Run) -> None:
 
 
 def train(context: NightlyContext, run: Run) -> None:
-    """Trains a challenger through the origin, unless an interrupted run already has.
+    """Trains a challenger through the origin, unless an earlier nightly run already has.
 
-    A training counts as the same if it read the same data, had the same settings, and left an
-    artefact of this release's schema.
+    An earlier training is reused if it had the same data and settings, and its artefact has the
+    schema of this release.
 
     Raises:
-      TrainingError: nights of the origin have ended while they trained with these settings,
-        as where memory or time does not suffice, and this one is left to the champion, or a
-        former one, whose file can be read.
+      TrainingError: several nights of the origin ended during training with these settings, for
+        example for lack of memory or time, so this night is left to the champion or a former
+        one with a usable file.
     """
     recipe = train_module.build_recipe(context.settings)
     settings_id = train_module.settings_id(recipe, context.settings)
     run.metrics["settings_id"] = settings_id
     with run.engine.begin() as connection:
-        # So that it outlives the process.
+        # Committed before the training, which may end the process.
         runs.update_run(connection, run.run_id, metrics=run.metrics)
         previous = runs.same_training(connection, context.day, settings_id)
         ended = runs.nights_ended_in_training(connection, context.day, settings_id)
@@ -183,7 +183,7 @@ def forecast(context: NightlyContext, run: Run) -> None:
 
 
 def shape_day(context: NightlyContext, run: Run) -> None:
-    """Stores when in the day the orders of the forecast come."""
+    """Stores the hourly shares of the forecast's orders."""
     hours.store_shares(run.engine, run, context.panels, context.day)
 
 
@@ -195,20 +195,20 @@ def write_message(context: NightlyContext, run: Run) -> None:
 
 
 def publish(context: NightlyContext, run: Run) -> None:
-    """Gives other systems the forecast that is shown, and the scores that have come in."""
+    """Publishes the forecast that is shown, and new scores, to other systems."""
     assert run.parent_id is not None, "the night is above its steps"
     publication.publish(run.engine, context.settings, run, run.parent_id)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the night, and what the forecast needs of it.
+    """A step of the nightly run, and how the forecast is made if the step fails.
 
     Attributes:
-      work: Does the work on the run's session, and leaves its numbers in the run's metrics.
-      forecast_without: How the forecast is made where the step fails, as the end of a
-        sentence; None where there is none without it. If publishing alone fails, the night is
-        done all the same.
+      work: Does the work on the run's session, and adds its numbers to the run's metrics.
+      forecast_without: How the forecast is made if the step fails, as the end of a sentence;
+        None if there is no forecast without the step. If only publishing fails, the night
+        still counts as done.
     """
 
     work: Callable[[NightlyContext, Run], None]

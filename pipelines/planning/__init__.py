@@ -1,1 +1,1 @@
-"""What planners are told and decide by: the vans that each city needs, and the morning message."""
+"""The van plan: vans, shifts, settings and decisions of each city, and the morning message."""

@@ -1,4 +1,4 @@
-"""What a city is planned with: settings that a planner saved or that are estimated, and decisions."""
+"""Settings that a city is planned with, saved by a planner or estimated, and van decisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ import pandas as pd
 from pipelines.planning.vans import TOLERANCE, quantile_orders
 
 DEFAULT_CAPACITY = 100
-"""Orders per van and day where nothing is known to estimate them from."""
+"""Orders per van and day where there are no data to estimate them from."""
 DEFAULT_LEVEL, DEFAULT_DRIVERS = 0.9, 1.0
 HIRE, ACCEPT, ASK = "hire", "accept", "ask"
 
@@ -21,14 +21,14 @@ class VanDecision:
     """The newest decision on the vans of a city on a day.
 
     Attributes:
-      target_on: A day ahead.
-      kind: HIRE, ACCEPT or ASK; '' where nothing is decided, or no longer.
-      extra: Vans hired for the day, beside those of the city's settings.
+      target_on: The day that the decision is about.
+      kind: HIRE, ACCEPT or ASK; '' for none of these, also after one was taken back.
+      extra: Vans hired for the day, in addition to those of the city's settings.
       off_road: Vans of the city that cannot drive on that day.
-      note: Whom was asked, what it costs and the like; may be empty.
-      made_by: The planner; None where nobody has decided anything.
-      made_at: When, with a zone.
-      decision_id: The number under which it is saved; None where nobody has.
+      note: Free text, such as who was asked and the cost; may be empty.
+      made_by: The planner; None if there is no decision.
+      made_at: Time of the decision, with a zone.
+      decision_id: Id of the day's newest saved decision or undo; None if there is none.
     """
 
     city: str
@@ -47,18 +47,18 @@ class CitySettings:
     """Vans, capacity and service level that a city is planned with.
 
     Attributes:
-      vans: Vans of the city per day; None if not known: as many as needed.
+      vans: Vans of the city per day; None if not known, then the plan uses as many as needed.
       orders_per_van: Orders that a van carries per day.
-      service_level: Target probability that all orders of a day are delivered: of each
-        depot when its vans are planned, of the whole city when its vans are counted.
+      service_level: Target probability that all orders of a day are delivered: of the whole
+        city for its need of vans, of one depot where no van is moved.
       drivers_per_van: Drivers per van and day.
-      shifts: Its shifts, as `shift_times.parse` reads them; '' where nobody has set them.
-      made_by: The planner who saved them; None where they are estimated.
-      made_at: When, with a zone.
-      settings_id: The number under which they are saved; None where they are estimated.
-      has_estimated_vans: Whether somebody has saved the others only: vans and orders_per_van
-        are estimated all the same.
-      decisions: What is decided about the vans of single days.
+      shifts: The city's shifts as text, see `shift_times.parse`; '' if no planner has set them.
+      made_by: The planner who saved the settings; None if they are estimated.
+      made_at: Time of saving, with a zone.
+      settings_id: Id of the saved settings; None if they are estimated.
+      has_estimated_vans: Whether the saved settings have neither vans nor orders_per_van, which
+        stay estimated.
+      decisions: Van decisions by day.
     """
 
     city: str
@@ -74,11 +74,11 @@ class CitySettings:
     has_estimated_vans: bool = False
 
     def decision_on(self, day: date) -> VanDecision:
-        """What is decided about the vans of a day; an empty decision where nothing is."""
+        """The decision about the vans of a day; an empty one if there is none."""
         return self.decisions.get(day) or VanDecision(self.city, day)
 
     def vans_on(self, day: date) -> int | None:
-        """The vans of a day: those of the city, and hired ones, without those off the road."""
+        """The city's vans on a day, less those off the road, plus hired ones; None if not known."""
         if self.vans is None:
             return None
         decision = self.decision_on(day)
@@ -86,13 +86,13 @@ class CitySettings:
 
     @property
     def are_taken_back(self) -> bool:
-        """Whether all is again as if nobody had saved anything."""
+        """Whether the saved settings equal the estimated and default ones again."""
         own = (self.service_level, self.drivers_per_van, self.shifts)
         return self.has_estimated_vans and own == (DEFAULT_LEVEL, DEFAULT_DRIVERS, "")
 
     @property
     def is_estimated(self) -> bool:
-        """Whether nobody has saved vans of this city yet, or they were taken back."""
+        """Whether the city's vans are estimated: never saved, or taken back."""
         return self.settings_id is None or self.has_estimated_vans
 
 
@@ -104,7 +104,7 @@ def in_force(
 ) -> dict[str, CitySettings]:
     """The settings of every city with forecast depots: saved ones, else estimated.
 
-    Each argument is what the query of `days_ahead` of that name returns.
+    Each argument is the result of the `days_ahead` function of the same name.
     """
     settings = estimate(fleet_week, busy_day_orders)
     rows = cast(list[dict[str, Any]], city_settings.to_dict("records"))
@@ -125,7 +125,7 @@ def in_force(
 
 
 def _saved(row: dict[str, Any], estimated: CitySettings) -> CitySettings:
-    """Saved settings; with estimated vans where none are among them."""
+    """Saved settings, with estimated vans if no vans are saved."""
     is_estimated = bool(pd.isna(row["vans"]))
     own = (estimated.vans, estimated.orders_per_van)
     if not is_estimated:
@@ -144,8 +144,8 @@ def estimate(
 ) -> dict[str, CitySettings]:
     """Estimates the settings of every city.
 
-    The vans are those of the depots file. A van is taken to carry what lets them suffice
-    on a busy day of the last eight weeks, planned as the days ahead are.
+    The vans are those of the depots file. Orders per van are set so that these vans suffice on
+    a busy day of the last eight weeks, with the margin of the default service level.
     """
     busy = dict(zip(busy_day_orders["city"], busy_day_orders["orders"], strict=True))
     return {

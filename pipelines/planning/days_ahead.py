@@ -1,4 +1,4 @@
-"""The published forecast as a plan needs it: depots, cities, events, settings and decisions."""
+"""Queries for the plan: published forecast, depots, cities, events, settings and decisions."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -21,7 +21,7 @@ from pipelines.schema.planned_orders import PLANNED_PARTS
 FORTNIGHT = timedelta(days=14)
 FLEET_DAYS = 21
 BUSY_DAY_WINDOW = timedelta(weeks=8)
-"""Days whose orders show a busy day."""
+"""Period from which a busy day's orders are estimated."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Shown:
       until: Its last day.
       model: Version of the model that made it.
       last_on: Newest day with known demand of any depot.
-      now: Days that are over at this moment, in their depot's zone, are not ahead.
+      now: Current time; a day that is over by then in its depot's zone is not a day ahead.
     """
 
     origin: date
@@ -52,7 +52,7 @@ def week_before(depot: str, counts: str) -> str:
 
     Args:
       depot: Alias of a row of `depots`.
-      counts: Alias of the demand of that day.
+      counts: Alias of the depot's row of `demand_versions` a week before.
     """
     return (
         f"case when f.basis <> 'closed' and not {is_closed('(f.target_on - 7)', depot)} "
@@ -65,9 +65,9 @@ TODAY = "(cast(:now as timestamptz) at time zone d.timezone)::date"
 
 
 def is_ahead(today: str) -> str:
-    """SQL: whether the day of the forecast `f` is not over, or the forecast is as a whole.
+    """SQL that is true if the day of the forecast `f` is not over, or the whole forecast is over.
 
-    One that is over is shown as it is, so that history can be loaded and looked at.
+    A forecast that is over keeps all its days, so that loaded history can be looked at.
     """
     return f"(f.target_on >= {today} or {today} > :until)"
 
@@ -114,22 +114,22 @@ select * from compared order by city, name, depot_id, target_on
 def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     """The days ahead of every depot, by city and name.
 
-    Without those that are over there, unless the whole forecast is.
+    Days that are over in the depot's zone are left out, unless the whole forecast is over.
 
     Returns:
       One row per depot and day: depot_id, name, city, vans, last_on (newest known
-      demand), is_late (that is overdue), is_silent (open, but no demand for a fortnight),
+      demand), is_late (newer demand is overdue), is_silent (open, but no demand for a fortnight),
       origin_on, target_on, point (planned: the planner's number where there is one, else the model's),
-      p10, p50, p90 (moved with it; vans are planned from these), basis ('model', 'cold_start',
-      'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part and
-      model_part (of a planned total, and of the model's), city_p10 and city_p90 (the band of
-      the model's total of its city), week_before
-      (orders seven days earlier; NaN if not known, or closed on either day), change (fraction
-      by which the depot's planned days differ from those), point_before (previous forecast of
-      the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
-      an order a day); of a day's newest override: override_id (NaN without one), is_set,
-      override_reason, made_by and made_at (None unless its number counts), overruled_by
-      (who made the number over which a later closure wins, else None).
+      p10, p50, p90 (scaled to a planner's number; vans are planned from these), basis ('model',
+      'cold_start', 'closed'), model_p10, model_p50, model_p90, model_point (the model's own), part
+      and model_part (its part of the planned and of the model's total), city_p10 and city_p90 (80 %
+      band of the model's total of its city), week_before (orders seven days earlier; NaN if not
+      known, or closed on either day), change (of the depot's planned days against week_before, in
+      sum; a fraction), point_before (the previous forecast of the day), before_on (its origin),
+      revised (change of the model's days against point_before, in sum; a fraction, 0 below half an
+      order a day); of the day's newest override: override_id (NaN without one), is_set (whether
+      its number is planned), override_reason, made_by and made_at (None unless is_set),
+      overruled_by (author of an override that a closure has replaced, else None).
     """
     return select(
         connection,
@@ -149,7 +149,7 @@ def fleet_week(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
 
 
 def city_bands(week: pd.DataFrame) -> pd.DataFrame:
-    """The 80 % band of each city's total on each day of `fleet_week`, as the model has it.
+    """The model's 80 % band of each city's total on each day of `fleet_week`.
 
     Returns:
       city, target_on, p10, p90.
@@ -183,8 +183,8 @@ def fleet_events(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     """Holidays and events of the last three weeks and the days ahead.
 
     Returns:
-      day_on, what, is_holiday (then `what` is its name, else a kind), city, depots (number
-      of its depots that it is for). Closures are left out.
+      day_on, what (name of the holiday or kind of event), is_holiday, city, depots (number of
+      the city's depots that have it). Closures are left out.
     """
     return select(
         connection,
@@ -196,8 +196,8 @@ def fleet_events(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     )
 
 
-# A day's known demand beside its last live forecast; of a closed day only what came. A
-# depot that was forecast and open is expected, also without a count.
+# Known demand of a day with its last live forecast. A depot that was forecast and open has a
+# row even without a count; a closed depot only with one.
 FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materialized (
     select distinct on (s.depot_id) s.*
@@ -234,12 +234,12 @@ order by abs(s.point - v.orders) desc nulls last, depot_id
 
 
 def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """The newest known day beside its last live forecast, worst depot first.
+    """Actuals of the newest known day with their last live forecast, largest error first.
 
     Returns:
       depot_id, name, city, actual (orders; NaN where none are known yet), p10, point, p90
-      (orders; NaN where the depot had no live forecast), part (of the total forecast),
-      is_expected (forecast, and open).
+      (orders; NaN where the depot had no live forecast), part (its part of the total forecast),
+      is_expected (whether the depot was forecast and open).
     """
     return select(
         connection,
@@ -250,7 +250,7 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     )
 
 
-# Of a city's orders, as its depots share them by the model.
+# Shares of hours in a city's orders: those of its depots, weighted by the model's medians.
 CITY_SHARES = """
 select d.city, s.target_on, hours.number - 1 as hour,
        sum(f.p50 * hours.share) / nullif(sum(f.p50), 0) as share,
@@ -266,11 +266,11 @@ order by d.city, s.target_on, hours.number
 
 
 def city_shares(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """Shares of the hours of each city's days ahead.
+    """Share of each hour in the orders of each city's days ahead.
 
     Returns:
-      city, target_on, hour, share (NaN on a closed day), concentration: 24 rows for each city
-      and day; none where orders have no times.
+      24 rows for each city and day, none where orders have no times: city, target_on, hour,
+      share (NaN on a closed day), concentration (`DayShares.city_concentration`).
     """
     return select(
         connection,
@@ -301,7 +301,7 @@ def city_settings(connection: sa.Connection, _: Shown) -> pd.DataFrame:
     return select(connection, CITY_SETTINGS)
 
 
-# After an undo the decision before it counts again, with who made it and when.
+# After an undo, the previous decision is in force again, with its author and time.
 VAN_DECISIONS = """
 select distinct on (v.city, v.target_on)
        max(v.decision_id) over (partition by v.city, v.target_on) as decision_id,
@@ -315,11 +315,11 @@ order by v.city, v.target_on, coalesce(v.undoes, later.undoes) is null desc,
 
 
 def van_decisions(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """The decision that counts on the vans of each city and day ahead that has any.
+    """The decision in force on the vans of each city and day ahead that has ever had one.
 
     Returns:
-      decision_id (of the day's newest row, which may be an undo), city, target_on, kind ('':
-      nothing, or no longer), extra, off_road, note, made_by, made_at; none where nobody has ever decided anything.
+      decision_id (of the day's newest row, which may be an undo), city, target_on, kind ('' if
+      none, or taken back), extra, off_road, note, made_by, made_at.
     """
     return select(connection, VAN_DECISIONS, origin=shown.origin)
 

@@ -17,7 +17,7 @@ from pipelines.settings import Settings
 
 MAX_CITIES = 10
 MIN_CHANGED_ORDERS = 20.0
-"""Orders of a city on a day below which no change of its forecast is told."""
+"""Smallest change of a city's forecast of a day, in orders, that the message reports."""
 
 SHOWN = """
 select s.origin_on, s.model_version, m.filename, m.sha256,
@@ -34,13 +34,13 @@ where s.origin_on = :origin
 
 @dataclass(frozen=True)
 class Rule:
-    """When a city is told.
+    """Thresholds from which a city is in the message; one of `vans` and `change` is enough.
 
     Attributes:
-      vans: Vans that it must be short of on a day, and nobody has decided about them.
-      days: Days ahead that are looked at; with 0 nothing is told.
-      change: Share by which the model's forecast of a day must have changed since the
-        previous one.
+      vans: Minimum vans that it is short of on a day that no decision has settled.
+      days: Number of days ahead that are checked; 0 turns the message off.
+      change: Minimum change of the model's forecast of a day since the previous forecast, as a
+        fraction.
     """
 
     vans: int
@@ -50,11 +50,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the message is made of.
+    """The data of the message.
 
     Attributes:
-      plan: Of the forecast shown.
-      week, events, last_day: As `days_ahead` has them.
+      plan: Plan of the forecast that is shown.
+      week, events, last_day: From `days_ahead`: `fleet_week`, `fleet_events` and `last_day`.
       last_on: Newest day with known demand.
       made_at: When the forecast was made, in the fleet's zone.
     """
@@ -70,10 +70,10 @@ class Tables:
 def morning_message(
     engine: sa.Engine, settings: Settings, origin: date, now: datetime
 ) -> list[str]:
-    """A line for each city that the rule of the settings names, the worst first.
+    """One line for each city that reaches a threshold of the settings, the worst first.
 
-    Its numbers are those of the pages. Empty where nothing is to be told, or the forecast of
-    the origin is not the one shown.
+    The numbers are the same as on the pages. Empty if no city reaches a threshold, or the forecast
+    that is shown has another origin.
     """
     rule = Rule(
         settings.message_short_vans,
@@ -90,7 +90,7 @@ def morning_message(
 def read_tables(
     engine: sa.Engine, settings: Settings, origin: date, now: datetime
 ) -> Tables | None:
-    """What the message is made of; None where the forecast of the origin is not the one shown."""
+    """Reads the data of the message; None if the forecast that is shown has another origin."""
     with engine.connect() as connection:
         connection.execution_options(isolation_level="REPEATABLE READ")
         row = connection.execute(sa.text(SHOWN), {"origin": origin}).one_or_none()
@@ -111,7 +111,7 @@ def read_tables(
         events = days_ahead.fleet_events(connection, shown)
         last_day = days_ahead.last_day(connection, shown)
     try:
-        # As pages do, without last year's errors where the file is not at hand.
+        # As on the pages, without last year's errors if the file cannot be used.
         replay = artefact.load(settings.artefacts / row.filename, row.sha256).paths
     except ArtefactError:
         replay = None
@@ -123,10 +123,9 @@ def read_tables(
 def message_lines(
     tables: Tables, rule: Rule, today: date, dashboard_url: str
 ) -> list[str]:
-    """The lines of the message, on the cities that the rule has told; no I/O.
+    """The lines of the message, for the cities that reach a threshold of `rule`; no I/O.
 
-    Today is that of the fleet's zone. The address is that under which planners open the pages; ''
-    for no links.
+    `today` is in the fleet's zone. `dashboard_url` is the address of the pages, '' for no links.
     """
     end = tables.week["target_on"].min() + timedelta(days=rule.days)
     changes = _changes(tables.week)
@@ -174,7 +173,7 @@ def message_lines(
 def _short_sentence(day: Mapping[Hashable, Any], events: pd.DataFrame) -> str:
     """'Fri 27 Nov: 23 vans short (Black Friday), chance of full delivery < 1 %.'.
 
-    What is decided stands in place of the chance: 'Fri 27 Nov: 23 vans short, help asked for by Ann.'
+    A decision replaces the chance: 'Fri 27 Nov: 23 vans short, help asked for by Ann.'
     """
     on_day = events[events["day_on"] == day["target_on"]]
     occasion = words.names_of_day(on_day, [day["city"]], 0)
@@ -204,7 +203,7 @@ def _changes(week: pd.DataFrame) -> dict[str, dict[Hashable, float]]:
 def last_day_sentence(
     scored: pd.DataFrame, city: str, last_on: date, today: date
 ) -> str:
-    """'Yesterday 3 % too low.', over the depots whose orders are known; '' if none are."""
+    """'Yesterday 3 % too low.', over depots with an actual and a forecast; '' without orders."""
     known = scored[scored["city"] == city].dropna(subset=["actual", "point"])
     actual, forecast = known["actual"].sum(), known["part"].sum()
     if not actual:

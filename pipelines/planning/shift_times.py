@@ -32,12 +32,12 @@ class Shift:
         return (self.end - self.first - 1) % HOURS + 1
 
     def has(self, hour: int) -> bool:
-        """Whether it is at work in an hour."""
+        """Whether an hour of the day lies in the shift."""
         return (hour - self.first) % HOURS < self.n_hours
 
 
 def parse(text: str) -> list[Shift]:
-    """The shifts in a text; none where it breaks the `RULE`."""
+    """Parses shifts and sorts them by time; none if the text breaks the `RULE`."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     matches = [SHIFT.fullmatch(part) for part in parts]
     numbers = [(int(m[1]), int(m[2])) for m in matches if m is not None]
@@ -49,5 +49,5 @@ def parse(text: str) -> list[Shift]:
 
 
 def is_valid(text: str) -> bool:
-    """Whether a planner may save it; an empty text sets none."""
+    """Whether a planner may save the text; an empty one removes the shifts."""
     return not text.strip() or bool(parse(text))

@@ -1,8 +1,8 @@
 """A city's shifts, and the orders, vans and drivers of each; no I/O.
 
-An hour outside every shift is served by the next one that begins, and one in two shifts by both
-halves. A van carries its orders of a day evenly over the hours of the shifts, so that the fullest of
-the shifts that a planner has set says how many vans a day needs.
+The orders of an hour outside every shift fall on the next shift that begins; those of an hour in
+several shifts are split equally between them. A van carries its orders of a day evenly over the
+hours of the shifts, so the fullest shift that a planner has set decides the vans that a day needs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ NO_SHIFTS = pd.DataFrame(
 
 
 def hours_by_shift(shifts: Sequence[Shift]) -> Float[np.ndarray, "shift 24"]:
-    """The part of each hour's orders that each shift serves; a column adds up to 1."""
+    """The part of each hour's orders that each shift serves; each hour's parts add up to 1."""
     part_sk = np.array([[s.has(hour) for hour in range(HOURS)] for s in shifts], float)
     for hour in np.flatnonzero(part_sk.sum(axis=0) == 0):
         waits = [(s.first - hour) % HOURS for s in shifts]
@@ -38,10 +38,10 @@ class Load:
     """How the shifts of a day share its orders.
 
     Attributes:
-      fullest: The largest `load` of `by_shift`; at least 1, as parts of orders and of hours both
-        add up to 1.
-      orders_s: Part of the day's orders that falls on each shift.
-      length_s: Part of a van's day that each shift is.
+      fullest: The largest `load` of `by_shift`; at least 1, because the shifts' parts of orders
+        and their parts of hours both add up to 1.
+      orders_s: Each shift's part of the day's orders.
+      length_s: Each shift's part of the hours of all shifts.
     """
 
     fullest: float = 1.0
@@ -62,7 +62,7 @@ def of_cities(
         by_shift(own, bands, shares[shares["city"] == city], settings[str(city)])
         for city, own in days.groupby("city")
     ]
-    # An empty part would turn the days of all into objects.
+    # Concatenating an empty part would turn the days into objects.
     return pd.concat([part for part in parts if not part.empty] or [NO_SHIFTS])
 
 
@@ -72,21 +72,21 @@ def by_shift(
     shares: pd.DataFrame,
     settings: CitySettings,
 ) -> pd.DataFrame:
-    """Orders of each shift of a city's days.
+    """Orders and relative demand of each shift on the days of one city.
 
     Args:
       days: The city's days, with their totals: city, target_on, point (planned) and
         model_point.
-      bands: Of it, from `days_ahead.city_bands`.
-      shares: Its rows of `days_ahead.city_shares`.
-      settings: Of the city.
+      bands: `days_ahead.city_bands`; rows of other cities are ignored.
+      shares: The city's rows of `days_ahead.city_shares`.
+      settings: The city's settings.
 
     Returns:
-      city, target_on, shift (its name), orders, load (orders at the service level, over what
-      vans for the day's carry in it; at least the shift's part of the orders over its part of
-      the hours), length (part of a van's day), is_set (whether a planner has set the shifts),
-      busiest_hour and its orders, as busiest_orders: a row for each day and shift; none for
-      days without shares, such as days that the model takes to be closed.
+      One row for each day and shift: city, target_on, shift (its name), orders, load (relative
+      demand on the shift, 1 is an even spread: its part of the day's orders, at the service level
+      or on average, whichever is larger, over its part of the hours), length (its part of the
+      hours), is_set (whether a planner has set the shifts), busiest_hour (of the day),
+      busiest_orders (in that hour). No rows for days without shares, such as closed days.
     """
     shifts = parse(settings.shifts) or parse(DEFAULT_SHIFTS)
     wide = shares.pivot_table("share", "target_on", "hour", aggfunc="sum", dropna=False)
@@ -97,7 +97,7 @@ def by_shift(
         return NO_SHIFTS
     share_dk = wide.loc[own["target_on"]].to_numpy(float)
     orders_d = own["point"].to_numpy(float)
-    # What planners set on days that the model takes to be closed has no band.
+    # A planner's number on a day that the model takes to be closed has no band.
     model_d = own["model_point"].where(own["model_point"] > 0).to_numpy(float)
     low_d, high_d = (
         np.nan_to_num(own[name].to_numpy(float) / model_d, nan=1.0) * orders_d
@@ -116,7 +116,7 @@ def by_shift(
         quantile_orders(each.p10, each.p50, each.p90, level)
         for each in (of_shifts, of_days)
     )
-    # Of a day with hardly any orders, most shifts have none even at the service level.
+    # On a day with hardly any orders, most shifts have none even at the service level.
     load_ds = np.maximum(at_level_ds / np.maximum(at_level_d1, 1.0), part_ds) / length_s
     busiest_d = np.nanargmax(share_dk, axis=1)
     return pd.DataFrame(
@@ -135,7 +135,7 @@ def by_shift(
 
 
 def loads(shifts: pd.DataFrame) -> dict[tuple[str, pd.Timestamp], Load]:
-    """The load of each city and day whose shifts a planner has set, from `by_shift`."""
+    """`Load` by city and day, from `by_shift`, where a planner has set the shifts."""
     of_days = shifts[shifts["is_set"]].groupby(["city", "target_on"])
     return {
         cast(tuple[str, pd.Timestamp], key): Load(
@@ -150,17 +150,17 @@ def loads(shifts: pd.DataFrame) -> dict[tuple[str, pd.Timestamp], Load]:
 def with_vans(
     shifts: pd.DataFrame, cities: pd.DataFrame, settings: Mapping[str, CitySettings]
 ) -> pd.DataFrame:
-    """Adds the vans and drivers of each shift to `by_shift`; the fullest needs the day's vans.
+    """Adds each shift's vans and drivers; the fullest shift needs all vans that the day needs.
 
     Args:
       shifts: From `of_cities`.
       cities: By city and day: needed, and vans (NaN where they are not known).
-      settings: Of each city.
+      settings: Settings by city.
 
     Returns:
-      `shifts` with whole orders, needed (vans of the day), vans (that the shift needs), short
-      (what it lacks of them; NaN where nobody has set the shifts), drivers_needed (of the vans
-      that it needs) and drivers (of those that go: no more than the city has).
+      `shifts` with whole orders, needed (vans that the day needs), vans (that the shift needs),
+      short (vans that the shift lacks; NaN where no planner has set the shifts), drivers_needed
+      (for the vans that the shift needs) and drivers (for as many of them as the city has).
     """
     if shifts.empty:
         return shifts
@@ -175,10 +175,10 @@ def with_vans(
     until_r = rows.groupby(keys)["orders"].cumsum().round()
     before_r = until_r.groupby([rows[key] for key in keys]).shift(fill_value=0.0)
     return rows.assign(
-        # Whole ones, which add up to those of the day.
+        # Whole orders, which add up to the rounded total of the day.
         orders=until_r - before_r,
         vans=vans_r,
-        # Nobody works in shifts that nobody has set.
+        # Default shifts are not worked in, so they lack no vans.
         short=short_r.where(rows["is_set"].astype(bool)),
         drivers=vans_for(np.fmin(vans_r, rows["vans"]) * drivers_r, 1.0),
         drivers_needed=vans_for(vans_r * drivers_r, 1.0),

@@ -1,4 +1,4 @@
-"""Results of statements as tables of pandas."""
+"""Results of SELECT statements as pandas tables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ def select(
     days: Sequence[str] = (),
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Runs one SELECT, whose named binds are the parameters.
+    """Runs one SELECT with named bind parameters.
 
     The columns `numbers` become floats, NaN where null, and the columns `days` timestamps at
     midnight, NaT where null.

@@ -1,9 +1,9 @@
 """The plan: vans and drivers of each depot and day, and what each city needs and has.
 
-One meaning everywhere. *Need*: the vans with which a city carries all orders of a day at its
-service level, if they may be moved between its depots that morning. *Have*: its vans.
-*Short*: need less have. A depot shows its part of the city's vans, and of its need. Where a planner
-has set a city's shifts, a day needs the vans of its fullest one, and all is carried if each shift is.
+*Need*: the vans with which a city carries all orders of a day at its service level, if they may be
+moved between its depots that morning. *Have*: the city's vans. *Short*: need less have. A depot has
+its part of the city's vans, and of the city's need. Where a planner has set a city's shifts, the
+fullest shift decides the need, and a day is delivered in full if each of its shifts is.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,11 +21,11 @@ from pipelines.planning.shifts import Load
 
 QUANTILES = ["p10", "p50", "p90"]
 PARTS = ("part", "model_part")
-"""Of a total: what is planned, and the model's."""
+"""Columns of each depot-day's part of a total: of the planned total, and of the model's."""
 DRIVERS = ["drivers", "drivers_needed"]
 ALL_CITIES = "All cities"
 LIKELY = 0.7
-"""A chance of full delivery that needs fewer extra vans than a usual service level."""
+"""Chance of full delivery for which fewer extra vans suffice than for a usual service level."""
 NO_HOURS = pd.DataFrame()
 Settings = Mapping[str, CitySettings]
 Loads = Mapping[tuple[str, pd.Timestamp], Load]
@@ -39,26 +39,26 @@ class Plan:
 
     Attributes:
       depots: The rows and columns of `days_ahead.fleet_week`, and: needed (the depot's part of
-        its city's need), allocated (of the city's vans, the need at most), short (needed -
-        allocated; they add up to the city's), short_alone (what its own vans, or the allocated
-        ones where these are not known, lack for the service level at this depot), drivers (of the
-        allocated vans), drivers_needed (of the needed ones), undelivered (expected orders beyond
-        the capacity of the allocated vans), delivery_probability (that these carry all orders of
-        the depot).
+        its city's need), allocated (its part of the city's vans, up to the city's need), short
+        (needed - allocated; the sum over depots is the city's), short_alone (vans that the depot
+        lacks for the service level if none is moved, compared with its own vans or, if these are
+        not known, the allocated ones), drivers (for the allocated vans), drivers_needed (for the
+        needed vans), undelivered (expected orders beyond the capacity of the allocated vans),
+        delivery_probability (that the allocated vans carry all orders of the depot).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
-        model's), needed, vans (with hired ones and without those off the road; NaN if not
-        known), short (needed - vans, 0 at least), delivery_probability (that the city's vans
-        carry all orders; NaN if they are not known), undelivered (expected orders that these
-        leave behind, on the same paths: none where they surely carry all; without known vans,
-        of those needed), drivers and drivers_needed (sums over shifts, or over depots where
-        orders have no times); of its `VanDecision` kind ('' for none), extra, off_road, note,
-        made_by and made_at, and is_decided (whether that settles the day: a hire does if the
-        day is short no longer); and of a day that is short without hired vans: lacking
-        (vans), for_likely (extra vans that carry all with a chance of LIKELY at least), full_chance
-        and likely_chance (with so many), chance_without and undelivered_without (hired vans).
-      shifts: `shifts.with_vans` of each city; no rows where orders have no times.
-      every_day: city and delivery_probability, that the city's vans carry all orders on every
-        day ahead; then of `ALL_CITIES`, each with its own vans. NaN where vans are not known.
+        model's total), needed, vans (including hired ones, without those off the road; NaN if not
+        known), short (needed - vans, at least 0), delivery_probability (that the city's vans
+        carry all orders; NaN if vans are not known), undelivered (expected orders that the vans,
+        or the needed ones if vans are not known, leave behind; 0 if they surely carry all), drivers
+        and drivers_needed (sums over shifts, or over depots where orders have no times); kind (''
+        for none), extra, off_road, note, made_by and made_at of its `VanDecision`; is_decided
+        (whether the decision settles the day: a hire does only if the day is no longer short); and
+        for days that are short without hired vans: lacking (vans short without them), for_likely
+        (extra vans for a chance of at least LIKELY), full_chance and likely_chance (chances with
+        these extra vans), chance_without and undelivered_without (without hired vans).
+      shifts: Rows of `shifts.with_vans`; none where orders have no times.
+      every_day: city and delivery_probability (that the city's vans carry all orders on every day
+        ahead); a last row, `ALL_CITIES`, for every city at once. NaN where vans are not known.
     """
 
     depots: pd.DataFrame
@@ -88,15 +88,15 @@ def make_plan(
 
     Args:
       week: Rows of `days_ahead.fleet_week`.
-      settings: Settings of each of their cities.
-      bands: `days_ahead.city_bands`; a city without a band is taken to be high and low together.
-      replay: Last year's errors, of the artefact that made the forecast; None where it is not at
-        hand.
+      settings: Settings by city, for every city in `week`.
+      bands: `days_ahead.city_bands`; the depots of a city without a band are taken to be fully
+        correlated.
+      replay: Last year's errors, from the artefact that made the forecast; None if not available.
       shares: `days_ahead.city_shares`; no rows where orders have no times.
     """
     keys = zip(bands["city"], bands["target_on"], strict=True)
     band_of = dict(zip(keys, zip(bands["p10"], bands["p90"], strict=True), strict=True))
-    # From the origin on: a day that is over leaves the paths of the others as they are.
+    # From the origin on, so that the paths of a day do not change when earlier days are over.
     first = week["origin_on"].iloc[0] + pd.Timedelta(days=1)
     days = pd.date_range(first, week["target_on"].max())
     totals = week.groupby(["city", "target_on"], as_index=False)[list(PARTS)].sum()
@@ -133,9 +133,9 @@ def make_plan(
 
 
 def _every_day(carried: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """`Plan.every_day` from the paths on which each city carries everything; NaN: not known."""
+    """`Plan.every_day` from each city's paths: 1 if all is carried every day, 0 if not, or NaN."""
     cities = sorted(carried)
-    # On the same paths, as days and cities hang together; a minimum with NaN is NaN.
+    # Path by path, because days and cities are correlated; a minimum with NaN is NaN.
     all_cities_s = np.minimum.reduce(list(carried.values()))
     chances = [carried[city].mean() for city in cities]
     return pd.DataFrame(
@@ -153,7 +153,7 @@ def _orders_by_path(
     replay: PathTable | None,
 ) -> np.ndarray:
     """Orders of every row of a city on each of `paths.N_PATHS` equally likely paths of the days."""
-    # In one order, so that a change's preview draws what the page will after it.
+    # Sorted, so that the preview of a change draws the same paths as the page after it.
     depot_r, depots = pd.factorize(week["depot_id"], sort=True)
     day_r = days.get_indexer(pd.DatetimeIndex(week["target_on"]))
     quantiles = np.zeros((len(QUANTILES), len(depots), len(days)))
@@ -163,7 +163,7 @@ def _orders_by_path(
     band_qh = quantiles[[0, -1]].sum(axis=1)
     for step in np.unique(day_r):
         if band := band_of.get((city, days[step])):
-            # Moved with planners' numbers.
+            # The model's band is scaled by the planners' changes.
             ratio = planned_h[step] / model_h[step] if model_h[step] > 0 else 1.0
             band_qh[:, step] = ratio * np.array(band)
     low_h, high_h = band_qh
@@ -179,17 +179,17 @@ def _orders_by_path(
 def _plan_city(
     week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray, loads: Loads
 ) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
-    """The depots and the days of one city, whose orders take these paths.
+    """Plans the depots and days of one city from the paths of its orders.
 
     Returns:
-      Depots, days, and of each path 1 if the vans carry all orders on every day, else 0; NaN if
+      Depots, days, and for each path 1 if the vans carry all orders on every day, else 0; NaN if
       the vans are not known.
     """
     p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
     planned_r, model_r = (week[name].to_numpy(float) for name in PARTS)
     level_r = vans.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
     case_rs = vans.cases(p10_r, p50_r, p90_r)
-    # Where one is not known, nobody knows which vans move: none costs a move.
+    # If the vans of any depot are not known, neither are the moves: they cost nothing.
     own_r = np.where(week["vans"].isna().any(), np.inf, week["vans"])
     needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
     late_r, chance_r = np.zeros((2, len(week)))
@@ -204,12 +204,12 @@ def _plan_city(
         order = vans.allocation_order(*cases)[:needed]
         decision = city.decision_on(pd.Timestamp(str(day)).date())
         if not (decision.kind or decision.off_road):
-            # One that was taken back.
+            # A decision that was taken back counts as none.
             decision = VanDecision(city.city, decision.target_on)
         has = city.vans_on(decision.target_on)
         needed_r[rows] = np.bincount(order, minlength=len(rows))
         if has is not None and has < needed:
-            # Of the vans that are needed those that carry most, rather at home than elsewhere.
+            # Of the needed vans, those that carry most; moved vans count `MOVE_COST` less.
             order = vans.allocation_order(*cases, own_r[rows], needed_r[rows])[:has]
         allocated_r[rows] = np.bincount(order, minlength=len(rows))
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
@@ -283,7 +283,7 @@ def _late(
 ) -> np.ndarray:
     """Late orders of a day, added up over its shifts.
 
-    Of each path with `vans.left_behind`, and of each row with `vans.undelivered`.
+    By path if `of_shift` is `vans.left_behind`, by row if it is `vans.undelivered`.
     """
     parts = zip(load.orders_s, load.length_s, strict=True)
     late = [

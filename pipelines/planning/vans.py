@@ -1,8 +1,8 @@
 """Vans of a depot and of a city on a day, and the chance that they suffice.
 
-Arrays in, arrays out. Orders are distributed around the median so that the forecast's
-three quantiles hold: normal on the logarithm of one plus the count, with its own width on
-either side. A depot's distribution is represented by equally likely cases.
+Arrays in, arrays out. The logarithm of one plus the orders is normal around its median, with
+a different width on either side, so that the forecast's three quantiles hold. A depot's
+distribution is represented by equally likely cases.
 
 Letters: R rows (depots on a day), S cases or paths, V vans of a row, K vans of all rows. `capacity` is the orders that a van
 carries per day.
@@ -18,9 +18,9 @@ from forecaster.inference.totals import QuantileForecasts
 N_CASES = 200
 NORMAL = NormalDist()
 MOVE_COST = 0.1
-"""Share of a full load that a van loses when it changes depots for a day: of an eight-hour shift
-three quarters of an hour. In a week of the demo it saves 7 of 32 moves for 15 late orders of
-37,184 (9df3b6b8, 2026-11-28)."""
+"""Share of a full load that a van loses when it changes depots for a day: about three quarters of
+an hour of an eight-hour shift. In a week of the demo it avoids 7 of 32 moves, at the cost of 15
+late orders of 37,184 (9df3b6b8, 2026-11-28)."""
 TOLERANCE = 1e-9
 """Orders or vans below which a difference is rounding."""
 
@@ -61,21 +61,20 @@ def allocation_order(
     own_r: np.ndarray | None = None,
     most_r: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The row to which each van goes, the van first that carries most orders, less a move.
+    """Rows to which vans are allocated one by one, largest expected orders less move costs first.
 
-    A van of a row is only used once those before it are full, so what it is expected to
-    carry never rises along a row: the first n vans of the order are the n that together
-    carry most.
+    The vans of a row are filled one after another, so each is expected to carry no more than
+    the one before it: the first n vans of the order are the n that together carry most.
 
     Args:
       case_rs: Orders of each row, equally likely and smallest first.
       capacity: Orders that a van carries.
-      own_r: Vans that each row owns; what any other carries counts `MOVE_COST` of a full load
-        less. None: no van costs a move.
-      most_r: Vans that a row gets at most; None for those that its highest case fills.
+      own_r: Vans that each row owns; a further van is moved there, and its expected orders count
+        `MOVE_COST` of a full load less. None: moves cost nothing.
+      most_r: Maximum vans of each row; by default as many as its highest case needs.
 
     Returns:
-      Indices of rows, as many as all rows can use.
+      Row index of each van, for as many vans as all rows can use.
     """
     if most_r is None:
         most_r = vans_for(case_rs[:, -1], capacity)
@@ -87,7 +86,7 @@ def allocation_order(
     value_k = np.array(carried_vr)[van_k, row_k] if len(row_k) else np.zeros(0)
     if own_r is not None:
         value_k -= MOVE_COST * capacity * (van_k >= own_r[row_k])
-    # Ties go round the rows, not to the first one.
+    # Among ties, every row gets its first van before any gets its second.
     return row_k[np.lexsort((row_k, van_k, -value_k))]
 
 
@@ -97,9 +96,9 @@ def undelivered(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.
 
 
 def left_behind(orders_sr: np.ndarray, capacity: float, n_vans: int) -> np.ndarray:
-    """Orders of each path that some vans leave behind, moved to where they carry most: [S].
+    """Orders of each path that `n_vans` leave behind, if moved to where they carry most: [S].
 
-    None on the paths on which they suffice; on the others those that lack are the emptiest.
+    0 on paths on which the vans suffice; on the others, the missing vans have the smallest loads.
     """
     vans_sr = vans_for(orders_sr, capacity)
     missing_s = np.maximum(vans_sr.sum(axis=1) - n_vans, 0)

@@ -1,4 +1,4 @@
-"""A folder or a bucket of an object store, to which files are written whole."""
+"""A folder or a bucket of an object store, to which files are written whole or not at all."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ class Destination:
     """Where files are published.
 
     Attributes:
-      address: For messages: without a password.
+      address: Folder or URL without a password, for messages.
     """
 
     address: str
@@ -27,7 +27,7 @@ class Destination:
         """Opens a folder or a URL.
 
         Raises:
-          ConfigError: it is neither.
+          ConfigError: `url` is neither a folder nor a supported URL.
         """
         if "://" not in url:
             folder = Path(url).expanduser().resolve()
@@ -44,9 +44,9 @@ class Destination:
         return cls(address, system, root)
 
     def write(self, path: str, content: bytes | pa.Buffer) -> None:
-        """Writes a file, which replaces an earlier one once it is whole.
+        """Writes a file; an earlier one is replaced once the new one is complete.
 
-        An object of a store appears when all of it was sent; a file of a folder is renamed.
+        An object store shows an object once it is sent completely; in a folder, a file is renamed.
         """
         target = f"{self._root}/{path}"
         if not isinstance(self._system, fs.LocalFileSystem):

@@ -8,9 +8,9 @@
     latest/totals/… latest/hours/…
     _published.json                                  what was published, and from which state
 
-Only what has changed since is written: an origin that was published again, scores that came
-in. Who publishes at the same time waits. What was missed while the destination was away is made
-up for; what the database has pruned since stays.
+Only changes are written: origins that were published again, and origins with new scores. Runs that
+publish at the same time wait for each other. Changes that were missed while the destination was
+unavailable are written later; files of origins that the database has pruned stay.
 """
 
 import json
@@ -47,7 +47,7 @@ STATEMENTS = {
 
 @dataclass
 class PublishedFiles:
-    """The numbers of origins that were written by dataset, and the destination."""
+    """The address of the destination, and the number of origins written by dataset."""
 
     address: str
     written: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
     """Brings a destination up to the state of the database.
 
     Raises:
-      OSError: the destination cannot be read or written; what was written before is whole.
+      OSError: the destination cannot be read or written; files written before are complete.
     """
     done = PublishedFiles(destination.address)
     with snapshot(engine, FILES_LOCK) as connection:
@@ -79,10 +79,10 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
                 if published.get(str(origin)) != state:
                     table = _read(connection, dataset, origin, version)
                     if dataset == "forecasts" and str(origin) in published:
-                        # Those that are there are of the forecast that is replaced.
+                        # The hours there are from the forecast that is replaced.
                         _delete(destination, f"{HOURS}/origin_on={origin}")
                     partition = f"{dataset}/origin_on={origin}"
-                    # The path has it, and who reads it as a column must not meet it twice.
+                    # Readers take origin_on from the path, and must not find it twice.
                     _write(destination, partition, table.drop_columns(["origin_on"]))
                     published[str(origin)] = state
                     done.count(dataset)
@@ -100,7 +100,7 @@ def _publish_latest(
     manifest: dict[str, dict[str, str]],
     done: PublishedFiles,
 ) -> None:
-    """Writes the forecast that is shown once more, at a place that stays the same, and its hours."""
+    """Writes the forecast that is shown to the fixed path `latest`, and its hours."""
     shown = connection.execute(sa.text("select * from shown_forecast")).one_or_none()
     if shown is None or shown.origin_on not in states:
         return
@@ -119,7 +119,7 @@ def _publish_latest(
             published[HOURS] = state
             done.count(HOURS)
         else:
-            # Those that are there are of another forecast.
+            # The hours there are from another forecast.
             _delete(destination, f"{LATEST}/{HOURS}")
 
 
@@ -135,7 +135,7 @@ def _read(
 
 
 def _write(destination: Destination, folder: str, table: pa.Table) -> None:
-    """Writes the one file of a folder; its marker says that it is whole."""
+    """Writes the one file of a folder; its marker is deleted before and written after."""
     destination.delete(f"{folder}/{SUCCESS}")
     buffer = pa.BufferOutputStream()
     parquet.write_table(table, buffer)

@@ -1,4 +1,4 @@
-"""Publishes the forecast that is shown, where the settings say so."""
+"""Publishes the forecast that is shown to the destination and webhooks of the settings."""
 
 import errno
 
@@ -13,7 +13,7 @@ from pipelines.publishing.webhooks import post, webhooks_of
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 
-# The forecast that a run of this night, or this command, has made.
+# The forecast that is shown, if the run `:run` or one of its steps has made it.
 MADE_BY_RUN = """
 select publication_id, origin_on, model_version, is_live, published_at,
        (select count(*) from latest_forecasts) as rows
@@ -23,7 +23,7 @@ where run_id in (select run_id from runs where :run in (run_id, parent_id))
 
 
 class PublishError(HarborError):
-    """A forecast is stored and shown, but other systems were not given it."""
+    """A forecast is stored and shown, but could not be published to other systems."""
 
 
 def is_wanted(settings: Settings) -> bool:
@@ -34,7 +34,7 @@ def is_wanted(settings: Settings) -> bool:
 def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> None:
     """Brings the files up to date, then calls the webhooks if a new forecast is shown.
 
-    Safe to repeat: files that are right stay as they are; a webhook is called once more.
+    Safe to repeat: files that are up to date are not written; webhooks are called again.
     `made_by` is the run that made the forecast, or the nightly run above it.
 
     Raises:

@@ -24,7 +24,7 @@ def webhooks_of(settings: Settings) -> list[str]:
     """The addresses that HARBOR_PUBLISH_WEBHOOKS names; empty where it is not set.
 
     Raises:
-      ConfigError: one is no web address.
+      ConfigError: an address does not begin with http:// or https://.
     """
     urls = settings.publish_webhooks
     addresses = urls.get_secret_value().split() if urls else []
@@ -45,8 +45,8 @@ def post(
     """Posts a message to every address, each up to three times.
 
     Returns:
-      A sentence for each address that did not accept it, by number: an address may hold a
-      secret.
+      A sentence for each address that did not accept the message. It has the address's number,
+      because the address itself may contain a secret.
     """
     failures = []
     for number, address in enumerate(addresses, start=1):

@@ -1,1 +1,1 @@
-"""`schedule` starts the nightly runs of `nightly` at their hour, and again where one failed."""
+"""Starts the nightly runs at their hour, and again if one failed: `schedule`."""

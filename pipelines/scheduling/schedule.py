@@ -4,8 +4,8 @@ APScheduler starts the jobs: a `CronTrigger` at the hour of the night, and every
 a check for a night that was missed, that failed, or whose feed came late. A session-level
 advisory lock elects one leader among the schedulers of a database; the others stand by. Each
 night runs in a child process with a deadline. The ledger of runs records which nights are
-done, so that a new scheduler catches up: after any downtime its next check runs the newest
-night, and 'harbor backfill' those before. Only the count of attempts is its own.
+done, so that a new scheduler can catch up: after any downtime, its next check runs the newest
+night; earlier ones need 'harbor backfill'. Only the count of attempts is not in the database.
 """
 
 import logging
@@ -36,17 +36,17 @@ LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
 """Time after which a nightly run is ended; the next check starts it again."""
 GRACE_PERIOD_S = 60.0
-"""Between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
+"""Time between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
 LEADER_POLL_S = 5.0
 CLOCK_TOLERANCE = timedelta(minutes=1)
-"""By which the clock may be set back, or the database's be ahead, without any consequence."""
+"""Time by which the clock may be set back, or the database's be ahead, without consequence."""
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
-"""Time after which a night that is not done was missed; a fleet's first night is skipped then."""
+"""Time after which a night that is not done was missed; then a fleet's first night is skipped."""
 MAX_ATTEMPTS = 3
 """Attempts of one scheduler to run a missed or failed night, per origin."""
 MAX_LATE_ATTEMPTS = 12
-"""Attempts per origin whose feed was late, because its files arrive one by one."""
+"""Attempts per origin with a late feed; more than usual, because files arrive one by one."""
 
 
 def utc_now() -> datetime:
@@ -65,7 +65,7 @@ def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None
     while has_leader(engine) and not stopped.wait(LEADER_POLL_S):
         pass
     with try_lock(engine, LEADER_LOCK) as lock:
-        # The caller begins again if another one was quicker.
+        # If another scheduler took the lock first, the caller starts over.
         if lock is not None and not stopped.is_set():
             _lead(engine, settings, lock, stopped)
 
@@ -82,11 +82,11 @@ def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
-    """The origin of the newest night that was due, if it is not done.
+    """The origin of the newest night that was due; None if it is done.
 
-    A last night that began later than now was started by a clock that was ahead. The newest
-    one that was due by now then runs again, which tells the ledger when it really is: what
-    was done ahead counts no longer, even if no scheduler is there when its own time comes.
+    If the last nightly run began later than now, the clock was ahead. The newest due night then
+    runs again, which records the true time in the ledger: nights that were done too early no
+    longer count, even if no scheduler is running when they are due.
     """
     hour = settings.last_night(now)
     with snapshot(engine) as connection:
@@ -107,9 +107,9 @@ def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | N
 
 
 def unpublished_origin(engine: sa.Engine, now: datetime) -> date | None:
-    """The origin of the newest night if other systems were not given its forecast.
+    """The origin of the newest night that is done, if publishing its forecast failed; else None.
 
-    None once the forecast is a day old: the next night makes up for it.
+    None, too, once that night began more than a day ago: the next night publishes what is missing.
     """
     with engine.connect() as connection:
         night = runs.newest_night(connection, ["done"])
@@ -145,9 +145,9 @@ class NightlyJobs:
     def catch_up(self) -> None:
         """Runs the newest night if it was missed or failed, or if its feed came late.
 
-        Called every `CATCH_UP_MINUTES`. A failed night is retried here, until it has had
-        `MAX_ATTEMPTS` with that of its hour; then it is given up, and the next night does its
-        work. So is one that could not publish its forecast. A night whose feed was late runs up to `MAX_LATE_ATTEMPTS` times.
+        Called every `CATCH_UP_MINUTES`. A night that failed, or could not publish its forecast,
+        has up to `MAX_ATTEMPTS` attempts, including the one at its hour; then it is given up, and
+        the next night does its work. A night with a late feed has up to `MAX_LATE_ATTEMPTS`.
         """
         now, limit = self._now(), MAX_ATTEMPTS
         origin = due_origin(self._engine, self._settings, now)
@@ -168,7 +168,7 @@ class NightlyJobs:
             )
 
     def _run_night(self, origin: date) -> bool:
-        """Whether it was started: while another night runs, a later check does."""
+        """Runs a night; False if another night is running: a later check starts it then."""
         if is_held(self._engine, NIGHTLY_LOCK):
             return False
         self._attempts[origin] += 1
@@ -198,7 +198,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: sa.Engine, stop: Event) -
 
 
 def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
-    # A check that is skipped because a night is running is no news.
+    # No warning about checks that are skipped because a night is running.
     logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
     scheduler = BackgroundScheduler(
         timezone=settings.zone,
@@ -218,13 +218,13 @@ def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
 def _add_jobs(
     scheduler: BackgroundScheduler, settings: Settings, jobs: NightlyJobs
 ) -> None:
-    """Adds the jobs, or plans them anew.
+    """Adds the jobs, or reschedules them.
 
-    The library plans a job's next time when it fires. What fired while the clock was ahead
-    would not fire again before the clock is there.
+    The library plans a job's next run when the job fires. A job that fired while the clock was
+    ahead would not fire again before that later time.
     """
-    # Where the clocks skip the hour the library may skip the day, and where it comes
-    # twice it fires twice: the ledger makes one night of both.
+    # If a clock change skips the hour, the library may skip the day. If it repeats the hour,
+    # the job fires twice, and the second time the ledger has the night as done.
     hour, minute = settings.nightly_at.split(":")
     at_night = CronTrigger(hour=hour, minute=minute, timezone=settings.zone)
     scheduler.add_job(jobs.start_night, at_night, id="night", replace_existing=True)

@@ -12,7 +12,7 @@ from pipelines.settings import child_environment
 
 TIMEOUT_S = 60
 EXTRAS = ("tpu", "cuda12", "cuda13")
-"""The extras of jax that name the versions of its accelerator packages."""
+"""Extras of jax whose requirements give the versions of its accelerator packages."""
 PACKAGES = ("libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin")
 DEV = Path("/dev")
 REPORT_DEVICES = """
@@ -27,8 +27,8 @@ print(json.dumps([devices[0].platform, len(devices), kind, requested]))
 class Devices:
     """The devices of this process that JAX would train on: platform (`cpu`, `gpu`, `tpu`) and kind.
 
-    `requested` is JAX_PLATFORMS, None if JAX chooses; `log` is what JAX wrote to stderr last,
-    such as why it does not use a GPU.
+    `requested` is JAX_PLATFORMS, None if JAX chooses; `log` is the last line that JAX wrote to
+    stderr, such as the reason why it does not use a GPU.
     """
 
     platform: str

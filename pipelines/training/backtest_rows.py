@@ -30,7 +30,7 @@ def forecast_rows(
 ) -> pd.DataFrame:
     """Builds a row for each origin, depot, day ahead and model of `forecasts`.
 
-    Every row has the points of `beside` in columns of their names.
+    Every row also has the point forecast of each model in `beside`, in a column of its name.
 
     Returns:
       depot_id, city, origin_on, target_on, horizon (days ahead), weekday, kind, model, actual,
@@ -73,7 +73,7 @@ def forecast_rows(
 
 
 def _kinds_of_days(panel: Panel, split: HoldoutSplit) -> np.ndarray:
-    """Names of the holidays and events of each depot's days from the first origin on."""
+    """Kind of each depot's days from the first origin on: holidays, events, `USUAL`, `CLOSED`."""
     first = panel.step(split.origins[0])
     calendar = panel.calendar.steps(first, panel.n_steps)
     closed_dt = panel.closed_dt[:, first : panel.n_steps]
@@ -91,7 +91,7 @@ def _kinds_of_days(panel: Panel, split: HoldoutSplit) -> np.ndarray:
 def scores_by(rows: pd.DataFrame, segments: Sequence[str]) -> list[dict[str, object]]:
     """Scores each model in each segment, over the days that every model forecast.
 
-    The rows are from `forecast_rows`; several of `SEGMENTS` are taken together.
+    The rows are from `forecast_rows`; a segment is a combination of values of the `SEGMENTS` given.
 
     Returns:
       One row for each segment and model, in order: the segment's values by name, model, and

@@ -39,7 +39,7 @@ class Backtest:
     Attributes:
       panel: Panel with the actuals of the holdout.
       forecasts: Forecasts of the models that are scored, `gru` first.
-      beside: The baseline under the network, `baseline`, and the seasonal naive, `naive`.
+      beside: For comparison: the `baseline` under the network, and `naive`, the seasonal naive.
     """
 
     panel: Panel
@@ -75,7 +75,7 @@ def run_backtest(
 ) -> Backtest:
     """Trains once on the data before the holdout, and forecasts from every origin in it.
 
-    The panel has the actuals of the holdout; `known` returns it as known at an origin.
+    `panel` has the actuals of the holdout; `known` returns the panel as known at an origin.
 
     Raises:
       NoDataError: the history is too short.
@@ -111,10 +111,10 @@ def evaluation_scores(
 ) -> dict[str, Any]:
     """Scores the evaluation model on its holdout, with the naive forecasts.
 
-    Under `models`, `gru` is the evaluation model, as in the answer of `harbor backtest`. The
-    champion's evaluation model, and a champion from before the holdout, are compared if they were not
-    trained on the holdout either and have the same horizon. `known` returns the panel as known at an
-    origin; by default it is `panel` up to there.
+    In `models`, `gru` is the evaluation model, as in the JSON of `harbor backtest`. The champion's
+    evaluation model and an earlier champion are scored, too, if they were not trained on the
+    holdout and have the same horizon. `known` returns the panel as known at an origin; by default
+    `panel` up to the origin is used.
     """
     window = (panel.origin - evaluation.trained_through).days
     # The model is already fitted, so the days before the holdout may be few.

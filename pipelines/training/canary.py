@@ -1,4 +1,4 @@
-"""The canary: a new model forecasts beside the champion before it is promoted."""
+"""The canary: a trial forecast of a new model, checked against the champion's."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -22,9 +22,9 @@ from pipelines.store.models import Model
 
 @dataclass(frozen=True)
 class CanaryResult:
-    """The result of a canary: its checks in the order made; a failed one may have ended it.
+    """The result of a canary: its checks in order; a failed check may have ended it early.
 
-    `beside` is the version of the champion; None without a usable one.
+    `beside` is the version of the champion compared with; None without a usable champion.
     """
 
     version: str
@@ -66,8 +66,8 @@ def run_canary(
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
 
-    The published artefacts are used; a champion whose artefact is unusable is left out. It
-    starts from the newest day, or the last one of the panels.
+    The recorded artefacts are used; a champion whose artefact is unusable is left out. The
+    origin is the newest day with demand, or the last origin of the panels if that is earlier.
     """
     version = model["version"]
     try:
@@ -91,6 +91,6 @@ def run_canary(
 
 
 def _forecast(model: Artefact, panel: Panel) -> Forecast:
-    # Overflow from bad weights is checked afterwards, so it is not warned of here.
+    # No warnings of overflow from bad weights: the checks that follow find it.
     with np.errstate(all="ignore"):
         return infer.forecast(model, panel)

@@ -57,8 +57,8 @@ def compile_cache(settings: Settings) -> Iterator[None]:
 def cpu_fingerprint() -> str:
     """A hash of the processor's model and features.
 
-    JAX keys its entries by its own version and the accelerator, but not by these, and
-    runs what it compiled for another processor.
+    JAX keys cache entries by its own version and the accelerator, but not by the processor,
+    so it would run a program that was compiled for another one.
     """
     text = machine()
     if CPU_INFO.is_file():
@@ -79,6 +79,6 @@ def _prepare(folder: Path) -> None:
     for path in (folder.parent, folder):
         path.chmod(0o700)
     for entry in folder.glob("*-cache"):
-        # JAX writes the time of use last: without it, the write was interrupted.
+        # JAX writes the time of use last: an entry without it was interrupted.
         if not entry.with_name(entry.name.removesuffix("cache") + "atime").exists():
             entry.unlink(missing_ok=True)

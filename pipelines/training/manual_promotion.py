@@ -1,4 +1,4 @@
-"""Makes a model the champion by hand: `harbor models` and the dashboard."""
+"""Makes a model the champion by hand, from `harbor models` or the dashboard."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,14 +20,14 @@ class NewChampion:
     """A model that was made champion.
 
     Attributes:
-      shown_from: Origin of its forecast that is shown; None if it has none from there.
+      shown_from: Origin of its forecast that is shown now; None if none of its forecasts is.
     """
 
     version: str
     shown_from: date | None
 
     def sentence(self) -> str:
-        """Which forecast is shown, in a sentence."""
+        """A sentence on which forecast is shown."""
         if self.shown_from is None:
             return (
                 "The pages go on showing the forecast that they show until 'harbor forecast' or "
@@ -47,9 +47,9 @@ def promote(
 ) -> NewChampion:
     """Makes a model the champion, if its artefact is intact.
 
-    A model that was never champion first makes a trial forecast, its canary, whose result
-    is stored, unless it is promoted unchecked. If its forecast from the origin that is shown is
-    stored, that is shown from now on. The reason is stored with the model.
+    A model that was never champion must first pass a trial forecast, its canary, unless
+    `unchecked`; the result is stored. If the model has a stored forecast from the origin that is
+    shown, the pages show that forecast from now on. The reason is stored with the model.
 
     Raises:
       NoModelError: there is no such model.
@@ -122,6 +122,6 @@ def _set_champion(
         if models.promote(connection, version, reason):
             shown_from = forecast.show_stored(connection, version, now, settings.zone)
             return NewChampion(version, shown_from)
-    # Pruned while its file was read.
+    # The model was pruned while its file was read.
     forecast.require_kept(read(engine, version))
     raise AssertionError("only a pruned model cannot be promoted")

@@ -19,12 +19,12 @@ from pipelines.training import canary
 from pipelines.training.canary import CanaryResult
 
 MAX_MAPE_RATIO = 1.02
-"""Maximum ratio of a challenger's MAPE to the champion's: the challenger has newer data,
-and two fits with the same settings differ by about as much by chance. The same holds
-against an earlier champion, so that small losses do not add up night after night."""
+"""Maximum ratio of a challenger's MAPE to the champion's. It is above 1 because the challenger has
+newer data, and two fits with the same settings differ by about 2 % by chance. An earlier champion
+has the same limit, so that small losses do not add up night after night."""
 
 AS_BASELINE = "Delivering the baseline, it"
-"""Begins a reason if the network has no share in the forecast."""
+"""Beginning of the reason if the network has no share in the forecast."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PromotionDecision:
     reason: str
     # None if no canary was run.
     canary: CanaryResult | None = None
-    # Of a model that is too old to be promoted, and was not turned down.
+    # Whether the model serves hindcasts because its data are too old for promotion.
     serves_hindcasts: bool = False
 
     def metrics(self) -> dict[str, Any]:
@@ -57,21 +57,21 @@ def promote_if_better(
 ) -> PromotionDecision:
     """Promotes or rejects a challenger by its holdout scores and canary.
 
-    On the holdout, its evaluation model's MAPE must be at most the seasonal naive's and at most
-    `MAX_MAPE_RATIO` times the champion's and the earlier champion's (the last champion from
-    before the holdout), and must differ from the champion's. The first and last comparison are of MAPEs rounded to
-    two decimals. Its training data must not be older than those of the model that forecasts
-    now, which is a former champion if the champion has seen days that were withdrawn, or its file
-    cannot be used: then the champion's MAPE does not count. A model is promoted whatever its scores
-    if nothing else can forecast, as the first one of a fleet. Before promotion the canary must
-    pass. A decision is final.
+    The serving model is the champion or, if that was trained on days withdrawn since or its file is
+    unusable, a former champion. A challenger is promoted if all of these hold; a decision is final.
+    - It was not trained on older data than the serving model; otherwise it serves hindcasts.
+    - Its evaluation model's holdout MAPE is at most the seasonal naive's, to two decimals.
+    - That MAPE is at most `MAX_MAPE_RATIO` times the champion's, and not the same to two decimals.
+      An unusable file of the champion drops both conditions; withdrawn days do not.
+    - That MAPE is at most `MAX_MAPE_RATIO` times that of the last champion from before the holdout.
+    - Its canary passes. This is the only condition if nothing else can forecast.
 
     Args:
       engine: Database the pipelines own.
       artefacts: Folder of exported models.
       read_panels: Returns the panels of the canary.
-      chosen: The challenger's version; or a day, for the newest that has seen none after it. One
-        that has was trained while the clock was ahead.
+      chosen: The challenger's version; or a day, for the newest challenger trained through it or
+        earlier. A later one was trained while the clock was ahead.
 
     Raises:
       NothingToDoError: there is no challenger.
@@ -93,7 +93,7 @@ def promote_if_better(
         reason = f"It has been judged already. {challenger['decision_reason'] or ''}"
         promoted = challenger["role"] == "champion"
         return PromotionDecision(challenger["version"], promoted, reason.strip())
-    # A file that is lost, or of a release with another schema, makes no forecast.
+    # An artefact that is lost, or has another release's schema, cannot forecast.
     found = first_usable(artefacts, choices)
     serving = None if found is None else found[0]
     is_lost = choices[:1] != [serving]
@@ -145,7 +145,7 @@ def _decide(
         )
     scores = challenger["scores"]
     if champion_is_lost and serving is not None:
-        # What it scored does not help: a former champion forecasts in its place.
+        # The champion's scores are ignored: a former champion forecasts in its place.
         others = {k: v for k, v in scores["models"].items() if k != "champion"}
         scores = scores | {"models": others}
     return decide(version, scores, is_only=serving is None)
@@ -154,9 +154,9 @@ def _decide(
 def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDecision:
     """Decides promotion from the percentages of `backtesting.evaluation_scores`; no I/O.
 
-    `is_only` says that no other model may forecast.
+    `is_only` is true if no other model may forecast.
     """
-    # "gru" is the challenger: the key is stored, and fixed in answers.
+    # "gru" is the challenger: stored scores and the commands' JSON have this key.
     challenger, naive, champion, earlier = (
         _mape(scores, name)
         for name in ("gru", "seasonal_naive", "champion", "earlier_champion")
@@ -194,7 +194,7 @@ def decide(version: str, scores: dict[str, Any], is_only: bool) -> PromotionDeci
 
 
 def _is_tie(mape: float, other: float) -> bool:
-    """Whether two MAPEs are the same as printed; NaN is the same as nothing."""
+    """Whether two MAPEs are equal to two decimals; False if either is NaN."""
     return f"{mape:.2f}" == f"{other:.2f}" != "nan"
 
 

@@ -76,7 +76,7 @@ def train(
         settings.point,
     )
     scores["network_share"] = result.production.postprocessing.network_share
-    # Reproducible from the data alone, so without the champions' scores.
+    # Without the champions' scores, so that artefacts depend on the data alone.
     table = {name: scores["models"][name] for name in ("gru", *NAIVE_FORECASTS)}
     evaluation = replace(result.evaluation, backtest=table)
     production = replace(result.production, backtest=table)
@@ -182,7 +182,7 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
 def _earlier_champion(
     engine: sa.Engine, settings: Settings, through: date
 ) -> Artefact | None:
-    """The model that was champion last, of those that saw nothing after a day, if usable."""
+    """The last champion that was not trained on days after `through`, if its artefact is usable."""
     with snapshot(engine) as connection:
         model = models.last_champion_trained_through(connection, through)
     return load_if_usable(settings.artefacts, model)
@@ -203,7 +203,7 @@ def _fit(
     metrics: dict[str, Any],
     resume: bool = True,
 ) -> "TrainingResult":
-    """Trains and measures the cost; resumes an interrupted training if allowed."""
+    """Trains and measures the cost; resumes an interrupted training if `resume`."""
     from forecaster.model.checkpoint import Checkpoints
     from forecaster.model.two_stage_fit import train_model
 
@@ -226,7 +226,7 @@ def _fit(
 
 
 def settings_id(recipe: "Recipe", settings: Settings) -> str:
-    """Identifies the settings that decide which model a training makes of its data."""
+    """Hash of the settings that, with the data, determine the trained model."""
     identity = repr((recipe, settings.point))
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
