@@ -1,11 +1,9 @@
-"""The pages: they read through `queries`.
+"""The pages: they read through `queries`, and save only planners' changes, through `planning`.
 
-They save planners' overrides, city settings and decisions on vans (`planning`), and nothing else.
-
-app         navigation              views       one file a page, named as in `app`
+app         navigation              views       one file per page, named as in `app`
 components  widgets and forms       queries     cached tables from the database
-text        sentences               tables      display tables, HTML and files
+text        sentences               tables      display tables, HTML and workbooks
 charts      Altair charts           inference   what-if on the CPU
 planning    vans and overrides      auth        the logged-in user
-hours       shifts, running day     server      serves all this
+server      the ASGI application
 """

@@ -24,7 +24,7 @@ font-size="17" fill="#1787ac" textLength="112" lengthAdjust="spacingAndGlyphs">H
 
 
 def show_freshness(on_no_data: Callable[[str], None]) -> None:
-    """Shows the data freshness banner; `on_no_data` gets a message where there is no data."""
+    """Shows the data freshness banner; calls `on_no_data` with a message if there are no orders."""
     freshness = queries.freshness()
     if freshness.last_on is None:
         missing = "No depots yet."
@@ -43,7 +43,7 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
     if at_work:
         texts = banner(freshness, now.date(), due_on, settings.zone, at_work)
     st.caption(texts.facts)
-    # Before the first forecast the page itself says what is at work.
+    # Before the first forecast the page itself shows the run in progress.
     if texts.warning and at_work and freshness.origin_on is not None:
         st.info(texts.warning, icon=":material/schedule:")
     elif texts.warning and not at_work:
@@ -58,13 +58,13 @@ planner_pages = [
     st.Page("views/plan.py", title="Plan", url_path="plan"),
     st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
 ]
-# For whoever runs it; planners need neither.
+# Pages for operators; planners need neither.
 system_pages = [
     st.Page("views/models.py", title="Models", url_path="models"),
     st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
 ]
 page = st.navigation({"": planner_pages, "System": system_pages}, position="top")
-# What was chosen on another page is carried over to this one, once.
+# A new page takes over the last choice of city or depot in its first run.
 st.session_state[widgets.IS_NEW_PAGE] = st.session_state.get("page") != page.title
 st.session_state["page"] = page.title
 st.set_page_config(

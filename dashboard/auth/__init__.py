@@ -1,1 +1,1 @@
-"""The logged-in user of a session; `pipelines.settings.login` says who may see the pages."""
+"""The logged-in user of a session; `pipelines.settings.login` defines who may see the pages."""

@@ -1,4 +1,4 @@
-"""Tables to Altair charts; no I/O.
+"""Altair charts of query results; no I/O.
 
-forecast_charts  every chart      encodings  axes, colours, legends and tooltips they share
+forecast_charts  every chart      encodings  shared axes, colours, legends and tooltips
 """

@@ -22,14 +22,14 @@ LABELS_ON_LIGHT, LABELS_ON_DARK = "#52636d", "#aebac1"
 LABEL_COLOUR = {
     "expr": f"luminance(background) > 0.5 ? '{LABELS_ON_LIGHT}' : '{LABELS_ON_DARK}'"
 }
-"""Chosen in the browser, so that it follows the theme without another run of the page."""
+"""Evaluated in the browser, so that it follows the theme without a rerun of the page."""
 MAX_LABELLED_DAYS = 14
 HALF_A_YEAR = 182
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 TWO_LINES = "[slice(datum.label, 0, 3), replace(slice(datum.label, 4), /( \\d{4})?( · .*)?$/, '')]"
-"""'Fri 21 Nov 2025 · Black Friday' as 'Fri' and '21 Nov', on two lines."""
+"""Label expression: 'Fri 21 Nov 2025 · Black Friday' as 'Fri' and '21 Nov', on two lines."""
 WORDS = "split(datum.label, ' ')"
-"""A word on each line."""
+"""Label expression: one word per line."""
 TITLES = {
     "day": "Day",
     "actual_text": "Actual",
@@ -53,9 +53,9 @@ PAST = ("day", "actual_text")
 def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
     """Adds the day and each number as text, a dash where it is missing, for tooltips.
 
-    The forecast is given as 'point_text' and, for tables of planned numbers, as 'planned_text'.
-    The day carries its `notes`, where the table has them, 'Fri 27 Nov · Black friday', and its year
-    in a table of two.
+    The forecast is both 'point_text' and 'planned_text', which have different titles. The day is
+    followed by its `notes`, if any: 'Fri 27 Nov · Black Friday'; it has its year if the table
+    spans two years.
     """
     texts = {
         f"{name}_text": table[name].map(formatting.orders)
@@ -79,7 +79,7 @@ def tooltips(*columns: str) -> list[alt.Tooltip]:
 def ruler(table: pd.DataFrame, x: alt.X, *columns: str) -> alt.Chart:
     """A vertical line at the day nearest to the pointer, with the day's numbers.
 
-    Wherever the pointer is, one tooltip of `columns` tells all series, so that nobody has to
+    One tooltip of `columns` shows all series wherever the pointer is, so that nobody has to
     hit a dot. The table has one row per day.
     """
     nearest = alt.selection_point(
@@ -111,7 +111,7 @@ def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
 
 
 def time_axis(table: pd.DataFrame, column: str) -> alt.X:
-    """A time axis: every day of a fortnight is labelled, Mondays of more, months of half a year."""
+    """A time axis that labels each day up to 14 days, Mondays up to half a year, else months."""
     days, label = table[column].drop_duplicates(), "%a %-d %b"
     if len(days) > HALF_A_YEAR:
         days, label = days[days.dt.day == 1], "%b %Y"
@@ -129,13 +129,13 @@ def time_axis(table: pd.DataFrame, column: str) -> alt.X:
 
 
 def orders_axis(column: str) -> alt.Y:
-    """Whole orders per day."""
+    """An axis of whole orders per day."""
     axis = alt.Axis(format=",.0f", tickCount=4, labelFlush=False)
     return alt.Y(f"{column}:Q", title=None, axis=axis)
 
 
 def percent_axis(column: str) -> alt.Y:
-    """Fractions as percentages."""
+    """An axis of fractions, labelled as percentages."""
     axis = alt.Axis(labelExpr=PERCENT, tickCount=4, labelFlush=False)
     return alt.Y(f"{column}:Q", title=None, axis=axis)
 
@@ -143,7 +143,7 @@ def percent_axis(column: str) -> alt.Y:
 def colour(
     column: str, series: Sequence[str] = (), symbol: str = "stroke"
 ) -> alt.Color:
-    """Colours by series; the legend lists those drawn, and there is none without any."""
+    """Colours by series, with a legend of `series`; without a legend if that is empty."""
     legend = _legend(list(series), symbol) if series else None
     return alt.Color(f"{column}:N", scale=alt.Scale(domain=SERIES), legend=legend)
 

@@ -26,7 +26,7 @@ from dashboard.charts.encodings import (
 from dashboard.text import formatting
 from forecaster.inference.explain import LEVEL
 
-# `alt.layer` is typed as perhaps a FacetChart; ours never have facets.
+# `alt.layer` is typed as possibly a FacetChart; no chart here has facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
 MIN_DAYS_OF_MEAN = 4
@@ -93,16 +93,16 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
 
 
 def with_past_forecasts(days: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
-    """A depot's `queries.depot_days` with `past_p10`, `past_point` and `past_p90`.
+    """Adds past_p10, past_point and past_p90, the last live forecast of each day, to `days`.
 
-    They are those of the last live forecast of each day of `queries.past_forecasts`.
+    `days` is `queries.depot_days`, `past` is `queries.past_forecasts`.
     """
     live = past[past["is_live"].astype(bool)].set_index("target_on")
     return days.join(live[FORECAST_COLUMNS].add_prefix("past_"), on="day_on")
 
 
 def fan_legend(days: pd.DataFrame) -> str:
-    """What the marks of `fan` mean, of those that it has."""
+    """Sentences that explain the marks which `fan` draws for these days."""
     has_past = days["past_point"].notna().any()
     before = "With the last forecast before each day. " if has_past else ""
     is_long = len(days) > MAX_DAYS_WITH_DOTS
@@ -112,11 +112,11 @@ def fan_legend(days: pd.DataFrame) -> str:
 
 
 def fan(days: pd.DataFrame) -> Chart:
-    """`with_past_forecasts`: actuals as a line, the forecast as another in its 80 % band.
+    """Lines of actuals and of the forecast in its 80 % band, from `with_past_forecasts`.
 
-    Closed days interrupt the lines: nobody could order, so they are not a demand of 0. A number
-    of a planner is a dot, whose day tells who set it and why. The lines of a long history are means
-    of seven days, without a band; its holidays and events stand at their days' own numbers.
+    Closed days interrupt the lines: nobody could order, so demand is unknown, not 0. A planner's
+    number is a dot; the day's tooltip has who set it and why. A long history is drawn as
+    seven-day means without a band, with event markers at the days' own numbers.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     is_ahead, is_long = days["point"].notna(), len(days) > MAX_DAYS_WITH_DOTS
@@ -215,9 +215,9 @@ def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
-    """Daily grain of `queries.accuracy`: 7-day mean MAPE of the forecast and the seasonal naive.
+    """7-day mean MAPE of forecast and seasonal naive, from the daily grain of `queries.accuracy`.
 
-    The forecast's single days are dots, and one ruler tells both.
+    Dots are single days of the forecast; the ruler's tooltip shows both forecasters.
     """
     rows = by_day[by_day["forecaster"].isin(["forecast", "seasonal naive"])]
     rows = rows.dropna(subset=["mape"]).replace(
@@ -253,7 +253,7 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
 
 
 def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
-    """Adds `weekly`: MAPE of the seven days up to each day, weighted by `counted`; NaN below four."""
+    """Adds `weekly`: MAPE of the 7 days up to each day, weighted by `counted`; NaN below 4 days."""
     table = by_day.sort_values("day_on", ignore_index=True)
     sums = table.assign(total=table["mape"] * table["counted"]).set_index("day_on")
     by_name = sums.groupby("forecaster")[["total", "counted"]]
@@ -283,7 +283,7 @@ def what_if(outcome: pd.DataFrame) -> Chart:
 def _event_markers(
     table: pd.DataFrame, x: alt.X, column: str, offset: float = -7
 ) -> list[alt.Chart]:
-    """A triangle above a column, or at it, on every day with `notes`; none where no day has any."""
+    """Triangles at `column`, shifted by `offset`, on days with `notes`; [] if no day has any."""
     noted = table[table["notes"] != ""].assign(series=ACTUAL)
     if noted.empty:
         return []
@@ -306,7 +306,7 @@ def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:
     """The 80 % band: from p10 to p90."""
     return (
         alt.Chart(table.assign(series=FORECAST))
-        # A tooltip of an area would be that of its first day.
+        # An area's tooltip would show its first day only.
         .mark_area(opacity=BAND_OPACITY, line=False, tooltip=None)
         .encode(
             x=x,

@@ -16,8 +16,8 @@ class Banner:
     """The texts of the banner.
 
     Attributes:
-      facts: Newest orders, the forecast's time with the zone of all times, and that a demo is invented.
-      warning: A delay or a missing champion; None if all is well.
+      facts: Day of the newest orders, time and zone of the forecast, and a mark if it is a demo.
+      warning: A delay, or a forecast that is not the champion's; None if all is well.
       notices: Missing data at forecast time, and accuracy alarms.
     """
 
@@ -29,9 +29,9 @@ class Banner:
 def banner(
     freshness: Freshness, today: date, due_on: date, zone: ZoneInfo, at_work: str = ""
 ) -> Banner:
-    """Writes the banner; requires known demand, of which the newest due is of `due_on`.
+    """Writes the banner; requires known demand. Orders up to `due_on` are due.
 
-    What is `at_work`, a sentence, takes the place of advice on a delay.
+    `at_work`, a sentence on the run in progress, replaces the advice on a delay; '' for no run.
     """
     assert freshness.last_on is not None, "requires known demand"
     facts = f"Orders up to **{formatting.day(freshness.last_on, today)}**"
@@ -84,9 +84,8 @@ def _not_champion(freshness: Freshness) -> str | None:
         return None
     if freshness.champion is None:
         return (
-            "No model is champion, so this forecast will not be renewed. Choose one "
-            "with `harbor models list` and `harbor models promote VERSION`, then run "
-            "`harbor forecast`."
+            "No model is champion, so this forecast will not be renewed. Choose one with `harbor "
+            "models list` and `harbor models promote VERSION`, then run `harbor forecast`."
         )
     return (
         f"This forecast is not from the champion (model {freshness.champion}). Update it "

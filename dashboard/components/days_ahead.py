@@ -1,4 +1,4 @@
-"""The parts of the page "Days ahead", cached, and the names of days, which Plan has, too.
+"""Cached parts of the page "Days ahead", and the names of days, which page Plan shows as well.
 
 Rendering a thousand depots takes longer than querying them, so the HTML is cached too,
 keyed by `Freshness`.
@@ -28,7 +28,7 @@ def cities(freshness: Freshness) -> list[str]:
 def brief_html(
     freshness: Freshness, today: date, due_on: date, running: pd.DataFrame
 ) -> str:
-    """The morning brief, as HTML; of a forecast, and `running_day.headings`. Orders up to `due_on` are due."""
+    """The morning brief as HTML; `running` is `running_day.headings`, `due_on` the last day due."""
     assert freshness.last_on is not None, "requires known demand"
     days = van_plan.fleet_plan(freshness).cities
     decisions = brief.decisions(
@@ -55,7 +55,7 @@ def brief_html(
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def grid_html(city: str, freshness: Freshness) -> str:
-    """The grid of a city, or of all ('')."""
+    """HTML of the depots × days grid of a city, or of all cities ('')."""
     depots = ranked(city, freshness)
     shown = {"": city} | {each: each for each in depots["city"].unique()}
     names = {key: day_names(own, freshness) for key, own in shown.items()}
@@ -63,14 +63,14 @@ def grid_html(city: str, freshness: Freshness) -> str:
 
 
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
-    """Holidays and events by day of a city, or of all (''), in words."""
+    """Names of each day's holidays and events in a city, or in all cities ('')."""
     events = queries.fleet_events(freshness)
     n_cities = len(cities(freshness))
     return brief.day_names(events, n_cities, city)
 
 
 def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
-    """'▲ Fri 27 Nov: Black Friday.' of the `days` with names, where a grid has no room for them."""
+    """Shows '▲ Fri 27 Nov: Black Friday.' on screens where the grid has no room for such names."""
     days = days.drop_duplicates().sort_values()
     runs = [(name, list(run)) for name, run in groupby(days, names.get) if name]
     listed = "; ".join(
@@ -89,13 +89,13 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
 
 
 def ranked(city: str, freshness: Freshness) -> pd.DataFrame:
-    """The days ahead of a city, or of all ('')."""
+    """Rows of `queries.fleet_week` of a city, or of all (''), sorted by `rank`."""
     week = queries.fleet_week(freshness)
     return rank(week[week["city"] == city] if city else week)
 
 
 def rank(week: pd.DataFrame) -> pd.DataFrame:
-    """Sorts the rows of `queries.fleet_week` by city, those with missing data first, then by name."""
+    """Sorts rows of `queries.fleet_week` by city, depots with missing data first, then by name."""
     has_all = ~(week["is_late"] | week["is_silent"])
     by = ["city", "has_all", "name", "depot_id", "target_on"]
     in_order = week.assign(has_all=has_all).sort_values(by, ignore_index=True)

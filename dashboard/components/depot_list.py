@@ -1,4 +1,4 @@
-"""The depots of the fleet with their next orders, to choose one: page Depot without one."""
+"""The list of depots that page Depot shows while no depot is chosen."""
 
 from datetime import date, datetime
 
@@ -13,18 +13,18 @@ from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
-"""Depots in the list; the box above it finds them all."""
+"""Most depots in the list; the box above it finds every depot."""
 URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)
-"""Orders of the list; the first is the default."""
+"""Sort orders of the list; the first is the default."""
 
 
 def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
-    """The depots, those that need somebody first: orders planned, vans, missing data, the last error.
+    """Shows the depots, most urgent first: planned orders, vans short, missing data, last error.
 
     Args:
       depots: `queries.depots`.
-      freshness: Of the forecast; without one the list has names alone.
+      freshness: Freshness of the forecast; without a forecast the list has names only.
     """
     numbers = pd.DataFrame()
     if freshness.origin_on is None:
@@ -64,7 +64,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
 
 
 def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.DataFrame:
-    """The depots by `order`, then by city and name; those without a number last."""
+    """Sorts the depots by `order`, then by city and name; depots without a number come last."""
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
@@ -78,7 +78,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
-    """What `html_grids.depots` shows."""
+    """The numbers that `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
     week = days_ahead.rank(van_plan.fleet_plan(freshness).depots)
     orders, short = (
@@ -93,7 +93,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     in_all = short.sum(axis=1)
     keys = pd.DataFrame({"is_late": is_late, "first": short.iloc[:, 0]})
     keys = keys.assign(in_all=in_all, is_off=is_off)
-    # `depots` are by city and name.
+    # Ties keep the order of `depots`: by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")
     vans[html_grids.IN_ALL] = in_all

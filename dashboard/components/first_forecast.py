@@ -1,4 +1,4 @@
-"""What a page shows while there is no forecast: what makes one, or how far that has come."""
+"""Messages of pages without a forecast: the command that makes one, or the run's progress."""
 
 from typing import NoReturn
 
@@ -13,10 +13,10 @@ NO_OPEN_DEPOTS = "The newest forecast has no open depots. Run `harbor forecast`.
 
 
 def stop_page(sentence: str, champion: str | None) -> NoReturn:
-    """Says that there is no forecast, and stops the page; shows it once there is one.
+    """Shows that there is no forecast, and stops the page; reloads it once there is one.
 
-    While a run is in progress, it says which one, and how far its training has come. `sentence` is
-    on what is missing; `champion` is None before the first model.
+    While a run is in progress, its step and the progress of its training are shown. `sentence`
+    names what is missing; `champion` is None before the first model.
     """
     if queries.run_in_progress() is None:
         widgets.stop_page(f"{sentence} {summaries.first_forecast_advice(champion)}")
@@ -25,7 +25,7 @@ def stop_page(sentence: str, champion: str | None) -> NoReturn:
 
 
 def what_follows(champion: str | None) -> str:
-    """How far the run has come that is at work, else the commands that make a forecast."""
+    """The progress of the run at work, or else the commands that make a forecast."""
     progress = queries.run_in_progress()
     if progress is None:
         return summaries.first_forecast_advice(champion)

@@ -1,4 +1,4 @@
-"""One scored day of the page "Accuracy": what the forecast of that morning missed, and why."""
+"""One scored day of the page "Accuracy": errors by city and depot, with likely causes."""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -16,15 +16,15 @@ from dashboard.tables.workbook import Sheets
 from dashboard.text import summaries
 
 MAX_DEPOTS, IN_SIGHT = 50, 5
-"""Depots in a table, of which the Excel file has all; misses in a column, with less about each."""
+"""Most rows of a table, which Excel has in full; rows of "Single days furthest off"."""
 
 
 def last_day(
     scope: ScoreFilter, day_on: date, freshness: Freshness
 ) -> tuple[pd.DataFrame, str]:
-    """A scored day in the filter's city: `queries.last_day`, and its headline.
+    """Rows of `queries.last_day` for a scored day in the filter's city, and the day's headline.
 
-    The headline's numbers are those of the table by city, and of the morning message.
+    The headline's numbers agree with the table by city and with the morning message.
     """
     scored = queries.last_day(replace(freshness, last_on=day_on))
     here = scored[scored["city"] == scope.city] if scope.city else scored
@@ -39,14 +39,14 @@ def last_day(
 def show(
     scope: ScoreFilter, scored: pd.DataFrame | None, freshness: Freshness
 ) -> Sheets:
-    """Shows the totals by city and the depots, furthest off first; gives them as sheets.
+    """Shows totals by city, and depots furthest off first; returns both as sheets.
 
-    `scored` is None where no total is told: of one depot, and of hindcasts, which nobody saw.
+    `scored` is None, and totals are left out, for one depot and for hindcasts.
     """
     sheets: Sheets = {}
     misses = queries.largest_errors(scope, freshness)
     if scored is not None:
-        # A day may be counted anew before it is scored anew.
+        # Actuals may have been corrected since the day was scored.
         known = scored[["depot_id", "actual"]].dropna()
         misses = known.merge(misses.drop(columns="actual"), on="depot_id")
     if misses.empty:
@@ -71,7 +71,7 @@ def show(
 def show_misses(
     name: str, misses: pd.DataFrame, scope: ScoreFilter, freshness: Freshness
 ) -> pd.DataFrame:
-    """Shows the first of `queries.largest_errors` with likely causes; gives all as a table."""
+    """Shows the first rows of `queries.largest_errors` with likely causes; returns all rows."""
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
     table = display_tables.largest_errors(misses)
@@ -80,7 +80,7 @@ def show_misses(
     else:
         table = table.drop(columns="Off by %")
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
-    # Why is that of the last live forecast.
+    # Page Depot explains live forecasts only, of the last `PAST_DAYS` days.
     last_on = freshness.last_on if scope.live else None
     since = last_on - timedelta(days=PAST_DAYS - 1) if last_on else date.max
     links = {"Depot": display_tables.why_links(first, since)}

@@ -17,14 +17,14 @@ from dashboard.text import formatting
 PLACE, HEADING = "place of page actions", "place of the title"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SCRIPT = (Path(__file__).parent / "page_head.js").read_text()
-"""Copies the page's address, or shows it where the browser lets no page copy (http). Makes one
-entry of the browser's history of a choice in the menu and the city that is carried over. Closes
-the menu of a narrow window after a choice, which Streamlit does only on a phone by its browser's
-word. The first tab leads to the first number. Always the same text, which `server.asgi` lets run."""
+"""Copies the page's address, or shows it where the browser forbids copying (plain http). Records a
+menu choice and the city carried over as one history entry. Closes the menu of a narrow window after
+a choice, as Streamlit does on phones only. Adds a button that skips to the first number. Constant,
+because `server.asgi` allows the script by its hash."""
 
 
 def show(title: str, *, is_system: bool) -> None:
-    """Shows the title, with room for what a page adds beside it; the menu marks its System."""
+    """Shows the title and a place for page actions; `is_system` marks "System" in the menu."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom",
         key="page-head",
@@ -43,29 +43,29 @@ def show(title: str, *, is_system: bool) -> None:
 
 
 def rename(title: str) -> None:
-    """Gives the page another title, as that of the one depot it shows."""
+    """Changes the page's title, for example to the name of its depot."""
     st.session_state[HEADING].title(formatting.escape_markdown(title), width="content")
 
 
 def print_heading(heading: str) -> None:
-    """The heading of a printed page, and when it was printed; not seen on the screen."""
+    """Adds a heading with the time of printing, which appears on paper only."""
     zone = queries.zone()
     printed = f"printed {formatting.timestamp(datetime.now(zone), zone)} ({zone.key})"
     st.html(f'<p class="hf-print">{escape(heading)} <small>{printed}</small></p>')
 
 
 def run(script: str) -> None:
-    """Runs a script of `server.asgi.OWN_SCRIPTS` where it stands, once."""
+    """Runs a script of `server.asgi.OWN_SCRIPTS` once, at this place of the page."""
     st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
 
 
 def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -> None:
-    """The button that saves the page as Excel.
+    """Shows the button that saves the page as Excel.
 
     Args:
-      name: Of the file, without its suffix.
-      make: Makes the sheets, when the button is clicked.
-      freshness: Of the forecast in them.
+      name: File name without suffix.
+      make: Returns the sheets; called when the button is clicked.
+      freshness: Freshness of the forecast in the sheets.
     """
     zone = queries.zone()
     chosen = urlencode(st.query_params.to_dict())

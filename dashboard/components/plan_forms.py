@@ -25,8 +25,8 @@ REASONS = (
     "Roads or access", "Model looks wrong",
 )  # fmt: skip
 KEYBOARD = (Path(__file__).parent / "plan_form.js").read_text()
-"""Puts the cursor into the number, and saves at the second Enter, once the first has shown the
-preview; always the same text, which `server.asgi` lets run."""
+"""Puts the cursor into the number field; the first Enter shows the preview, the second saves. The
+text is constant, because `server.asgi` allows the script by its hash."""
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
 
@@ -42,14 +42,14 @@ class _Entry:
     planner: str
 
     def changes(self, cells: Sequence[Cell]) -> list[Change]:
-        """What it makes of its cells; nothing while its number is not understood."""
+        """The changes of the cells; none while the number cannot be parsed."""
         adjustment = entered_changes.parse(self.number)
         if self.action == WITHDRAW:
             return entered_changes.changes(cells, None)
         return entered_changes.changes(cells, adjustment) if adjustment else []
 
     def number_problems(self, changes: Sequence[Change]) -> list[str]:
-        """A sentence for a number that is not understood or out of range."""
+        """Sentences on a number that cannot be parsed or is out of range."""
         wrong = entered_changes.problem(self.number) if self.action == SET else ""
         return ([wrong] if wrong else []) + overrides.range_problems(changes)
 
@@ -57,13 +57,13 @@ class _Entry:
 def change_form(
     city: str, freshness: Freshness, depot: str = "", day: date | None = None
 ) -> None:
-    """The form for a change of a city's planned orders, with a preview; saves it once.
+    """The form that changes a city's planned orders, with a preview; saves each change once.
 
     Args:
       city: Name of the city.
-      freshness: Of the plan that is changed.
-      depot: The depot chosen at first; '' for none.
-      day: The day chosen at first.
+      freshness: Freshness of the plan that is changed.
+      depot: depot_id of the depot preselected; '' for the first.
+      day: The day preselected; None for the first.
     """
     week = van_plan.city_plan(city, freshness).depots
     names = dict(zip(week["depot_id"], week["name"], strict=True))
@@ -83,15 +83,15 @@ def change_form(
     place, is_clicked = saved_change.save_button("Save", f"save {form}")
     is_saving = state.may_save(is_clicked)
     if is_saving and when_opened != cells:
-        # The planner may not have looked at the preview of what it became. All chosen days
-        # count, also those that stay as they are.
+        # The planner may not have seen a preview of the newest numbers. All chosen days are
+        # compared, also those that the entry would not change.
         history = queries.changes(city, queries.freshness())
         reason = change_summaries.changed_since(when_opened, cells, names, history)
         state.refuse(reason)
     is_begun = bool(entry.number) or entry.action != SET
     wrong = entry.number_problems(changes) * is_begun
     if is_saving:
-        # Of a number that is not understood the field itself says it.
+        # The number field itself shows that its text cannot be parsed.
         wrong = overrides.range_problems(changes)
     if wrong:
         below_number.warning(widgets.bullets(wrong), icon=":material/warning:")
@@ -112,7 +112,7 @@ def _fields(
     day: date | None,
     form: str,
 ) -> tuple[_Entry, DeltaGenerator]:
-    """The fields of the form: what is entered, and the place below the number."""
+    """Shows the fields; returns the values entered, and the container below the number."""
     is_saving = st.session_state.get(f"save {form}", False)
     action = st.segmented_control(
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
@@ -138,7 +138,7 @@ def _fields(
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot
     chosen = week[is_chosen]
-    # A city's days are those of all its depots; one of them may lack some.
+    # A depot may lack some of its city's days.
     if not chosen.empty:
         now = change_summaries.now_sentence(chosen)
         st.caption(formatting.escape_markdown(now))
@@ -170,7 +170,7 @@ def _fields(
 
 
 def _problems(entry: _Entry, changes: Sequence[Change], unsure: str) -> list[str]:
-    """A sentence for everything that keeps the entry from being saved."""
+    """A sentence for each reason why the entry cannot be saved."""
     wrong = entry.number_problems(changes)
     if not changes and not wrong:
         wrong = [overrides.NOTHING]

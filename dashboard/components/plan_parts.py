@@ -15,16 +15,16 @@ from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 
 MAX_DEPOTS, MAX_CHANGES = 120, 50
-"""Depots in a city's grid, as a browser is slow with more; rows of each table of changes."""
+"""Most depots in a city's grid (browsers are slow with more), and rows of a table of changes."""
 FORMS = {"vans": "vans of a day", "orders": "change orders", "settings": "settings"}
-"""Forms of a city by the address's `form`, with their headings."""
+"""Headings of a city's forms, by the URL parameter `form`."""
 
 
 def depots_in_grid(plan: Plan, depot: str) -> Plan:
-    """The plan of a city with the depots in the grid: of a large one, those shortest of vans.
+    """Limits a city's plan to the depots in the grid: of a large city, those shortest of vans.
 
     Args:
-      plan: Of one city.
+      plan: Plan of one city.
       depot: A depot_id that is always in the grid; '' for none.
     """
     depots = plan.depots
@@ -41,9 +41,9 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 
 
 def next_decision(days: pd.DataFrame, after: str = "", day: date | None = None) -> None:
-    """Leads to the form of what to decide first in `running_day.with_pace`; nothing where all is.
+    """Links to the form for the most urgent undecided day of `running_day.with_pace`, if any.
 
-    `after` a decision on a city, of its other days first; else of the `day`, if there is one.
+    Days of the city `after`, where a decision was just saved, come first, then those on `day`.
     """
     left = days[~(days["is_enough"] | days["is_decided"])]
     if left.empty:
@@ -61,7 +61,7 @@ def next_decision(days: pd.DataFrame, after: str = "", day: date | None = None) 
 
 
 def changed_days(plan: Plan) -> None:
-    """What is decided and changed for the days ahead; each row leads to its form."""
+    """Tables of van decisions and changed orders of the days ahead; each row links to its form."""
     days, depots = plan.cities, plan.depots
     decided = days[days["made_by"].ne("")].sort_values("target_on")
     changed = depots[depots["is_set"]].sort_values(["target_on", "city", "name"])
@@ -84,7 +84,7 @@ def changed_days(plan: Plan) -> None:
 
 
 def settings_note(settings: CitySettings) -> None:
-    """What a city plans with, and who set it; leads to its form."""
+    """Shows a city's settings and who saved them, with a link to their form."""
     text = plan_summaries.settings_text(settings, queries.zone())
     label = "Set your own" if settings.is_estimated else "Change"
     link = formatting.plan_link(settings.city, form="settings")
@@ -92,9 +92,9 @@ def settings_note(settings: CitySettings) -> None:
 
 
 def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:
-    """The depot and day named by the address; '' and None where it names none.
+    """The depot and day in the URL; '' and None where it has none.
 
-    A depot of another city, and a day that is not ahead, are explained.
+    A message explains a depot of another city, or a day that is not ahead.
     """
     depot = st.query_params.get("depot", "")
     if depot and depot not in set(depots["depot_id"]):
@@ -104,7 +104,7 @@ def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:
 
 
 def day_of_address(days: pd.DataFrame) -> date | None:
-    """The day named by the address; one that is not ahead is explained."""
+    """The day in the URL, else None; a message explains one that is not ahead."""
     text = st.query_params.get("day", "")
     known = {f"{day:%Y-%m-%d}": day for day in days["target_on"].dt.date}
     if text and text not in known:
@@ -114,9 +114,9 @@ def day_of_address(days: pd.DataFrame) -> date | None:
 
 
 def form_of_address(depot: str, settings: CitySettings) -> str:
-    """The one of `FORMS` that the address asks for; '' for none.
+    """The key of `FORMS` in the URL; '' for none.
 
-    That of orders for a depot; of settings where there are no vans to decide on.
+    A depot in the URL opens 'orders'; 'vans' becomes 'settings' if the city's vans are not known.
     """
     form = "orders" if depot else st.query_params.get("form", "")
     if form == "vans" and settings.vans is None:
@@ -125,7 +125,7 @@ def form_of_address(depot: str, settings: CitySettings) -> str:
 
 
 def history(city: str, freshness: Freshness) -> None:
-    """What planners of a city have decided and saved, newest first."""
+    """Table of the decisions and changes that planners saved for a city, newest first."""
     table = display_tables.changes(queries.changes(city, freshness), queries.zone())
     if table.empty:
         st.caption("None yet.")

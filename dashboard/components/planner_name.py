@@ -1,7 +1,7 @@
-"""The name that is kept with what a planner saves.
+"""The planner's name, which is stored with every change.
 
-Without a login it is typed, and a cookie of the browser keeps it: a click in a grid loads the
-page anew, and with it begins another session.
+Without a login the planner types it, and a browser cookie keeps it, because a click in a grid
+reloads the page and starts a new session.
 """
 
 from html import escape
@@ -21,11 +21,11 @@ SCRIPT = (
     "encodeURIComponent(document.currentScript.previousElementSibling.dataset.name) + "
     f"'; path=/; max-age={MAX_AGE_DAYS * 86_400}; samesite=strict'"
 )
-"""Keeps the name that stands beside it; always the same text, which `server.asgi` lets run."""
+"""Stores the preceding element's name in a cookie; constant, as `server.asgi` allows it by hash."""
 
 
 def known_name() -> str:
-    """The logged-in user's name, else the one typed last, which the browser keeps; '' for none."""
+    """The logged-in user's name, else the name typed last in this browser; '' for none."""
     name = session.planner_name()
     if name is not None:
         return name
@@ -35,7 +35,7 @@ def known_name() -> str:
 
 
 def planner_name(is_saving: bool) -> str:
-    """The logged-in user's name, else a field, which says so where it is missing on saving."""
+    """Returns the logged-in user's name, or shows a field for it that must be filled on saving."""
     known = known_name()
     if session.planner_name() is not None:
         return known

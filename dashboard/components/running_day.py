@@ -1,4 +1,4 @@
-"""What the pages show of the running day."""
+"""Orders of the running day on the pages: sentences, a table and its cached queries."""
 
 from collections.abc import Hashable, Mapping
 from datetime import date, datetime
@@ -18,39 +18,39 @@ from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
 CLOCK_MINUTES = 10
-"""The page of the running day is made anew so often, and after each load."""
+"""Minutes until the running day is estimated again; a load of data also triggers it."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def today_so_far(now: datetime, freshness: Freshness) -> str:
-    """The section "Today so far" of page Days ahead by a `clock`; '' where nothing has come."""
+    """`today_html` as of a `clock`, for page Days ahead."""
     return today_html(queries.running_depots(now, freshness))
 
 
 def clock() -> datetime:
-    """The time by which the pages know the running day: every ten minutes another one."""
+    """The current time in the fleet's zone, rounded down to ten minutes as a cache key."""
     now = datetime.now(queries.zone())
     minute = now.minute // CLOCK_MINUTES * CLOCK_MINUTES
     return now.replace(minute=minute, second=0, microsecond=0)
 
 
-# A form asks at every change of a field.
+# Cached because a form reruns at every change of a field.
 @st.cache_data(max_entries=4, show_spinner=False)
 def headings(now: datetime, freshness: Freshness) -> pd.DataFrame:
-    """`today.running_cities` by a `clock`, with `change`: orders more than forecast, of the depots heard."""
+    """`today.running_cities` as of a `clock`, with `change`: the estimate less the forecast."""
     cities = today.running_cities(queries.running_depots(now, freshness))
     return cities.assign(change=cities["estimate"] - cities["forecast"])
 
 
 def with_pace(plan_days: pd.DataFrame, freshness: Freshness) -> pd.DataFrame:
-    """`plan_summaries.with_pace` of the running day."""
+    """`plan_summaries.with_pace` with the running day's current estimate."""
     return plan_summaries.with_pace(plan_days, headings(clock(), freshness))
 
 
 def on_the_way(
     paced: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> dict[date, str]:
-    """Where a running day of one city's `with_pace` is heading, and the vans that takes; by a `clock`."""
+    """By day, a sentence on the estimated orders and vans of a city's running day (`with_pace`)."""
     days = paced.set_index(["city", "target_on"]).to_dict("index")
     sentences = {}
     for row in headings(now, freshness).to_dict("records"):
@@ -68,7 +68,7 @@ def on_the_way(
 
 
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
-    """'Today so far: 301 orders by 10:20 local, 205 expected.' by a `clock`; '' where nothing has come."""
+    """'Today so far: 301 orders by 10:20 local, 205 expected.' as of a `clock`; '' without data."""
     running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
@@ -87,7 +87,7 @@ def _until(row: Mapping[Hashable, Any]) -> str:
 
 
 def today_html(depots: pd.DataFrame) -> str:
-    """The running day by city, and the depots furthest off; '' where nothing has come of it."""
+    """HTML of the running day by city and the depots furthest off; '' if no city is estimated."""
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
@@ -111,11 +111,11 @@ def today_html(depots: pd.DataFrame) -> str:
 
 
 def _table(cities: pd.DataFrame) -> str:
-    """The running day by city as a table; each leads to its plan."""
+    """The running day by city as a table; each city links to its plan."""
     heads = ("So far", "Expected by then", "On the way to", "Forecast")
     rows = []
     for city in cities.to_dict("records"):
-        # A fleet in several zones has no clock.
+        # The fleet may span time zones, so its row has no local time.
         until = _until(city) * bool(city["city"])
         number = {n: formatting.orders(city[n]) for n in today.CITY_COLUMNS[4:]}
         cells = [

@@ -43,7 +43,7 @@ class FormState:
     refusal: tuple[str, str] | None = None
 
     def confirm(self, sentence: str) -> NoReturn:
-        """Loads the page again with an empty form, and confirms what was done."""
+        """Reloads the page with an empty form, and shows `sentence` as the confirmation."""
         self.n_saved += 1
         self.sentence, self.is_new, self.seen, self.refusal = sentence, True, None, None
         st.rerun()
@@ -66,7 +66,7 @@ class FormState:
         problems: Sequence[str],
         see: See = lambda: None,
     ) -> None:
-        """Saves and reloads the page with the sentence, or as `refuse`; or shows the problems."""
+        """Shows the problems, if any; else saves and confirms, or refuses if the database does."""
         if problems:
             widgets.refusal(NOT_SAVED, problems)
             return
@@ -77,7 +77,7 @@ class FormState:
         self.confirm(sentence)
 
     def may_save(self, is_clicked: bool) -> bool:
-        """Whether a click on Save counts: a refusal is shown before anything else is saved."""
+        """Whether to save on this click; a pending refusal must be shown first."""
         return is_clicked and self.refusal is None
 
     def tell(self, city: str, place: object = None) -> bool:
@@ -101,7 +101,7 @@ class FormState:
             return False
         told = formatting.escape_markdown(self.sentence)
         st.success(told, icon=":material/check:")
-        # The run of a second click on Undo shows it again.
+        # A second click on Undo starts another run, which shows the confirmation again.
         self.is_new = bool(st.session_state.get(UNDO_KEY))
         _undo_button(newest, self)
         return True
@@ -130,7 +130,7 @@ class Forms:
 
 
 def of_session() -> Forms:
-    """What the forms of this session keep."""
+    """The form states of this session, created on first use."""
     forms: Forms = st.session_state.setdefault(FORMS, Forms())
     return forms
 
@@ -143,10 +143,10 @@ def save_button(label: str, key: str) -> tuple[DeltaGenerator, bool]:
 
 
 def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
-    """The chosen days as the form first showed them; those just chosen, as they are now.
+    """The chosen cells as the form first showed them; newly chosen cells as they are now.
 
-    A run may read a colleague's save and still belong to a click made before it. So the days stay
-    as first shown until a change is saved or refused.
+    A run may read a colleague's change although its click came before. So the cells stay as first
+    shown until a change is saved or refused.
     """
     form = of_session().orders
     before = {} if is_new_form else form.seen or {}
@@ -156,7 +156,7 @@ def cells_when_opened(now: Sequence[Cell], is_new_form: bool) -> list[Cell]:
 
 
 def newest_change(city: str) -> None:
-    """What the planner changed last in a city, with its Undo."""
+    """Shows the planner's last change in a city, with its Undo."""
     state, newest = of_session().newest, _offered(city)
     if state.tell(city) or newest.empty:
         return
@@ -168,7 +168,7 @@ def newest_change(city: str) -> None:
 
 
 def _offered(city: str) -> pd.DataFrame:
-    """What Undo takes back. A click is on what was shown, whatever was saved meanwhile."""
+    """The rows that Undo takes back; on a click those shown before it, whatever was saved since."""
     forms = of_session()
     if not st.session_state.get(UNDO_KEY):
         name = known_name()

@@ -1,4 +1,4 @@
-"""The filters of the page "Accuracy", all in its address."""
+"""The filters of the page "Accuracy", all kept in its URL."""
 
 from datetime import date, datetime
 
@@ -13,7 +13,7 @@ from dashboard.text import formatting
 
 ALL = "all"
 PERIODS = {7: "Last 7 days", 28: "Last 4 weeks", 56: "Last 8 weeks", 182: "Last 26 weeks"}  # fmt: skip
-"""Periods that can be chosen beside the last day: days back, and their words."""
+"""Labels of the periods that can be chosen besides the last day, by number of days."""
 NOT_SCORED = (
     "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
     "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
@@ -22,9 +22,9 @@ NO_SCORES = "No scores for this choice. Choose a longer period, another city or 
 
 
 def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:
-    """Shows the filters by city, period and depot; returns what they let through.
+    """Shows the filters by city, period and depot; returns the chosen filter.
 
-    `newest_on` is the newest day that is scored.
+    `newest_on` is the newest scored day.
     """
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()

@@ -17,8 +17,8 @@ from pipelines.planning.city_settings import CitySettings
 def settings_form(settings: CitySettings) -> None:
     """The form for the settings of a city; saves them for everybody.
 
-    What was first shown, and entered since, stays in the fields when a colleague saves
-    meanwhile; Save is refused then, once.
+    The fields keep their values when a colleague saves meanwhile; the next Save is then
+    refused, once.
     """
     state = saved_change.of_session().settings
     form = f"{settings.city} {state.n_saved}"
@@ -63,7 +63,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         drivers_per_van=drivers,
         shifts=entered_shifts.strip(),
     )
-    # Who changes only what else there is says nothing about estimated vans.
+    # Editing only other fields keeps the vans estimated; saving without any edit confirms them.
     is_kept = (vans, orders) == (settings.vans, n_orders) and entered != settings
     if settings.is_estimated and is_kept:
         return replace(entered, has_estimated_vans=True)
@@ -72,7 +72,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
 
 
 def _number(label: str, value: float | None, key: str) -> float:
-    """What is typed into a field that begins with the value; NaN once it is emptied."""
+    """The number in a field that starts with `value`; NaN if it is emptied."""
     st.session_state.setdefault(key, value)
     step = 0.1 if isinstance(value, float) else 1
     number = st.number_input(label, value=None, step=step, width=180, key=key)
@@ -80,6 +80,6 @@ def _number(label: str, value: float | None, key: str) -> float:
 
 
 def _with_newest_id(entered: CitySettings) -> CitySettings:
-    """What was entered, to be saved over a colleague's settings, which the page now shows."""
+    """The entered settings with the newest `settings_id`, so that they can replace the newest."""
     newest = city_settings.by_city(queries.freshness())[entered.city]
     return replace(entered, settings_id=newest.settings_id)

@@ -28,19 +28,19 @@ ACTIONS = {
 
 
 def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
-    """The form for the vans of a city on a day, with what they buy; saves for everybody.
+    """The form for the vans of a city on a day, with a preview; saves for everybody.
 
     Args:
-      plan: Of one city, whose vans are known.
-      freshness: Of that plan.
-      day: The day chosen at first; None for the first to decide on.
+      plan: Plan of one city whose vans are known.
+      freshness: Freshness of that plan.
+      day: The day preselected; None for the first day to decide on.
     """
     paced = running_day.with_pace(plan.cities, freshness)
     days = {row["target_on"].date(): row for row in paced.to_dict("records")}
     state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {state.n_saved}"
-    # Its labels change with what colleagues decide; what was chosen stays.
+    # Colleagues' decisions change the labels of the days; the chosen day must stay.
     key = f"day of vans {form}"
     first = day or plan_summaries.first_to_look_at(paced)
     st.session_state[key] = st.session_state.get(key, first)
@@ -51,7 +51,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     row = days[chosen]
     city = city_settings.by_city(freshness)[name]
     current = city.decision_on(chosen)
-    # A colleague's decision is seen before it is replaced.
+    # A colleague's decision must have been shown before it can be replaced.
     state.seen = state.seen or {}
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
@@ -70,7 +70,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     if outside:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
-        _preview(entered, plan, freshness)
+        _preview(entered, plan, freshness, row["at_pace"])
     unsure = "" if outside else _ask_if_sure(entered, row, current, here)
     planner = planner_name(st.session_state.get(f"save vans {form}", False))
     place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
@@ -105,7 +105,7 @@ def _fields(
     key: str,
 ) -> VanDecision:
     lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
-    # What is suggested anew is filled in anew, but not at every pace.
+    # A new shortage refills the number of extra vans; a new pace of the running day does not.
     keys = f"decision {key}", f"extra {key} {day['lacking']}"
     suggested = (current.kind or HIRE) if lacking or current.kind else ""
     st.session_state.setdefault(keys[0], suggested)
@@ -119,25 +119,26 @@ def _fields(
         format_func=ACTIONS.__getitem__,
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        # A field with bounds would keep what was there before, and not say so.
+        # A field with bounds would silently restore its previous number.
         extra: int | None = 0
-        if kind == HIRE:
-            st.session_state.setdefault(keys[1], current.extra or lacking)
+        if kind:
+            suggested_vans = current.extra or lacking
+            vans = st.session_state.setdefault(keys[1], suggested_vans)
+            # Vans that are hired, or were entered, stay when the rest is accepted.
+            vans = current.extra if vans == suggested_vans else vans
+            field = keys[1] if kind == HIRE else f"{kind} {keys[1]}"
+            st.session_state.setdefault(field, vans)
             extra = st.number_input(
-                "Extra vans", value=None, step=1, width=160, key=keys[1]
+                "Extra vans", value=None, step=1, width=160, key=field
             )
         off_road = st.number_input(
-            "Off the road",
-            value=current.off_road,
-            step=1,
-            width=160,
-            key=f"off road {key}",
+            "Off the road", value=current.off_road, step=1, width=160, key=f"off {key}"
         )
         note = st.text_input(
             "Note", day["note"], max_chars=500, width=320, key=f"note {key}",
             placeholder="From whom, at what cost" if kind == HIRE else None,
         )  # fmt: skip
-    # A note is of a decision; where nothing is decided there is none.
+    # A note belongs to a decision; without a decision it is dropped.
     told = note.strip() if kind or off_road else ""
     return replace(
         current, kind=kind or "", extra=extra or 0, off_road=off_road, note=told
@@ -145,12 +146,14 @@ def _fields(
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:
-    """Enters that some vans are hired; a decision and their number have these `keys`."""
+    """Fills in that vans are hired; `keys` are those of the decision and of the number of vans."""
     st.session_state.update(zip(keys, (HIRE, vans), strict=True))
 
 
-def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
-    """What the vans of a day would carry with what is entered."""
+def _preview(
+    entered: VanDecision, plan: Plan, freshness: Freshness, at_pace: int
+) -> None:
+    """Shows what the vans of a day would carry with the entries; `at_pace` are needed today."""
     own = city_settings.by_city(freshness)[entered.city]
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
@@ -160,13 +163,17 @@ def _preview(entered: VanDecision, plan: Plan, freshness: Freshness) -> None:
     short = f"{day['short']:,} still short; " if day["short"] else ""
     chance = formatting.chance(day["delivery_probability"])
     sentence = f"{short}with {vans}: {chance} sure to carry all orders, {late}."
+    if at_pace != day["needed"]:
+        lacking = max(int(at_pace - day["vans"]), 0)
+        pace = f"{lacking:,} still short" if lacking else "enough"
+        sentence = f"{pace} at today's pace; by the plan {sentence}"
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 
 def _ask_if_sure(
     entered: VanDecision, day: Mapping[Hashable, Any], current: VanDecision, key: str
 ) -> str:
-    """Asks to confirm hired vans that are far too many; the refusal if that is not ticked."""
+    """Asks the planner to confirm far too many hired vans; returns the refusal if not ticked."""
     n_vans = int(day["vans"] - day["extra"]) + entered.extra
     if entered.extra <= current.extra or n_vans <= MAX_RATIO * day["needed"]:
         return ""

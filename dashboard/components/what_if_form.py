@@ -1,4 +1,4 @@
-"""The part "What if" of the page Depot: an event, its forecast, its vans."""
+"""The section "What if" of the page Depot: an event, and its effect on orders and vans."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -19,9 +19,9 @@ from dashboard.text import change_summaries, formatting, summaries
 def what_if_form(
     depot: str, city: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> None:
-    """Shows a scenario of one depot of a city, which the URL holds.
+    """Shows a scenario of one depot; its event and days are kept in the URL.
 
-    `days_ahead` has the days that are forecast as ISO dates, and their labels.
+    `days_ahead` maps the forecast days, as ISO dates, to their labels.
     """
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -51,7 +51,7 @@ def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
 def _show_vans(
     scenario: Scenario, city: str, outcome: pd.DataFrame, freshness: Freshness
 ) -> None:
-    """Says what the scenario means for the vans of the depot's city."""
+    """Shows the effect of the scenario on the vans of the depot's city."""
     settings = city_settings.by_city(freshness)
     days = outcome["target_on"].dt.date
     changed = outcome[days.between(scenario.first_on, scenario.last_on)]

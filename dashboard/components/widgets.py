@@ -15,11 +15,11 @@ from dashboard.text import formatting
 
 ALL_CITIES, IS_NEW_PAGE = "All cities", "is new page"
 NOUNS = {"on": "day", "to": "day", "why": "day"}
-"""Noun of an option whose URL parameter is none."""
+"""Nouns for the options of URL parameters that are not nouns themselves."""
 MISSING_ENTRY = (Path(__file__).parent / "missing_entry.js").read_text()
-"""Always the same text, which `server.asgi` lets run."""
+"""Focuses the first incomplete field; constant, as `server.asgi` allows the script by its hash."""
 SESSION_PREFIX = "last chosen "
-"""Begins the keys under which a session keeps its choices from page to page."""
+"""Prefix of the session keys that keep choices from page to page."""
 
 
 def chart(
@@ -30,7 +30,7 @@ def chart(
     _draw_chart(make_chart, rows, sentence)
 
 
-# Some columns hold lists, which Streamlit's own hash does not know.
+# Some columns hold lists, which Streamlit cannot hash.
 @st.cache_data(
     max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
 )
@@ -53,13 +53,13 @@ def small_table(
 
 
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:
-    """Says how many rows a table leaves out, if it does."""
+    """Shows how many of its rows a table has, if it leaves some out."""
     if number > most:
         st.caption(f"{most} of {number:,} {noun}; Excel has all.")
 
 
 def note(text: str, address: str, before: str = "") -> None:
-    """A small line that leads to another part of the pages; `before` stands in front of it."""
+    """A line of small text with a link; the text `before` precedes the link."""
     link = f'<a href="{escape(address)}" target="_self">{escape(text)}</a>'
     st.html(f'<p class="hf-note">{escape(before)}{link}</p>', width="content")
 
@@ -72,9 +72,9 @@ def action(text: str, address: str, *, is_primary: bool) -> None:
 
 
 def choose_depot(labels: Mapping[str, str]) -> str:
-    """The box of the depots; from another page whose URL names none, the session's last depot."""
+    """The box of depots; a page opened without a depot in its URL takes the session's last one."""
     _carry_over("depot", labels)
-    # The box finds letters as they are written.
+    # The box does not ignore accents, so labels also contain plain spellings.
     found_by = {key: formatting.with_plain_spelling(labels[key]) for key in labels}
     depot = choose_from_url("Depot", "depot", found_by, drops="city")
     st.session_state[f"{SESSION_PREFIX}depot"] = depot
@@ -91,8 +91,8 @@ def choose_from_url(
 ) -> str:
     """A select box bound to a URL parameter, so that a page can be shared by its URL.
 
-    A choice is written to the URL first and read back from there. An unknown option in the
-    URL is explained; without a default it stops the page.
+    A choice is written to the URL first and read back from there. A message explains an
+    unknown option in the URL; without a default the page stops there.
 
     Args:
       label: Label of the box.
@@ -100,7 +100,7 @@ def choose_from_url(
       options: The options and their labels.
       default: Used where the URL names no option.
       width: Width of the box in pixels.
-      drops: A parameter that a choice takes out of the URL, as in `choose_pill`.
+      drops: A parameter that a choice removes from the URL, as in `choose_pill`.
 
     Returns:
       The chosen option; '' where there is no default and the URL names none.
@@ -127,7 +127,7 @@ def choose_from_url(
 
 
 def _not_known(noun: str, requested: str, shown: str) -> None:
-    """Says what is shown instead of an unknown option; without any, stops the page."""
+    """Explains an unknown option and what is shown instead; if nothing is, stops the page."""
     unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
     if not shown:
         stop_page(f"{unknown} Choose one above.")
@@ -137,7 +137,7 @@ def _not_known(noun: str, requested: str, shown: str) -> None:
 def choose_city(cities: Sequence[str]) -> str:
     """Pills bound to the URL parameter `city`; returns '' for all cities, the default.
 
-    Where the URL of another page names none, the session's last city is taken.
+    A page opened without a city in its URL takes the session's last one.
     """
     _carry_over("city", cities)
     city = choose_pill("City", "city", [ALL_CITIES, *cities], drops="depot")
@@ -146,7 +146,7 @@ def choose_city(cities: Sequence[str]) -> str:
 
 
 def _carry_over(name: str, options: Collection[str]) -> None:
-    """Writes the session's last choice into the URL of another page, if that names none."""
+    """On a new page, writes the session's last choice into the URL if the parameter is missing."""
     last = st.session_state.get(f"{SESSION_PREFIX}{name}", "")
     is_new = st.session_state[IS_NEW_PAGE] and name not in st.query_params
     if is_new and last in options:
@@ -154,11 +154,11 @@ def _carry_over(name: str, options: Collection[str]) -> None:
 
 
 def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") -> str:
-    """Pills bound to a URL parameter, in whatever capitals; an unknown option is explained.
+    """Pills bound to a URL parameter, ignoring case; a message explains an unknown option.
 
-    The URL is written by a choice, as a new entry of the browser's history, and read in every
-    run, so that Back and Forward find what was chosen. The default is the first option. A choice
-    takes the parameter `drops` out of the URL: what it names is of the choice before.
+    A choice writes the URL, as a new entry of the browser's history; every run reads it, so that
+    Back and Forward restore choices. The default is the first option. A choice removes the
+    parameter `drops` from the URL, because its value belongs to the previous choice.
     """
     default = options[0]
     requested = st.query_params.get(name, default)
@@ -182,24 +182,24 @@ def choose_pill(label: str, name: str, options: Sequence[str], drops: str = "") 
 
 
 def _write_url(widget: str, name: str, default: str, drops: str) -> None:
-    """Writes what is chosen into the URL, which has no `default`.
+    """Writes the choice into the URL; removes the parameter for the `default`.
 
-    What drops another parameter, the box of depots and the pills of cities, is kept for other pages.
+    Choices that drop another parameter, of a depot or a city, are also kept for other pages.
     """
     choice = st.session_state[widget] or ""
     if drops:
-        # At once: whoever turns to another page ends this run.
+        # Stored now, because a change of page ends this run.
         st.session_state[f"{SESSION_PREFIX}{name}"] = choice
     parameters = st.query_params.to_dict() | {name: choice}
     if choice == default:
         del parameters[name]
     parameters.pop(drops, None)
-    # At once: each writing is an entry of the browser's history.
+    # One write for all parameters, because each write is an entry of the browser's history.
     st.query_params.from_dict(parameters)
 
 
 def answer(sentences: str) -> None:
-    """What a page says first; the first sentence is bold, and no line begins with a percent sign."""
+    """The key sentences at the top of a page; the first is bold, and no line begins with '%'."""
     together = sentences.replace(" %", "\N{NO-BREAK SPACE}%")
     first, _, others = formatting.escape_markdown(together).partition(". ")
     if first:
@@ -207,7 +207,7 @@ def answer(sentences: str) -> None:
 
 
 def hindcast_warning() -> None:
-    """Says that scores are of hindcasts."""
+    """Warns that the scores are of hindcasts."""
     st.warning(
         "**Hindcasts:** forecasts made afterwards, with only the data known at the time. "
         "They show what the model can do, not what was published.",
@@ -216,12 +216,12 @@ def hindcast_warning() -> None:
 
 
 def refusal(consequence: str, reasons: Sequence[str]) -> None:
-    """Says that nothing was changed, and why, a line for each reason."""
+    """Shows that nothing was changed, with a line for each reason."""
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
 
 
 def missing_entry(sentence: str) -> None:
-    """Says below a field what it lacks; the cursor goes to the first such field."""
+    """Shows a sentence below an incomplete field; the cursor goes to the first such field."""
     html = (
         f'<p class="hf-missing">{escape(sentence)}</p><script>{MISSING_ENTRY}</script>'
     )
@@ -229,9 +229,9 @@ def missing_entry(sentence: str) -> None:
 
 
 def refusal_unless_ticked(sentence: str, label: str, key: str) -> str:
-    """Warns of what is entered, and asks for a tick; a refusal while there is none, else ''."""
+    """Warns of an entry and asks for a tick; returns a refusal until it is ticked, then ''."""
     st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
-    # What is entered next is another box, without the tick.
+    # The key contains the entry, so that another entry has an unticked box.
     if st.checkbox(label, key=f"sure {key} {sentence}"):
         return ""
     return f"Tick “{label}”, or correct the number."

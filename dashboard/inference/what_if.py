@@ -1,4 +1,4 @@
-"""What-if forecasts of one depot, and the contributions to its forecast, computed on the CPU without JAX.
+"""What-if forecasts of one depot, and the parts of its forecast, on the CPU without JAX.
 
 The model that made the forecast runs in NumPy on changed inputs. Its relative change is
 applied to the published forecast, so that data corrected since is not mistaken for an effect.
@@ -27,13 +27,13 @@ Tables = dict[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Scenario:
-    """An event on some days ahead of one depot, of which nothing is saved.
+    """An event on some days ahead of one depot, which is never saved.
 
     Attributes:
-      depot: Id of the depot.
-      first_on: Its first day.
-      last_on: Its last day.
-      kind: Event on each of the days, from `kinds`.
+      depot: depot_id of the depot.
+      first_on: First day of the event.
+      last_on: Last day of the event.
+      kind: Kind of the event, from `kinds`.
     """
 
     depot: str
@@ -60,7 +60,7 @@ def kinds(freshness: Freshness) -> list[str]:
 def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     """Forecasts a depot's days ahead without and with a scenario.
 
-    The published number changes as the model's median does.
+    The published forecast changes by the same ratio as the model's median.
 
     Returns:
       target_on, forecast (as published) and scenario (orders per day), a row per day of the
@@ -135,13 +135,13 @@ def _panel(model: Artefact, tables: Tables, freshness: Freshness) -> Panel:
 def _medians(
     model: Artefact, tables: Tables, depot: str, freshness: Freshness
 ) -> Float[np.ndarray, " horizon"]:
-    """The model's medians of one depot, from the day after the origin on."""
+    """The model's medians of one depot, a value per day from the day after the origin."""
     panel = _panel(model, tables, freshness)
     return infer.forecast(model, panel).p50_dh[panel.depot_ids.index(depot)]
 
 
 def _days_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """The rows of `queries.depot_days` that are forecast, by steps of the forecast, from 0."""
+    """The days ahead of `queries.depot_days`, indexed by forecast step from 0."""
     days = queries.depot_days(depot, freshness)
     first = pd.Timestamp(freshness.origin) + timedelta(days=1)
     steps = (days["day_on"] - first).dt.days.rename("step")

@@ -2,7 +2,7 @@
 
 van_plan         forecasts and settings → vans of depots, need of cities, vans that move
 city_settings    vans, capacity and service level of each city; saves them
-van_decisions    what is decided about the vans of a day; saves it
+van_decisions    decisions on the vans of a city's day; saves them
 entered_changes  a number or a change, as typed → changes, and their preview
-overrides        saves changes, and takes back the newest, whole or not at all
+overrides        saves changes of orders; undoes the newest change of any kind
 """

@@ -32,9 +32,9 @@ def by_city(freshness: Freshness) -> dict[str, CitySettings]:
 
 
 def save(settings: CitySettings, planner: str) -> None:
-    """Saves the settings of a city, but no estimated vans; raises as `overrides.save`.
+    """Saves the settings of a city, without estimated vans; raises as `overrides.save`.
 
-    `settings_id` is of those that the planner has seen; others that came meanwhile refuse it.
+    `settings_id` is of the settings that the planner saw; it is refused if newer ones exist.
     """
     unset: dict[str, None] = {}
     if settings.has_estimated_vans:
@@ -44,7 +44,7 @@ def save(settings: CitySettings, planner: str) -> None:
 
 
 def problems(settings: CitySettings, planner: str) -> list[str]:
-    """A sentence for each number that is missing or out of range, and for the name."""
+    """A sentence for each number missing or out of range, for wrong shifts, and for the name."""
     text = settings.shifts.strip()
     wrong = _range_problems(settings)
     if not shift_times.is_valid(text):

@@ -1,4 +1,4 @@
-"""From what a planner enters for some depots and days to changes, and their preview. No I/O."""
+"""Turns a planner's entry for some depots and days into changes, and previews them. No I/O."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +23,19 @@ FIGURES = r"\d[\d.,\s]*"
 SET, WITHDRAW = "set", "withdraw"
 """Actions of the form: a new number, and back to the model."""
 MAX_RATIO, MIN_DIFFERENCE = 3.0, 20.0
-"""Ratio to the model's number, and difference in orders: beyond both, a number is confirmed."""
+"""Ratio to the model's number, and difference in orders; a number beyond both must be confirmed."""
 
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A new number of orders, or a factor on the planned number as shown, and orders more."""
+    """A new number of orders, or else a factor on the planned number and orders to add to it."""
 
     orders: float | None = None
     factor: float = 1.0
     more: float = 0.0
 
     def apply(self, planned: float) -> float:
-        """The new number, in whole orders; below 0 where more is taken away than there is."""
+        """The new number in whole orders; negative if more is taken away than is planned."""
         if self.orders is not None:
             return self.orders
         return float(round(round(planned) * self.factor + self.more))
@@ -60,7 +60,7 @@ def _whole(figures: str) -> float:
 
 
 def problem(text: str) -> str:
-    """A sentence that says why a text is no adjustment; '' where `parse` takes it."""
+    """A sentence on why a text is not an adjustment; '' if `parse` accepts it."""
     if parse(text) is not None:
         return ""
     typed = text.strip()
@@ -104,28 +104,21 @@ def cells(week: pd.DataFrame) -> list[Cell]:
 
 
 def changes(chosen: Sequence[Cell], adjustment: Adjustment | None) -> list[Change]:
-    """The changes to a new number, or back to the model's (None).
+    """The changes of cells to a new number, or back to the model's (None).
 
-    A cell that would stay as it is has none. Of several cells, those of closed days are not
-    set; a cell that is chosen alone is, also on a closed day.
+    A cell that would not change has none. If several cells are chosen, closed days are not set;
+    a single chosen cell is set even on a closed day.
     """
     if adjustment is None:
         return [Change(cell, None) for cell in chosen if cell.is_set]
     proposed = [Change(cell, adjustment.apply(cell.orders)) for cell in chosen]
+    # A number that equals the model's is a change: it stays when the model's number changes.
     return [
         change
         for change in proposed
-        if _has_effect(change) and not (len(chosen) > 1 and change.cell.is_closed)
+        if not (change.cell.is_set and change.orders == change.cell.orders)
+        and not (len(chosen) > 1 and change.cell.is_closed)
     ]
-
-
-def _has_effect(change: Change) -> bool:
-    """Whether a new number alters the number, or who it is from.
-
-    A planner's number that equals the model's of today has an effect: it stays when the
-    model's changes.
-    """
-    return not change.cell.is_set or change.orders != change.cell.orders
 
 
 def far_from_model(changes: Sequence[Change]) -> list[Change]:

@@ -1,4 +1,4 @@
-"""Planners' overrides, saved whole or not at all; Undo of whatever planners change."""
+"""Planners' overrides, saved in one transaction, and Undo of every kind of planners' change."""
 
 import json
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Change:
     """One change of one depot's day.
 
     Attributes:
-      cell: The day before the change.
+      cell: The depot-day as it was before the change.
       orders: New number of orders; None: back to the model.
     """
 
@@ -81,7 +81,7 @@ def name_problem(planner: str) -> list[str]:
 def text_problem(
     label: str, text: str, max_length: int, *, is_optional: bool = False
 ) -> list[str]:
-    """A sentence for a text that is too long, or missing unless it may be."""
+    """A sentence for a text that is too long, or missing unless it is optional."""
     length = len(text.strip())
     if length == 0 and not is_optional:
         return [f"{label} is missing. Enter it; it is saved with the change."]
@@ -94,7 +94,7 @@ def save(statement: str, wrong: Sequence[str], **parameters: Any) -> None:
     """Calls a function that saves a planner's change, unless something is wrong with it.
 
     Raises:
-      BadInputError: with all that is wrong, or as the function refuses it.
+      BadInputError: something is wrong, with all of it listed; or the function refuses the change.
       DatabaseError: as `database.snapshot`.
     """
     if wrong:
@@ -128,7 +128,7 @@ def add(changes: Sequence[Change], reason: str, planner: str) -> None:
 
 
 def undo(newest: pd.DataFrame, planner: str) -> None:
-    """Takes back `queries.newest_change`: what was before counts again; an undo is set again.
+    """Takes back `queries.newest_change`; if that was an undo, restores the undone change.
 
     Raises:
       BadInputError: the name is missing or too long; or somebody changed the same meanwhile.

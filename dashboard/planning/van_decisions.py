@@ -1,4 +1,4 @@
-"""What planners decide about the vans of a city on a day; each decision is one more row."""
+"""Planners' decisions on the vans of a city on a day; each decision is stored as a new row."""
 
 from dashboard.planning import overrides
 from dashboard.planning.overrides import MAX_REASON_LENGTH, name_problem, text_problem
@@ -14,15 +14,15 @@ MAX_VANS = 100_000
 def save(decision: VanDecision, planner: str) -> None:
     """Saves a decision; raises as `overrides.save`.
 
-    `decision_id` is of the newest decision of the day that the planner has seen: refused is also
-    what another has decided meanwhile, and a day that is not forecast.
+    `decision_id` is the newest decision of the day that the planner saw. The database refuses the
+    decision if there is a newer one, or if the day is not forecast.
     """
     wrong = problems(decision, planner)
     overrides.save(DECIDE, wrong, planner=planner, **vars(decision))
 
 
 def range_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
-    """A sentence for each number out of range; at most `n_vans` are off the road."""
+    """A sentence for each number out of range; at most `n_vans` may be off the road."""
     return [
         f"{name} are {number:,}, but must lie between 0 and {most:,}.".replace("-", "−")
         for name, number, most in (
@@ -34,7 +34,7 @@ def range_problems(decision: VanDecision, n_vans: int = MAX_VANS) -> list[str]:
 
 
 def problems(decision: VanDecision, planner: str, n_vans: int = MAX_VANS) -> list[str]:
-    """A sentence for all that keeps a decision from being saved; `n_vans` as `range_problems`."""
+    """A sentence for each reason why a decision cannot be saved; `n_vans` as `range_problems`."""
     wrong = range_problems(decision, n_vans)
     if decision.kind == HIRE and not decision.extra:
         wrong.append("Hire how many vans? Give a number, or accept the risk.")

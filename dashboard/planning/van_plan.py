@@ -1,4 +1,4 @@
-"""The plan of the fleet as pages show it; what a change makes of it, and the vans that move."""
+"""The plan of the fleet as pages show it, also with changed numbers, and the vans that move."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
 POOL = "hired or spare"
-"""Stands for vans of the city that belong to no depot."""
+"""Name of the lender of a city's vans that belong to no depot."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -38,7 +38,7 @@ def plan_of(
 
 
 def errors_to_replay(freshness: Freshness) -> PathTable | None:
-    """Last year's errors in the artefact that made the forecast; None where it is not at hand."""
+    """Last year's errors in the artefact that made the forecast; None if it cannot be loaded."""
     try:
         return queries.load_model(freshness).paths
     except ArtefactError:
@@ -54,7 +54,7 @@ def city_plan(city: str, freshness: Freshness) -> Plan:
 def with_changes(
     week: pd.DataFrame, orders: Mapping[tuple[str, pd.Timestamp], float]
 ) -> pd.DataFrame:
-    """The week with some planned numbers changed, and the model's bands moved to them."""
+    """The week with the planned numbers in `orders`, and the model's bands moved to them."""
     keys = zip(week["depot_id"], week["target_on"], strict=True)
     number_r = np.array([orders.get(key, np.nan) for key in keys], float)
     median_r = week["model_p50"].to_numpy(float)
@@ -62,7 +62,7 @@ def with_changes(
         number_r, median_r, out=np.full_like(number_r, np.nan), where=median_r > 0
     )
     is_models = number_r == week["model_point"].to_numpy(float)
-    # The model's own point, for which `pipelines.schema.planned_orders` moves no quantile.
+    # The model's own point moves no quantile, as in `pipelines.schema.planned_orders`.
     ratio_r[is_models] = 1.0
     is_new = ~np.isnan(number_r)
     part_r = np.where(is_models, week["model_part"], number_r)
@@ -87,10 +87,10 @@ class Transfer:
 
 
 def transfers_by_day(depots: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:
-    """The vans that move between the depots of a city, by day; depots by their names."""
+    """The vans that move between the depots of a city, by day, with the depots' names."""
     moves = {}
     for day, rows in depots.groupby("target_on"):
-        # A depot without a number of its own takes no part.
+        # Depots whose own vans are not known are left out.
         known = rows[rows["vans"].notna()]
         spare = (known["vans"] - known["allocated"]).astype(int).to_numpy()
         moves[pd.Timestamp(str(day))] = _transfers(known["name"].to_list(), spare)

@@ -3,9 +3,9 @@
 Results are cached for all sessions and keyed by `Freshness`, so that a stale result
 cannot be served after a nightly run.
 
-database   the connection: read-only, with short timeouts, to a replica if there is one
-freshness  freshness of data and forecast, the cache key       fleet, depot, scores,
-overrides, pipeline: the queries of a page, by what they are about, each with its SQL
+database   read-only connections with short timeouts, to a replica if there is one
+freshness  freshness of data and forecast, the cache key
+fleet, depot, scores, overrides and pipeline have the queries by topic, each with its SQL.
 """
 
 from dashboard.queries.database import settings

@@ -23,7 +23,7 @@ READ_ONLY = (
     f"-c statement_timeout={STATEMENT_SECONDS}s -c timezone=UTC"
 )
 ROLE = "harbor_dashboard"
-# Since Postgres 16 a member may be barred from taking the role on.
+# Since Postgres 16 a member of a role may lack the right to SET ROLE to it.
 MAY_SET_ROLE = f"""
 select coalesce(
     case when current_setting('server_version_num')::int >= 160000
@@ -31,7 +31,7 @@ select coalesce(
          else pg_has_role(to_regrole('{ROLE}'), 'member') end, false)
 """
 REFUSED = "HF001"
-"""SQLSTATE with which planners' functions refuse a change, in a sentence for people."""
+"""SQLSTATE of a change that planners' functions refuse; the message is shown to planners."""
 OTHER_RELEASE = (
     "The database lacks a column or function that the dashboard needs, so the two are of "
     "different releases. Bring it up to date with `harbor db upgrade`."
@@ -57,26 +57,26 @@ NO_ANSWER = (
 )
 
 
-# Bytes of the write-ahead log. Not of what has reached the disk: a commit may be ahead of it.
+# Positions in the write-ahead log, in bytes; the insert position, as a commit may not be flushed.
 WRITTEN = sa.text("select (pg_current_wal_insert_lsn() - '0/0')::bigint")
 REPLAYED = sa.text("select coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::bigint")
 
 
 class Changes:
-    """Whether the replica has what planners have saved here, shared by all sessions."""
+    """Tracks whether the replica has the changes saved here; shared by all sessions."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._written = self._replayed = 0
 
     def record(self, main: sa.Connection) -> None:
-        """Takes the position of the main database, after a change has been committed."""
+        """Records the main database's log position, after a change has been committed."""
         position = main.scalar(WRITTEN)
         with self._lock:
             self._written = max(self._written, position)
 
     def are_replayed(self, replica: sa.Engine) -> bool:
-        """Whether the replica has all changes; asks it only while one may be missing."""
+        """Whether the replica has all changes; queries it only while one may be missing."""
         if self._written > self._replayed:
             with replica.connect() as connection:
                 self._replayed = connection.scalar(REPLAYED)
@@ -103,9 +103,8 @@ def engine() -> sa.Engine:
     url = settings().database_url
     if url is None:
         raise DatabaseError(
-            "HARBOR_DATABASE_URL is not set, and the dashboard has no other way to know "
-            "where the data is. Stop it, and start it with `harbor dashboard`, which "
-            "does."
+            "HARBOR_DATABASE_URL is not set, and the dashboard has no other way to know where the "
+            "data is. Stop it, and start it with `harbor dashboard`, which does."
         )
     return _read_only_engine("HARBOR_DATABASE_URL", url)
 
@@ -123,7 +122,7 @@ def replica() -> sa.Engine | None:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _changes() -> Changes:
-    """Counters of the changes made here, shared by all sessions."""
+    """Log positions of the changes made here, shared by all sessions."""
     return Changes()
 
 
@@ -152,10 +151,9 @@ def _read_only_engine(setting: str, url: SecretStr) -> sa.Engine:
 
 
 def _set_role(link: Any, _: Any) -> None:
-    """Switches to the role that may read and add overrides, where the user may.
+    """Switches to the dashboard's role, which may read and save planners' changes, if permitted.
 
-    The user may be the owner of the tables, as in the embedded database; the dashboard
-    needs no more than that role.
+    The user may own the tables, as in the embedded database; the role drops those rights.
     """
     link.autocommit = True
     if link.execute(MAY_SET_ROLE).fetchone()[0]:
@@ -167,11 +165,10 @@ def _set_role(link: Any, _: Any) -> None:
 def snapshot() -> Iterator[sa.Connection]:
     """A connection whose statements all see one snapshot (REPEATABLE READ).
 
-    To the replica, if there is one and it has what planners have saved here.
+    It is to the replica if there is one that has every change saved here.
 
     Raises:
-      DatabaseError: the database is not there, not migrated, or too slow; without its
-        address.
+      DatabaseError: the database is down, not migrated or too slow; the message has no address.
     """
     try:
         with _reading_engine().connect() as connection:
@@ -186,7 +183,7 @@ def read(
     days: Sequence[str] = (),
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Runs one SELECT in a transaction of its own; as `select` and `snapshot`."""
+    """Runs one SELECT in a transaction of its own; arguments as `select`, raises as `snapshot`."""
     with snapshot() as connection:
         return select(connection, statement, numbers, days, **parameters)
 
@@ -194,7 +191,7 @@ def read(
 def read_table(
     query: Callable[[sa.Connection, Shown], pd.DataFrame], shown: Shown
 ) -> pd.DataFrame:
-    """Runs a query of `pipelines.planning.days_ahead` in a transaction of its own; as `snapshot`."""
+    """Runs a query of `planning.days_ahead` in a transaction of its own; raises as `snapshot`."""
     with snapshot() as connection:
         return query(connection, shown)
 
@@ -207,9 +204,9 @@ def read_row(statement: str, **parameters: Any) -> dict[str, Any]:
 
 
 def call(statement: str, **parameters: Any) -> None:
-    """Calls one writing function in a transaction of its own.
+    """Calls one writing function on the main database, in a transaction of its own.
 
-    On the main database. Every read after it sees what it changed, or was refused for.
+    Every later read sees the change, or the newer data because of which it was refused.
 
     Raises:
       BadInputError: the function refused a change; with its message.
@@ -229,7 +226,7 @@ def call(statement: str, **parameters: Any) -> None:
 
 
 def _show_changes() -> None:
-    """From now on no page reads a replica that lacks what the main database has by now."""
+    """Keeps all pages off the replica until it has replayed the main database's current state."""
     if replica() is not None:
         with engine().connect() as connection:
             _changes().record(connection)

@@ -21,7 +21,7 @@ from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 56
 PAST_DAYS = 56
-"""Scored days of a depot: as many as *Accuracy* has unless another period is chosen."""
+"""Scored days of a depot, as many as in the default period of page Accuracy."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class DepotStatus:
 
     Attributes:
       last_on: Newest day with known demand; None where none is known.
-      due_on: Newest day on which the depot was open; None if it was closed for the last
-        two weeks.
-      is_late: Whether `last_on` is None or before `due_on`.
+      due_on: Newest day that is over and on which the depot was open; None without one in the
+        last two weeks, or before the depot's start.
+      is_late: Whether there is a `due_on`, and `last_on` is None or before it.
     """
 
     last_on: date | None
@@ -71,8 +71,8 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
-# The same holiday, else the same weekday, nearest to 52 weeks before. Nothing may have been on
-# then that is not on now, and on the day of an event it must have been on.
+# The same holiday, else the same weekday, nearest to 52 weeks before. Its holidays and events must
+# be among those of the day ahead, and it must have some if that day has any.
 YEAR_BEFORE = f"""
     select c.day_on from (
         select 1 as choice, b.day_on from public_holidays h
@@ -124,19 +124,19 @@ order by g.day_on
 def depot_days(
     depot: str, freshness: Freshness, history_days: int = HISTORY_DAYS
 ) -> pd.DataFrame:
-    """The last days of one depot, 8 weeks by default, and those ahead, a row for each day.
+    """Past days of one depot, 8 weeks by default, and its days ahead, one row per day.
 
-    A day of the forecast that is over is not ahead, as in `days_ahead.fleet_week`.
+    A forecast day that is over is not a day ahead, as in `days_ahead.fleet_week`.
 
     Returns:
-      day_on, actual (NaN where not observed); of days ahead week_before (as
-      `days_ahead.fleet_week` has it), year_before (of the same holiday a year before, else
-      of the same weekday, both days with the same event or with none) and year_before_on (that day; missing without orders); p10, point, p90 (as planned: the planner's
-      number where there is one, the band moved with it, else the model's; NaN for days
-      past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
-      (names, a list); of a day's newest override: override_id (NaN without one, or past), is_set, override_reason and
-      made_by (None unless its number counts), overruled_by (who made the number over which
-      a later closure wins, else None), planner_orders (its number, of days past).
+      day_on, actual (NaN where not observed), is_closed, events (list of kinds), holidays (list
+      of names); of a planner's number in force is_set, override_reason, made_by (else None) and
+      planner_orders (past days only). Of days ahead only, and missing for past days: p10, point,
+      p90 (the planner's number and the band moved with it, else the model's), model_point, basis,
+      override_id (of the newest override, if any), overruled_by (the planner whose number a
+      later closure overrules, else None), week_before (as in `days_ahead.fleet_week`), and
+      year_before and year_before_on (orders and date of the same holiday a year before, else of
+      the same weekday, with no holiday or event that the day ahead does not have).
     """
     until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(
@@ -155,7 +155,7 @@ def depot_days(
     )  # fmt: skip
 
 
-# The last forecast of each day: live where there is any live, else hindcast.
+# The last forecast of each day: live if the depot has any live forecast, else hindcast.
 PAST_FORECASTS = """
 with kind as (
     select coalesce(bool_or(is_live), false) as is_live from scores
@@ -183,8 +183,8 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last forecast of each of 56 past days, with the actuals.
 
     Returns:
-      target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version, filename and sha256
-      (of the model's artefact), oldest day first. Live forecasts only; hindcasts only where the depot has no live one.
+      target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version, filename and
+      sha256 (of its artefact), oldest day first. Hindcasts only if the depot has no live forecast.
     """
     return read(
         PAST_FORECASTS,
@@ -196,7 +196,7 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
 
 
 def as_of(forecast: Mapping[Hashable, Any], freshness: Freshness) -> Freshness:
-    """The freshness by which a row of `past_forecasts` is explained as the forecast shown is."""
+    """The freshness as of a row of `past_forecasts`, so that its forecast can be explained."""
     origin, day = (forecast[name].date() for name in ("origin_on", "target_on"))
     return replace(
         freshness, origin_on=origin, last_on=origin, until_on=day, day_began_at=Freshness.day_began_at,
@@ -205,8 +205,8 @@ def as_of(forecast: Mapping[Hashable, Any], freshness: Freshness) -> Freshness:
     )  # fmt: skip
 
 
-# The depots whose days influence a forecast: those of its city, or the whole fleet where
-# none of its city was counted on or before :mature_by (`cold_start`).
+# The depots whose history influences a forecast: those of its city, or the whole fleet if no
+# depot of the city has counts up to :mature_by (`cold_start`).
 PEER_DEPOTS_CTE = """
 with here as (
     select city from depots where depot_id = :depot

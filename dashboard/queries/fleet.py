@@ -21,7 +21,7 @@ from pipelines.schema.running_day import RUNNING_DAY
 MAX_MODELS = 100
 
 
-# A depot is missing on a day on which it was open, since its first count, without one.
+# A depot is missing on a day without a count on which it was open, from its first count on.
 DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
     select d.*, first_count.first_on
@@ -54,7 +54,7 @@ order by day_on
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
-    """Orders per day of a city, or of all ('').
+    """Orders per day of a city, or of all cities ('').
 
     Returns:
       day_on, actual (NaN for days ahead, and where no depot's count is known), point (the
@@ -76,7 +76,7 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def fleet_week(freshness: Freshness) -> pd.DataFrame:
-    """The days ahead of every depot; requires a forecast: `days_ahead.fleet_week`."""
+    """`days_ahead.fleet_week`, the days ahead of every depot; requires a forecast."""
     return read_table(days_ahead.fleet_week, freshness.shown)
 
 
@@ -87,7 +87,7 @@ def city_bands(freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def city_shares(freshness: Freshness) -> pd.DataFrame:
-    """Shares of the hours of the days ahead of each city: `days_ahead.city_shares`."""
+    """`days_ahead.city_shares`, each city's hourly shares; empty if the forecast has none."""
     if not freshness.has_hours:
         return pd.DataFrame()
     return read_table(days_ahead.city_shares, freshness.shown)
@@ -95,19 +95,19 @@ def city_shares(freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def fleet_events(freshness: Freshness) -> pd.DataFrame:
-    """Holidays and events of three weeks and the days ahead; requires a forecast: `days_ahead.fleet_events`."""
+    """`days_ahead.fleet_events`, past and coming holidays and events; requires a forecast."""
     return read_table(days_ahead.fleet_events, freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def last_day(freshness: Freshness) -> pd.DataFrame:
-    """The newest known day beside its last live forecast: `days_ahead.last_day`."""
+    """`days_ahead.last_day`, the newest known day with its last live forecast."""
     return read_table(days_ahead.last_day, freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
-    """The depots of which orders of the running day have come: see `today.running_cities`."""
+    """Depots with orders of the running day, as `today.running_cities` takes them."""
     if not freshness.has_hours:
         return pd.DataFrame()
     shown = {"origin": freshness.origin, "model": freshness.model}
@@ -127,13 +127,12 @@ limit :row_limit
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def models(freshness: Freshness) -> pd.DataFrame:
-    """The champion first, then the others, newest first; 100 at most.
+    """At most 100 models: the champion first, then the others, newest first.
 
     Returns:
       version, role ('champion', 'challenger', 'retired', 'rejected', 'hindcast'),
-      trained_through,
-      created_at, promoted_at and pruned_at (with a zone; NaT while the artefact exists),
-      decision_reason (None before the evaluation), scores (a dict, perhaps empty),
+      trained_through, created_at, promoted_at (NaT if never), pruned_at (NaT while the artefact
+      exists), decision_reason (None before the evaluation), scores (a dict, perhaps empty),
       rollback_target (version, the same in every row; None without a former champion).
     """
     return read(MODELS, days=["trained_through"], row_limit=MAX_MODELS)

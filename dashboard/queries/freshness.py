@@ -13,7 +13,7 @@ from pipelines.schema.active_depots import ACTIVE_ZONES
 
 @dataclass(frozen=True)
 class Freshness:
-    """Freshness of the data on the pages; any change of the data changes it.
+    """State of the data on the pages; it changes whenever the data changes.
 
     Attributes:
       depots: Number of depots.
@@ -25,17 +25,16 @@ class Freshness:
       filename: File name of that model's artefact.
       sha256: SHA-256 of that file.
       made_at: When the forecast was written, in UTC.
-      run_changes: How many pipeline steps have started, and finished, since ever.
-      planner_changes: The highest numbers of overrides, settings and decisions, added up.
-      is_replica: Whether the replica gave this, so that a result of the main database is
-        never kept as one of a replica that is behind, or the reverse.
-      late_cities: Cities with depots that had not reported when the forecast was made,
-        and how many.
+      run_changes: Number of runs and steps ever started, plus the number finished.
+      planner_changes: Sum of the highest ids of overrides, settings and decisions.
+      is_replica: Whether it was read from the replica, so that results of the replica and of
+        the main database are cached apart.
+      late_cities: Cities, and how many of their depots had not reported at forecast time.
       alarms: Accuracy alarms of the newest nightly run.
       zones: Time zones, and the number of active depots in each.
       is_demo: Whether the fleet is the invented one of `harbor demo`.
-      has_hours: Whether the forecast's days have shares of hours.
-      day_began_at: When a day last began at a depot: since then none has ended.
+      has_hours: Whether the forecast has hourly shares.
+      day_began_at: The latest local midnight at any depot: no day has ended since.
     """
 
     depots: int
@@ -76,7 +75,7 @@ class Freshness:
 
     @property
     def shown(self) -> Shown:
-        """What queries of `pipelines.planning.days_ahead` read; requires a forecast and known demand."""
+        """The argument of `planning.days_ahead` queries; requires a forecast and known demand."""
         assert self.last_on is not None, "requires known demand"
         return Shown(
             self.origin, self.until, str(self.model), self.last_on, self.day_began_at

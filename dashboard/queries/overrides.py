@@ -1,4 +1,4 @@
-"""Queries of what planners have written: overrides, settings of cities, decisions on vans."""
+"""Queries of planners' changes: overrides, city settings and decisions on vans."""
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,7 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def van_decisions(freshness: Freshness) -> pd.DataFrame:
-    """The decision that counts of each city and day ahead: `days_ahead.van_decisions`."""
+    """The decision in force for each city and day ahead: `days_ahead.van_decisions`."""
     return read_table(days_ahead.van_decisions, freshness.shown)
 
 
@@ -29,8 +29,8 @@ def busy_day_orders(freshness: Freshness) -> pd.DataFrame:
     return read_table(days_ahead.busy_day_orders, freshness.shown)
 
 
-# What planners of a city, or one of them, have saved last of orders, of the vans of a day, and of
-# settings. Each kind is in the order of its own numbers, which an index has.
+# The last overrides, decisions on vans and settings of a city, saved by all planners or by one.
+# Each kind is sorted by its id, which has an index.
 CHANGES = f"""
 with names as ({DEPOT_NAMES}), changes as (
     (select 'orders' as what, o.override_id as change_id, o.depot_id, n.name, n.city, o.target_on,
@@ -51,7 +51,7 @@ with names as ({DEPOT_NAMES}), changes as (
 )
 """
 
-# The row of the table that each of some changes c is.
+# Joins each change `c` to its row in its own table.
 SAVED = "coalesce(to_jsonb(o), to_jsonb(v), to_jsonb(s)) as saved"
 ROWS = """
 left join overrides o on c.what = 'orders' and o.override_id = c.change_id
@@ -59,7 +59,7 @@ left join van_decisions v on c.what = 'vans' and v.decision_id = c.change_id
 left join city_settings s on c.what = 'settings' and s.settings_id = c.change_id
 """
 
-# An undo is newer than what it takes back, and so among the same rows.
+# An undo is newer than the change it takes back, so it is among the rows if that change is.
 HISTORY = f"""{CHANGES}
 select c.*, {SAVED}, u.change_id is not null as is_undone
 from changes c {ROWS} left join changes u on (u.what, u.undoes) = (c.what, c.change_id)
@@ -72,9 +72,9 @@ def changes(city: str, freshness: Freshness) -> pd.DataFrame:
     """The newest 50 changes of a city, newest first.
 
     Returns:
-      what ('orders', 'vans' or 'settings'), change_id, depot_id (of orders), name (of the depot or
-      the city), city, target_on (NaT of settings), note, undoes (the change that it took back; NaN for
-      none), made_by, made_at, saved (its row of the table, a dict), is_undone.
+      what ('orders', 'vans' or 'settings'), change_id, depot_id (orders only), name (of the depot
+      or the city), city, target_on (NaT for settings), note, undoes (change_id that it took back;
+      NaN for none), made_by, made_at, saved (its row in its own table, a dict), is_undone.
     """
     return read(
         HISTORY,
@@ -86,8 +86,8 @@ def changes(city: str, freshness: Freshness) -> pd.DataFrame:
     )
 
 
-# What a planner changed last in a city, together: of days ahead, or settings. Nothing that
-# somebody changed since.
+# The rows of a planner's last save in a city: of days ahead, or of settings. Without those that
+# somebody has changed since.
 NEWEST_CHANGE = f"""{CHANGES}, last as (
     select distinct on (what) what, made_at from changes order by what, change_id desc
 )
@@ -110,11 +110,11 @@ order by c.change_id
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def newest_change(planner: str, city: str, freshness: Freshness) -> pd.DataFrame:
-    """What a planner changed last in a city, together; requires a forecast.
+    """The rows of a planner's last save in a city; requires a forecast.
 
     Returns:
-      A row for each override, for the decision, or for the settings, as `changes` without
-      is_undone. None of days that are over or that somebody changed since.
+      One row per override, or one for the decision or the settings, as `changes` but without
+      is_undone. Days up to the origin and days that somebody changed since are left out.
     """
     return read(
         NEWEST_CHANGE,

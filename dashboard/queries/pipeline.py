@@ -51,16 +51,16 @@ def runs() -> pd.DataFrame:
 
     Returns:
       run_id, parent_id (NaN for a parent), step, origin_on, state ('running', 'done',
-      'failed', 'skipped'), started_at, finished_at, metrics (a dict), error, seconds (of
-      a running one, so far), late_came_at (when the last of a night's late depots had been
-      counted; NaT before): parents newest first, each followed by its steps.
+      'failed', 'skipped'), started_at, finished_at, metrics (a dict), error, seconds (so far,
+      if running), late_came_at (when the last of a night's late depots was counted; NaT
+      before): parents newest first, each followed by its steps.
     """
     return read(
         RUNS, numbers=["parent_id", "seconds"], days=["origin_on"], row_limit=MAX_RUNS
     )
 
 
-# The newest run at work, or the step of it that is, with the last line of its training.
+# The newest run or step that is running, with the last log line of its training.
 IN_PROGRESS = f"""
 select step, fields ->> 'fit' as fit,
        (fields ->> 'epoch')::float8 / (fields ->> 'most')::float8 as share
@@ -76,7 +76,7 @@ order by runs.run_id desc limit 1
 
 @dataclass(frozen=True)
 class RunInProgress:
-    """A run that is at work: its step, and the share of a training that is done, from 0 to 1."""
+    """A run in progress: its step, and the completed share of its training, from 0 to 1."""
 
     step: str
     trained: float
@@ -130,8 +130,8 @@ def files(freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       path, kind, accepted, unchanged, rejected (rows; NaN where refused),
-      ignored_columns (a list), came_at, refused_because (None where loaded). Refused ones
-      are of the last 14 days, and neither fixed nor removed.
+      ignored_columns (a list), came_at, refused_because (None where loaded). Refused files
+      are those of the last 14 days that were neither fixed nor removed since.
     """
     return read(
         FILES,
@@ -164,8 +164,8 @@ def rejected_rows(freshness: Freshness) -> pd.DataFrame:
     return read(REJECTED, numbers=["first_line"], row_limit=MAX_REASONS)
 
 
-# A closed day without orders is closed, whatever its count says. A day is missing if the
-# depot was open, after its first count, and has no count although it is due.
+# A closed day without orders is closed, even with a count of 0. A day is missing if the depot
+# was open, had its first count before, and has no count of the day although it is due.
 CALENDAR = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), scope as (
     select d.*, names.name as display_name, first_count.first_on, last_count.last_on
@@ -201,10 +201,10 @@ def calendar(freshness: Freshness) -> pd.DataFrame:
     """State of the last 28 days of each depot; depots with most missing days first.
 
     Returns:
-      depot_id, name, city, last_on (newest count), states (a list of 28, oldest day
-      first: 'counted', 'closed', 'before' the first count, 'due' once the day is over there,
-      'missing'), missing (number of
-      days), n_missing (depots with such days; 60 depots are returned).
+      depot_id, name, city, last_on (newest count), states (a list of 28, oldest day first:
+      'counted', 'closed', 'before' the first count, 'due' while the count is not due yet,
+      'missing'), missing (number of days), n_missing (number of depots with missing days, while
+      at most 60 depots are returned).
     """
     return read(
         CALENDAR,

@@ -17,16 +17,16 @@ from pipelines.schema.published_scores import (
 )
 
 SCORED_DAYS = 56
-"""Days of scores that are shown unless another period is chosen."""
+"""Days in the default period of scores."""
 MAX_DAYS, MAX_REASONS = 15, 10
 
 
 @dataclass(frozen=True)
 class ScoreFilter:
-    """The scores that are shown.
+    """The filter of the scores that are shown.
 
     Attributes:
-      live: Live forecasts, or hindcasts; never both.
+      live: Whether scores are of live forecasts; else of hindcasts.
       city: Name of the only city; '' for all.
       depot: depot_id of the only depot; '' for all.
       days_back: Number of days up to the newest scored one.
@@ -69,9 +69,9 @@ PUBLISHED_OF_DEPOT = f"""
 
 
 def _accuracy(measures: str) -> str:
-    """Scores by every grain.
+    """SQL for the scores at every grain.
 
-    The forecast is compared with the naive forecasts over the rows that all three have.
+    The forecast and both naive forecasts are scored over the rows that all three cover.
     """
     return f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
@@ -119,11 +119,11 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """Scores of forecasts and naive forecasts.
 
     Returns:
-      One row per grain ('all', 'day', 'week', 'city', 'model', 'horizon'), its day_on (of a
-      week its Monday), city, model_version or horizon (days ahead), and forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
-      wape, bias (forecast - actual, of volume), coverage (of the forecast only) as
-      fractions, NaN where undefined; counted (days that MAPE counts): all of them over
-      the days that both naive forecasts cover as well.
+      One row per grain ('all', 'day', 'week', 'city', 'model', 'horizon'), value of its column
+      (day_on, for a week its Monday; city, model_version, or horizon in days) and forecaster
+      ('forecast', 'seasonal naive', 'median of 4'): mape, wape, bias (forecast - actual, as a
+      share of volume) and coverage (of the forecast only), NaN where undefined; counted
+      (forecasts in the MAPE). All are over forecasts that both naive forecasts cover as well.
     """
     return read(
         ACCURACY_OF_DEPOT if scope.depot else ACCURACY,
@@ -134,10 +134,10 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
 
 
 def _band_coverage(measures: str) -> str:
-    """Scores within their 80 % bands, by kind of day: of depots, cities and the fleet.
+    """SQL for the coverage of 80 % bands of depots, cities and the fleet, by kind of day.
 
-    A total is compared where every depot that is in it was counted. A kind is of the whole
-    city; the fleet's day has the rarest kind of its cities.
+    A total is scored only if every depot in it has an actual. All depots of a city share the
+    kind of its day; the fleet's is the last in `KINDS_OF_DAYS` among its cities'.
     """
     return f"""{PUBLISHED}, special as (
     select distinct e.city, day::date as day_on
@@ -194,11 +194,11 @@ KINDS_OF_DAYS = ("ordinary days", "days beside them", "holidays and events")
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def band_coverage(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
-    """How often the truth lay within 80 % bands, by kind of day.
+    """Share of actuals within their 80 % bands, by kind of day.
 
     Returns:
       level ('depots', 'cities', 'fleet'), kind (one of `KINDS_OF_DAYS`), coverage (fraction),
-      counted (bands: of a depot, a city or the fleet from an origin for a day).
+      counted (number of bands: one per depot, city or fleet, per origin and day).
     """
     rows = read(
         BAND_COVERAGE_OF_DEPOT if scope.depot else BAND_COVERAGE,
@@ -230,8 +230,8 @@ def depot_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """Scores of every depot, furthest off first; the depot of `scope` is ignored.
 
     Returns:
-      depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days, as
-      `accuracy` counts them).
+      depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (as in
+      `accuracy`).
     """
     return read(
         DEPOT_ACCURACY,
@@ -240,9 +240,8 @@ def depot_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     )
 
 
-# Of several forecasts of a depot's day, the one made last, beside the last override of the day.
-# Days far off by chance alone are listed as well as those with an event. Each day's worst come
-# from an index.
+# The latest forecast of each depot-day, with the day's last override. Large errors are listed
+# whether or not the day had an event. An index yields the largest errors of each day.
 LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     select distinct target_on from score_totals
     where is_live = :live and target_on >= (select first_on from period)
@@ -282,15 +281,12 @@ order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
-    """The 15 depot-days with the largest absolute errors in orders, largest first.
-
-    Of a single day those of all depots.
+    """The 15 depot-days with the largest absolute errors, largest first; for one day, all depots.
 
     Returns:
-      depot_id, name, city, target_on, actual, p10, point, p90 (of the last forecast of
-      that day), basis, events, holidays (lists, as
-      `depot_days` has them); override_orders (the planner's number), override_reason and
-      made_by of the day's last override, missing without one.
+      depot_id, name, city, target_on, actual, p10, point, p90 (of the day's last forecast),
+      basis, events and holidays (lists, as in `depot_days`); of the day's last override, missing
+      without one: override_orders (the planner's number), override_reason and made_by.
     """
     return read(
         LARGEST_ERRORS,
@@ -301,8 +297,8 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     )
 
 
-# The last override of each day that was scored, beside the forecast and the seasonal naive
-# of its time, all of the same days. The forecast's own number changes nothing and is left out.
+# The last override of each scored depot-day, with the forecast it replaced and the seasonal naive
+# of the same origin. Overrides equal to the forecast are left out.
 OVERRIDE_ACCURACY = f"""{PUBLISHED}, final as (
     select distinct on (depot_id, target_on) * from overrides
     order by depot_id, target_on, override_id desc
@@ -334,9 +330,9 @@ def override_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """MAPE of overrides, forecast and seasonal naive on overridden days, by reason.
 
     Returns:
-      reason (None in the first row, which is of all), counted (days), naive_mape,
-      forecast_mape, override_mape (fractions): the most frequent reasons first. Empty
-      before any changed day is known.
+      reason (None in the first row, over all reasons), counted (depot-days), naive_mape,
+      forecast_mape, override_mape (fractions): the most frequent reasons first. Empty before
+      any overridden day is scored.
     """
     return read(
         OVERRIDE_ACCURACY,

@@ -43,16 +43,15 @@ IMMUTABLE = {"Cache-Control": "public, immutable, max-age=31536000"}
 
 
 def content_security_policy(document: str) -> str:
-    """The policy that lets a page run its own inline scripts, by hash, and nobody frame it."""
+    """The policy that allows a page's own inline scripts, by hash, and forbids framing it."""
     scripts = [*INLINE_SCRIPT.findall(document), *OWN_SCRIPTS]
     digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
     return (
         f"default-src 'self'; script-src 'self' {hashes}; "
         # Streamlit and Altair write their styles while they draw.
-        "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-        "font-src 'self' data:; object-src 'none'; base-uri 'none'; "
-        "form-action 'self'; frame-ancestors 'none'"
+        "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+        "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
 
 
@@ -65,7 +64,7 @@ def is_foreign(headers: Headers) -> bool:
 def static_file(scope: Scope) -> Response | None:
     """The response with one of `STATIC_FILES`; None for any other request.
 
-    It is read at once: Starlette would pass each file through four other threads.
+    The file is read directly: Starlette would pass it through four other threads.
     """
     path = STATIC_FILES.get(scope.get("path", ""))
     if path is None or scope.get("method") != "GET":
@@ -90,7 +89,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request."""
         if scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
-            # Streamlit would first ask an outside address for this machine's own.
+            # Streamlit would first query an outside service for this machine's address.
             await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
             return
 

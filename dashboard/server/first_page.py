@@ -1,4 +1,4 @@
-"""Runs the queries of the first page when `harbor watch` asks how long they take."""
+"""Runs the queries of the first page, so that `harbor watch` can measure how long they take."""
 
 from inspect import unwrap
 
@@ -23,10 +23,10 @@ def answer(_: Request) -> Response:
     return PlainTextResponse("The first page's queries have ended.\n")
 
 
-# Whoever asks more often gets the same answer: nobody loads the database without a login.
+# Cached, so that repeated requests, which need no login, cannot load the database.
 @st.cache_data(ttl=MIN_SECONDS_BETWEEN, max_entries=1, show_spinner=False)
 def _read_first_page() -> None:
-    """Reads what the first page reads, as it does, with nothing cached."""
+    """Runs the queries of the first page without their caches."""
     freshness = unwrap(queries.freshness)()
     if freshness.origin_on is None or freshness.last_on is None:
         return

@@ -1,7 +1,7 @@
-"""Query results to tables, HTML and files for people; no I/O.
+"""Query results as display tables, HTML and Excel workbooks; no I/O.
 
-display_tables  display tables, and CSV          model_list  that of page Models
+display_tables  display tables                   model_list  models of page Models
 html_tables     small tables                     html_grids  grids of depots × days
-html_brief      the morning brief                plan_grids  those of page Plan
-workbook        the plan as Excel file
+html_brief      the morning brief                plan_grids  grids of page Plan
+workbook        pages as Excel workbooks
 """

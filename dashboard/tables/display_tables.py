@@ -43,7 +43,7 @@ HEADINGS = {
     "wape": "WAPE",
     "week_before": "Last week",
 }
-"""Headings of columns whose name is not one itself."""
+"""Headings of columns whose display name is not their own name."""
 FRACTIONS = {
     "bias", "coverage", "error_share", "forecast_mape", "mape", "naive_mape",
     "override_mape", "wape",
@@ -58,8 +58,8 @@ OCCASION = "Holiday or event"
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
     """Columns of a query result under their headings, in the order given.
 
-    Fractions become percentages, other floats whole numbers, missing where unknown. `renamed`
-    are headings other than those of `HEADINGS`.
+    Fractions become percentages, other floats whole numbers or missing. `renamed` has headings
+    that replace those of `HEADINGS`.
     """
     headings = HEADINGS | renamed
     return pd.DataFrame(
@@ -72,7 +72,7 @@ def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame
 
 def _displayed(values: pd.Series) -> pd.Series:
     if values.name == "delivery_probability":
-        # As pages have it: 90 % are reached.
+        # Rounded down, as `words.chance` does on pages.
         return (100 * values + 1e-9).floordiv(1)
     if values.name in FRACTIONS:
         return 100 * values
@@ -92,7 +92,7 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
-    """One grain of `queries.accuracy` beside the naive MAPE; `heading` is of its name."""
+    """One grain of `queries.accuracy` with the naive MAPE; `heading` heads the grain's column."""
     rows = scores[scores["grain"] == grain].set_index(grain)
     naive = rows[rows["forecaster"] == "seasonal naive"]["mape"]
     table = rows[rows["forecaster"] == "forecast"].assign(naive_mape=naive)
@@ -101,7 +101,7 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
 
 
 def accuracy_by_week(scores: pd.DataFrame) -> pd.DataFrame:
-    """Weeks of `queries.accuracy`, newest first; the newest one may not be over."""
+    """Weeks of `queries.accuracy`, newest first; the newest week may be incomplete."""
     weeks = scores[scores["grain"] == "week"].sort_values("day_on", ascending=False)
     named = weeks.assign(week="from " + weeks["day_on"].map(formatting.day))
     return accuracy(named, "week", "Week")
@@ -135,12 +135,12 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 
 def depot_links(result: pd.DataFrame) -> list[str]:
-    """Addresses of the depots of a query result."""
+    """Addresses of the pages of a query result's depots."""
     return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
 
 
 def why_links(result: pd.DataFrame, since: date) -> list[str]:
-    """Addresses of *Why this forecast* of days of depots; of the depot for days before `since`."""
+    """Addresses of *Why this forecast* of depot-days; of the depot only for days before `since`."""
     return [
         formatting.why_link(depot, day)
         if day.date() >= since
@@ -164,7 +164,7 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `queries.largest_errors`; without names, of a single depot."""
+    """Display table of `queries.largest_errors`; without the column Depot if there is no `name`."""
     notes = formatting.day_notes(result, with_closed=False)
     rows = zip(result.to_dict("records"), notes, strict=True)
     error = result["point"].round() - result["actual"]
@@ -180,7 +180,7 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
 
 
 def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
-    """`queries.past_forecasts` as `largest_errors`, newest first; `days` is `queries.depot_days`."""
+    """Display table of `queries.past_forecasts`, newest first; `days` is `queries.depot_days`."""
     names = {"day_on": "target_on", "planner_orders": "override_orders"}
     known = ["events", "holidays", "override_reason", "made_by"]
     known_days = days.rename(columns=names)[[*names.values(), *known]]
@@ -188,7 +188,7 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
 
 
 def past_orders(days: pd.DataFrame) -> pd.DataFrame:
-    """The orders of the days past of `queries.depot_days`, newest first."""
+    """Display table of past days' orders in `queries.depot_days`, newest first."""
     notes = map(", ".join, formatting.day_notes(days, with_closed=False))
     known = days.assign(notes=list(notes)).dropna(subset=["actual"])[::-1]
     columns = "day_on", "actual", "notes"
@@ -196,7 +196,7 @@ def past_orders(days: pd.DataFrame) -> pd.DataFrame:
 
 
 def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
-    """The days with holidays and events of `queries.depot_days`, those in a row together, newest first."""
+    """Past holidays and events of `queries.depot_days`, consecutive days merged, newest first."""
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
     is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(
         special[OCCASION].shift()
@@ -240,7 +240,7 @@ def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     table = {
         "Changed by": _by(result, zone),
         "Depot or city": [
-            # Settings are of no day.
+            # Settings have no day.
             row["name"] if pd.isna(row["target_on"])
             else f"{row['name']}, {formatting.day(row['target_on'])}"
             for row in rows
@@ -252,7 +252,7 @@ def changes(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def decided_days(days: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of decided days of `Plan.cities`, with what is left short; times in `zone`."""
+    """Display table of decided days of `Plan.cities`, with vans still short; times in `zone`."""
     rows = days.to_dict("records")
     words = [
         decision_words(row)
@@ -273,7 +273,7 @@ def changed_days(depots: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def form_links(days: pd.DataFrame) -> list[str]:
-    """Addresses of the forms of days: of `Plan.depots` for orders, of `Plan.cities` for vans."""
+    """Addresses of the forms of orders for rows of `Plan.depots`, of vans for `Plan.cities`."""
     forms = [{"form": "vans"}] * len(days)
     if "depot_id" in days:
         forms = [{"depot": key} for key in days["depot_id"]]
@@ -295,7 +295,7 @@ def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         "File", "kind", "came", "accepted", "unchanged", "rejected", "ignored",
         came="Loaded", ignored="Ignored columns",
     )  # fmt: skip
-    # A column of zeros says nothing.
+    # Columns of zeros are left out.
     return table.loc[:, table.empty | table.ne(0).any()]
 
 

@@ -1,4 +1,4 @@
-"""The morning brief as HTML, a link for each decision. Everything in it is escaped."""
+"""The morning brief as HTML, with a link for each decision. All texts are escaped."""
 
 from collections.abc import Sequence
 from html import escape
@@ -23,11 +23,11 @@ def brief(
     """Returns the brief: decisions, the last day's accuracy, cities with estimated vans.
 
     Args:
-      decisions: In order; the first seven that are left are shown, and of the decided ones; the
-        others unfold, and all days that hired vans cover.
-      short_days: How many days are short of vans, from `plan_summaries.short_days`.
-      last_day: A sentence.
-      address: Of the page with that day by depot; '' for none.
+      decisions: In order. The first seven open and the first seven decided ones are shown; the
+        others unfold, as do all that hired vans cover.
+      short_days: Summary of the days short of vans, from `plan_summaries.short_days`.
+      last_day: Sentence on the accuracy of the last day.
+      address: Address of that day's accuracy by depot; '' for none.
       estimated: Cities whose shortages rest on estimated vans.
       is_current: Whether the forecast is from the newest orders that are due.
     """
@@ -47,7 +47,7 @@ def brief(
 
 
 def _items(decisions: Sequence[Decision], more: str, most: int = MAX_DECISIONS) -> str:
-    """The first ones as a list, and the others, which unfold; a single one is not worth a click."""
+    """A list of the first `most` decisions; the others unfold, unless there is only one more."""
     most += 0 < most == len(decisions) - 1
     first, others = decisions[:most], decisions[most:]
     body = f"<ul>{''.join(map(_item, first))}</ul>" if first else ""
@@ -76,14 +76,13 @@ def _heading(
 
 
 def _caution(estimated: Sequence[str]) -> str:
-    """Leads to the settings of the cities whose vans are estimated."""
+    """Links to the settings of the cities whose vans are estimated."""
     if not estimated:
         return ""
     links = [_link(plan_link(city, form="settings"), city) for city in estimated]
     return (
-        "<p><small>Vans are estimated in "
-        f"{formatting.listed(links, MAX_CITIES, 'cities')}: choose a city to set its vans and "
-        "orders per van.</small></p>"
+        f"<p><small>Vans are estimated in {formatting.listed(links, MAX_CITIES, 'cities')}: "
+        "choose a city to set its vans and orders per van.</small></p>"
     )
 
 

@@ -22,11 +22,11 @@ DayNames = Mapping[pd.Timestamp, str]
 NO_NAMES: Mapping[Any, Any] = {}
 
 SHADES = 10
-"""Steps of the accent up to a depot's busiest day; `style` has a class for each."""
+"""Shades up to that of a depot's busiest day; style.css has a class for each."""
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
-"""Depots in the grid of several cities, and of one; a browser is slow with more."""
+"""Most depots in the grid of several cities, and of one; browsers are slow with more."""
 MARKS, SHORT = ("status", "is_off", "place"), "Vans short"
-"""Columns of the list of depots that have no heading; the heading above those of vans that lack."""
+"""Columns of the list of depots without a heading; group heading of its columns of short vans."""
 IN_ALL = f"{SHORT}: all days"
 DAY_STATES = {
     "counted": ("■", "data"),
@@ -35,7 +35,7 @@ DAY_STATES = {
     "closed": ("–", "closed"),
     "before": ("·", "before first data"),
 }
-"""Signs of the states of `queries.calendar`, and what they mean."""
+"""Sign and meaning of each state of `queries.calendar`."""
 
 
 def fleet_grid(depots: pd.DataFrame, names: Mapping[str, DayNames] = NO_NAMES) -> str:
@@ -43,8 +43,8 @@ def fleet_grid(depots: pd.DataFrame, names: Mapping[str, DayNames] = NO_NAMES) -
 
     Args:
       depots: As `days_ahead.ranked` returns it, in its order; not empty.
-      names: Holidays and events of each city by day, told below its totals; those of all ('')
-        are marked in the head.
+      names: Holidays and events by city and day, shown below the city's totals; those of all
+        cities ('') are marked in the column heads.
     """
     n_cities = depots["city"].nunique()
     max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
@@ -70,18 +70,18 @@ def fleet_grid(depots: pd.DataFrame, names: Mapping[str, DayNames] = NO_NAMES) -
 
 
 def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
-    """The depots with their cities if there are several, links to their pages, with columns of numbers.
+    """The list of depots: links to their pages, their cities if there are several, and numbers.
 
     Args:
       depots: `queries.depots`, in the order of the list.
-      numbers: By depot_id, a column for each heading, of whole orders, of percentages or, where
-        it begins with `SHORT`, of vans, the last of all days; then `status`, missing data below a
-        depot's name, whether the last column is marked, `is_off`, and `place`, which is not shown.
-        Empty without a forecast.
+      numbers: By depot_id, a column per heading, of whole orders, percentages or, if the heading
+        begins with `SHORT`, vans, the last of these being their total; then `status` (missing
+        data, shown below the depot's name), `is_off` (whether the last heading's number is
+        marked) and `place` (not shown). Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has room for the first and the worst day of vans, whose last one is of all days.
+    # A phone has room for three columns of vans: the first day, the worst day and the total.
     vans = [head for head in heads if head.startswith(SHORT)]
     worst = max(vans[1:-1], key=lambda head: numbers[head].sum(), default="")
     for_desks = {*heads[1:2], *heads[-2:-1], *vans[1:-1]} - {worst}
@@ -105,19 +105,19 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 
 def _lines(head: str) -> str:
-    """The heading, which may break after its first word alone: 'Fri' and '27 Nov'."""
+    """The heading, with a line break allowed only after its first word: 'Fri' and '27 Nov'."""
     group, colon, own = head.rpartition(": ")
     first, space, rest = own.partition(" ")
     return group + colon + first + space + rest.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def heads_of(numbers: pd.DataFrame) -> list[str]:
-    """The headings of `depots`, the last day's error last."""
+    """The headings of the columns of `depots`; the last is that of the last day's error."""
     return [str(name) for name in numbers if name not in MARKS]
 
 
 def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
-    """The cells of the list of depots, as HTML."""
+    """HTML of the cells of the list of depots, by depot_id and heading."""
     heads = heads_of(numbers)
     texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
     if heads:
@@ -141,13 +141,12 @@ def _late(text: str) -> str:
 
 
 def depot_days(days: pd.DataFrame, depot: Row) -> str:
-    """The forecast rows of `queries.depot_days`, with vans, band and events.
+    """The days ahead of `queries.depot_days`, with vans, band and events.
 
     Args:
-      days: With allocated and needed, as a plan of the depot has them, moved (`moved_vans`), and
-        week_noted, what was on the week before.
-      depot: Its depot_id and city. Each day leads to why it is forecast so, its orders to their
-        change.
+      days: With allocated and needed (as in `Plan.depots`), moved (`plan_summaries.moved_vans`)
+        and week_noted (holidays and events of the day a week before).
+      depot: depot_id and city. Days link to their explanation, orders to the form for orders.
     """
     busiest = float(days["point"].max())
     notes = formatting.day_notes(days)
@@ -168,7 +167,7 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
 
 
 def calendar(result: pd.DataFrame, last_on: date) -> str:
-    """`queries.calendar` as depots × days up to one, a sign for each state; Mondays are labelled."""
+    """`queries.calendar` as depots × days up to `last_on`, with a sign for each state."""
     days = pd.date_range(
         end=pd.Timestamp(last_on), periods=len(result["states"].iloc[0])
     )
@@ -193,7 +192,7 @@ def calendar(result: pd.DataFrame, last_on: date) -> str:
 
 
 def in_columns(cells: Mapping[Hashable, str], days: Days) -> list[str]:
-    """The cells of a row, each below its day; an empty one where there is none."""
+    """The cells of a row in the order of `days`; an empty cell for a missing day."""
     return [cells.get(day, '<td class="day"></td>') for day in days]
 
 
@@ -215,7 +214,7 @@ def _city(
 
 
 def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -> str:
-    """The planned totals of some depots, and the `names` of days; the name of the row is HTML."""
+    """The row of some depots' planned totals, with the `names` of days; `name` is HTML."""
     totals = depots.groupby("target_on")["part"].sum()
     change = formatting.signed_percent(summaries.change(depots), 0)
     named = {
@@ -234,7 +233,7 @@ def _city_totals(name: str, depots: pd.DataFrame, days: Days, names: DayNames) -
 
 
 def _sum(total: float) -> str:
-    """A sum; abbreviated on phones, which have no room for seven long ones."""
+    """A sum; long ones are abbreviated on phones, so that seven fit."""
     whole = formatting.orders(total)
     if len(whole) <= len("99,999"):
         return whole
@@ -369,6 +368,6 @@ def _band(row: Row) -> str:
 
 
 def _shade(value: float, busiest: float) -> str:
-    """The shade's class: the nearer to the depot's busiest day, the darker."""
+    """The CSS class of the shade; the nearer to the depot's busiest day, the darker."""
     share = (value / busiest) ** 3 if busiest > 0 else 0.0
     return f"s{SHADES * share:.0f}"

@@ -1,6 +1,6 @@
 """HTML tables, and the parts that every grid shares.
 
-Names, texts and numbers are escaped here; what is called HTML is not.
+Names, texts and numbers are escaped here; arguments documented as HTML are not.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,9 +13,9 @@ import pandas as pd
 from dashboard.text import formatting
 
 DIFFERENCES = {"Off by"}
-"""Columns whose whole numbers have a sign."""
+"""Columns of signed whole numbers."""
 SIGNED_PERCENTAGES = {"Bias": 1, "Off by %": 0}
-"""Columns of percentages with a sign, and their digits."""
+"""Columns of signed percentages, and their number of decimals."""
 LONG_TEXT, SHORT_TEXT = 24, 10
 
 
@@ -42,7 +42,7 @@ def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
 
 
 def city_name(city: str, day: date | None = None) -> str:
-    """A city's name that leads to its vans and drivers, of a `day` if one is given."""
+    """A city's name as a link to its plan, with a `day` if one is given."""
     link = escape(formatting.plan_link(city, day))
     return f'<a href="{link}" target="_self">{escape(city)}</a>'
 
@@ -50,9 +50,9 @@ def city_name(city: str, day: date | None = None) -> str:
 def day_head(
     day: pd.Timestamp, event: str = "", *, is_marked: bool = False, link: str = ""
 ) -> str:
-    """A day's head, with the name of its event where the style finds room, else in a tooltip.
+    """A day's column head, with its event's name on wide screens, else in a tooltip.
 
-    `is_marked` marks the day that the address names; `link` is an address to which it leads.
+    `is_marked` marks the day in the URL; `link` is the address that the head links to, if any.
     """
     weekday, number, month = formatting.day(day).split(" ")
     mark = ""
@@ -74,14 +74,14 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out. 'Test: Off by' is of a group of columns, named
-    above its first.
+    Columns that are empty in every row are left out. A name such as 'Test: Off by' puts a column
+    into the group 'Test', which is named above its first column.
 
     Args:
       result: From `display_tables`, or with columns as there.
       label: Names the table to a screen reader.
       hidden_on_phones: Columns that a phone has no room for.
-      links: Addresses to which the cells of a column lead; '' for none.
+      links: By column, the address that each cell links to; '' for none.
     """
     texts = {str(name): column(result[name], str(name)) for name in result.columns}
     texts = {name: cells for name, cells in texts.items() if any(cells) or not cells}
@@ -126,7 +126,7 @@ def column(values: pd.Series, name: str) -> list[str]:
 
 
 def head(name: str, before: str) -> str:
-    """A column's heading as HTML, below its group's name where one begins; an empty one ends it."""
+    """A column's heading as HTML, below its group's name ('' for none) where the group changes."""
     group, _, own = name.rpartition(": ")
     own = own.replace("Off by", "Off\N{NO-BREAK SPACE}by")
     begins = group != before.rpartition(": ")[0]
@@ -149,7 +149,7 @@ def _texts(values: pd.Series, to_text: Callable[[Any], str]) -> list[str]:
 
 
 def _css_class(values: pd.Series, texts: list[str]) -> str:
-    """Numbers stand right; text left, and the longer it is, the sooner it is broken."""
+    """The CSS class of a column: '' for numbers, aligned right; 'fill' for text, by its length."""
     if pd.api.types.is_numeric_dtype(values):
         return ""
     longest = max(map(len, texts), default=0)

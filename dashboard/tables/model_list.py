@@ -21,15 +21,15 @@ ROLES = {
 NAIVE = formatting.NAIVE.capitalize()
 TEST = re.compile(r": MAPE \d.*", re.DOTALL)
 PASSED = re.compile(r"(beats|is as good as) the seasonal naive.*: MAPE \d")
-"""The numbers of a stored reason, and the reason of a model that passed its test."""
+"""Patterns of the scores in a stored reason, and of the reason of a model that passed."""
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
-    """How good the model is that is live, since when it is, and what became of the newest one.
+    """Sentences on the live model's accuracy and age, and on the outcome of the newest model.
 
     Args:
       models: `queries.models`.
-      scores: `queries.accuracy` of live forecasts; without the model's its test is told.
+      scores: `queries.accuracy` of live forecasts; a model without scores is rated by its test.
       zone: The fleet's zone.
     """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
@@ -60,7 +60,7 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     error = error or f"The model, live since {day}, is not scored yet."
     told = f"{error} {_outcome(newest, zone)}"
     own, naive = (mape.get(name, math.nan) for name in names)
-    # As the verdict is, to a tenth of a point.
+    # Rounded to a tenth of a point, as in the verdict.
     is_worse = round(100 * (naive - own), 1) <= 0
     return f"{told} Train anew with 'harbor train'." if is_worse else told
 
@@ -76,7 +76,7 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
 def all_models(
     models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
 ) -> pd.DataFrame:
-    """Display table of `queries.models`, as `status` has them; without what is known of none."""
+    """Display table of `queries.models` without empty columns; arguments as `status`."""
     holdouts = [each.get("models") or {} for each in models["scores"]]
     own, naive, champion = (
         pd.Series(
@@ -85,19 +85,23 @@ def all_models(
         for name in ("gru", "seasonal_naive", "champion")
     )
     names = ["forecast", "seasonal naive"]
+    measures = ["mape", "coverage", "counted"]
     live = scores.dropna(subset=["model_version"]).pivot(
-        index="model_version", columns="forecaster", values="mape"
+        index="model_version", columns="forecaster", values=measures
     )
-    live = 100 * live.reindex(models["version"], columns=names).astype("float64")
+    columns = pd.MultiIndex.from_product([measures, names])
+    live = live.reindex(models["version"], columns=columns).astype("float64")
     decisions = [decision(model, zone) for model in models.to_dict("records")]
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
         {
-            "Orders up to": formatting.days(models["trained_through"]),
+            "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
-            "Live: Off by": live[names[0]].to_list(),
-            f"Live: {NAIVE}": live[names[1]].to_list(),
+            "Live: Off by": (100 * live["mape", names[0]]).to_list(),
+            f"Live: {NAIVE}": (100 * live["mape", names[1]]).to_list(),
+            "Live: In the 80 % band": (100 * live["coverage", names[0]]).to_list(),
+            "Live: Forecasts": live["counted", names[0]].astype("Int64").array,
             "Test: Off by": own,
             f"Test: {NAIVE}": naive,
             "Test: Model before": champion,
@@ -108,9 +112,9 @@ def all_models(
 
 
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """'turned down. It is worse than …' of a row of `queries.models`, and its pruning.
+    """Role, reason and pruning of a row of `queries.models`: 'turned down. It is worse than …'.
 
-    Without the numbers of its test, which the table has, and without a reason if it passed.
+    Without the scores of its test, which the table has, and without the reason if it passed.
     """
     told, reason = [ROLES[model["role"]]], model["decision_reason"]
     if isinstance(reason, str):
@@ -129,7 +133,7 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def rollback(models: pd.DataFrame) -> str:
-    """'To go back: `harbor models rollback` makes VERSION champion again.', or that none is left."""
+    """'To go back: `harbor models rollback` makes VERSION champion again.', or that none can be."""
     version = models["rollback_target"].iloc[0]
     if pd.isna(version):
         return "There is no earlier model to go back to."

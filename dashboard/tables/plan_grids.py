@@ -43,8 +43,7 @@ def cities(
 ) -> str:
     """`Plan.cities` as cities × days: need, short, and the chance of full delivery.
 
-    Each cell leads to its city and day; the column of the day `marked` is marked, and the heads
-    have the `names` of holidays and events.
+    Each cell links to its city and day. `marked` is the marked day; `names` are in the heads.
     """
     columns = _columns(days)
     body = [_all_cities(days, marked)] if len(settings) > 1 else []
@@ -59,7 +58,7 @@ def cities(
 
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
-    """The vans that the shortages of each day add up to: a city's spare vans help no other."""
+    """The row of each day's summed shortages: a city's spare vans do not offset another's."""
     known = days.assign(short=days["short"].where(days["vans"].notna()))
     sums = known.groupby("target_on", as_index=False)[["short"]].sum(min_count=1)
     cells = []
@@ -86,7 +85,7 @@ def _columns(days: pd.DataFrame) -> list[pd.Timestamp]:
 def _heads(
     days: Iterable[pd.Timestamp], marked: date | None, names: DayNames, city: str = ""
 ) -> list[str]:
-    """The days' heads; in the plan of a city each leads to its day."""
+    """The column heads of the days; if a `city` is given, each links to its day in the plan."""
     return [
         html_tables.day_head(
             day,
@@ -118,10 +117,9 @@ def _city_cell(day: Row, marked: date | None) -> str:
 
 
 def depots(plan: Plan, marked: date | None = None, names: DayNames = NO_NAMES) -> str:
-    """The plan of one city: what it needs and has, its depots × days, and its shifts.
+    """The plan of one city: its totals and decisions, its depots × days, and its shifts.
 
-    Each cell is a link to the form that changes it; the column of the day `marked` is
-    marked, and the heads have the `names` of holidays and events.
+    A depot's cell links to the form for its orders. `marked` and `names` are as in `cities`.
     """
     days = plan.cities.sort_values("target_on")
     columns = _columns(days)
@@ -175,7 +173,7 @@ def _depot_cell(row: Row, marked: date | None) -> str:
 
 
 def _edit_link(row: Row, content: str, html: str) -> str:
-    """A link around a whole cell; a screen reader says `content`."""
+    """A link around a whole cell; screen readers read `content`."""
     link = formatting.plan_link(row["city"], row["target_on"], depot=row["depot_id"])
     cell = f"{row['name']}, {formatting.day(row['target_on'])}"
     label = escape(f"Change {cell}: {content}")
@@ -187,24 +185,26 @@ def _unless_zero(number: float) -> str:
 
 
 DayTexts = Mapping[Hashable, str]
-"""Texts of a row of the city by day, as HTML."""
+"""HTML of a row's cells, by day."""
 Lines = Mapping[str, tuple[str, Callable[[float], str]]]
+"""Rows of a city by heading: the column of `Plan.cities`, and the function that formats it."""
 VANS: Lines = {
     "Need": ("needed", formatting.orders),
     "Have": ("vans", formatting.orders),
     "Short": ("short", _unless_zero),
 }
+"""Rows above a city's decisions."""
 OUTCOME: Lines = {
     "Chance of full delivery": ("delivery_probability", formatting.chance),
     "Late orders": ("undelivered", _unless_zero),
     "Drivers": ("drivers", formatting.orders),
     "Planned orders": ("point", formatting.orders),
 }
-"""Rows of a city above and below its decisions: column of `Plan.cities`, how it is written."""
+"""Rows below a city's decisions."""
 
 
 def _by_shift(shifts: pd.DataFrame) -> dict[str, DayTexts]:
-    """Drivers and orders of each shift, and the busiest hour of each day; empty without hours."""
+    """Drivers and orders of each shift, and each day's busiest hour; empty without shifts."""
     if shifts.empty:
         return {}
     rows = {
@@ -222,7 +222,7 @@ def _by_day(rows: pd.DataFrame, texts: Iterable[str]) -> DayTexts:
 
 
 def _totals(days: pd.DataFrame, lines: Lines) -> dict[str, DayTexts]:
-    """The rows of `lines` but those without a number on any day."""
+    """The rows of `lines` that have a number on at least one day."""
     rows = {}
     for name, (column, to_text) in lines.items():
         texts = list(map(to_text, days[column])) if column in days else []
@@ -234,7 +234,7 @@ def _totals(days: pd.DataFrame, lines: Lines) -> dict[str, DayTexts]:
 def _city_rows(
     rows: Mapping[str, DayTexts], days: pd.DataFrame, marked: date | None
 ) -> list[str]:
-    """The rows of the city from the HTML of their cells."""
+    """HTML of a city's rows, from the HTML of their cells by day."""
     lines = []
     for name, texts in rows.items():
         cells = [
@@ -246,7 +246,7 @@ def _city_rows(
 
 
 def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
-    """The row of what is decided of each day's vans, or is to be; each leads to its form."""
+    """The row of each day's decision on vans, made or due, with a link to the form; [] if none."""
     if not (days["short"].any() or days["made_by"].any()):
         return []
     cells = []
@@ -254,7 +254,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
         target_on = day["target_on"]
         link = formatting.plan_link(day["city"], target_on, form="vans")
         text = _decision(day)
-        # The style keeps what is left to decide off a printed plan by these words.
+        # The stylesheet recognises open decisions by this label.
         says = text
         if day["made_by"]:
             says = f"{decision_words(day)} by {day['made_by']}"
@@ -269,15 +269,16 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
 
 def _decision(day: Row) -> str:
     """What a cell shows of a day's decision, as HTML: '+3 hired −1 off, Ann'; '+3 hired' on phones."""
-    text, name = DECIDED.get(day["kind"], ""), escape(day["made_by"])
-    if day["extra"] and not day["off_road"]:
-        return f'+{day["extra"]:,} hired<span class="desk">, {name}</span>'
-    if day["extra"]:
-        text = f"+{day['extra']:,} hired"
-    if day["off_road"]:
-        text = f"{text} −{day['off_road']:,} off".strip()
-    if text:
-        return f"{text}, {name}"
+    words = [
+        f"+{day['extra']:,} hired" if day["extra"] else "",
+        DECIDED.get(day["kind"], ""),
+        f"−{day['off_road']:,} off" if day["off_road"] else "",
+    ]
+    if any(words):
+        name = f'<span class="desk">, {escape(day["made_by"])}</span>'
+        return ", ".join(filter(None, words)) + name
+    if day["short"] and day.get("is_enough"):
+        return f"{day['at_pace']:,} at pace"
     return "decide" if day["short"] else "–"
 
 

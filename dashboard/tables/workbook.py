@@ -1,4 +1,4 @@
-"""Pages as Excel workbooks: the plan, and the days ahead."""
+"""Pages as Excel workbooks: the sheets of each page, and their format."""
 
 from collections.abc import Mapping
 from io import BytesIO
@@ -16,7 +16,7 @@ from pipelines.planning.van_plan import DRIVERS, Plan
 from pipelines.planning.words import decision_words
 
 Sheets = dict[str, tuple[str, pd.DataFrame]]
-"""Sheets by name: the sentence about each that the first sheet has, and its table."""
+"""Sheets by name: a description, which the first sheet shows, and a table."""
 README = "Read me"
 # Text stays text: no cell becomes a formula or a link.
 OPTIONS = {
@@ -53,9 +53,9 @@ GRIDS = {
     "Drivers": ("drivers", "Drivers of these vans"),
     "Orders": ("point", "Planned orders, planners' numbers among them"),
 }  # fmt: skip
-"""Sheets of depots × days: their column of the plan, and what they hold."""
+"""Sheets of depots × days: the column of `Plan.depots`, and a description."""
 MIN_WIDTH, MAX_WIDTH = 12, 40
-"""Characters."""
+"""Widths of columns in characters."""
 SHIFT_COLUMNS = {
     "city": "City", "target_on": "Day", "shift": "Shift", "orders": "Planned orders",
     "vans": "Need", "short": "Short", "drivers": "Drivers", "drivers_needed": "Drivers needed", "busiest_hour": "Busiest hour of the day",
@@ -93,12 +93,12 @@ def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
         "Every day": ("Chance in % that the vans carry all orders on every day", every_day),
     }  # fmt: skip
     if not plan.shifts.empty:
-        # No shift that nobody has set is short.
+        # Usual shifts, which nobody has set, have no shortage; that empty column is left out.
         own = plan.shifts.dropna(axis="columns", how="all")
         columns = [each for each in SHIFT_COLUMNS if each in own]
         by_shift = display_tables.display(own, *columns, **SHIFT_COLUMNS)
         sheets["Shifts"] = "Vans and drivers by shift", by_shift
-    # Drivers work shifts: those of a depot's vans would add up to another number.
+    # With shifts, drivers are counted by shift: drivers by depot would have another sum.
     by_day = set(DRIVERS) if not plan.shifts.empty else set()
     for name, (column, sentence) in GRIDS.items():
         if column not in by_day:
@@ -123,7 +123,7 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 
 
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
-    """The sheet of page Depots, in its order: `queries.depots` with what `html_grids.depots` shows."""
+    """The sheet of page Depots, in its order; arguments as `html_grids.depots`."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
     told = numbers.assign(is_off=outside).drop(columns="place")
     table = display_tables.display(depots, "city", "name", "depot_id").join(
@@ -154,10 +154,10 @@ def one_depot_sheets(
 
 
 def write(about: Mapping[str, str], sheets: Sheets) -> bytes:
-    """A workbook, to be printed a page wide; its first sheet says what is in the others.
+    """Bytes of a workbook that prints one page wide; its first sheet describes the others.
 
     Args:
-      about: Lines of the first sheet: a word, and what it is.
+      about: Lines of the first sheet: label and text.
       sheets: The other sheets.
     """
     contents = [*about.items(), *((name, sheets[name][0]) for name in sheets)]
@@ -185,10 +185,10 @@ def moves(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def grid(depots: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column of `Plan.depots` as depots × days, and last the totals of each city.
+    """A column of `Plan.depots` as depots × days, followed by the totals of each city.
 
-    Whole numbers, rounded after they are added up (of orders, the planned total); "closed"
-    where a depot is closed, missing where it has no such day.
+    Whole numbers, rounded after summing (of orders, the planned total); "closed" where a depot
+    is closed, missing where it lacks the day.
     """
     keys = ["city", "name", "depot_id"]
     wide = depots.pivot_table(column, keys, "target_on", aggfunc="sum")
@@ -242,7 +242,7 @@ def _write(
 def _filter_and_mark_totals(
     sheet: Worksheet, table: pd.DataFrame, bold: Format
 ) -> None:
-    """Filters on the headings of all rows but the last ones, which are totals and bold."""
+    """Adds filters to the headings, for all rows but the totals at the end, which become bold."""
     is_total = table.iloc[:, :2].isin(TOTALS).any(axis=1)
     for row, is_bold in enumerate(is_total, start=1):
         if is_bold:

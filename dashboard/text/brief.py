@@ -1,17 +1,15 @@
 """The morning brief: what to look at today; no I/O.
 
-It has the days short of vans in their order, then missing data, then holidays and events, then
-forecasts that changed much, each over the whole fleet.
+In order: days short of vans, missing data, holidays and events, large changes of forecasts, and
+decided shortages; each over the whole fleet.
 """
 
 import math
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, cast
+from typing import cast
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pandas as pd
 
 from dashboard.text import formatting, plan_summaries, summaries
@@ -21,9 +19,9 @@ from pipelines.planning.words import decision_words, names_of_day
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
 MIN_CHANGE = 0.15
-"""Share by which a depot's days ahead must have changed to be a large change."""
+"""Least relative change of a depot's days ahead for it to be listed."""
 MIN_CHANGED_ORDERS = 20.0
-"""Orders over the days ahead below which no change is large."""
+"""Least change in orders over a depot's days ahead for it to be listed."""
 MAX_CHANGES = 3
 MAX_NAMES = 3
 SEVERE_BELOW = 0.5
@@ -36,14 +34,14 @@ class Decision:
     """One thing to look at.
 
     Attributes:
-      kind: Why it is urgent: 'Vans', 'Data', 'Event' or 'Change'.
-      text: What, where and how much, as a sentence.
+      kind: 'Vans', 'Data', 'Event' or 'Change'.
+      text: Sentence on the problem, its place and its size.
       link: Address of the page that shows it.
-      about: Full delivery unlikely, where today's pace suffices, holidays and events; '' for none.
-      places: The cities it is about, each with its address; the text does not repeat them.
+      about: Qualifiers joined by ' · ', such as severity and events; '' for none.
+      places: The cities concerned, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
       is_decided: Whether planners have decided what to do.
-      is_covered: Whether hired vans make up for it.
+      is_covered: Whether hired vans cover the shortage.
     """
 
     kind: str
@@ -94,7 +92,7 @@ def estimated_cities(plan_days: pd.DataFrame, settings: Settings) -> list[str]:
 
 
 def _lacks(days: pd.DataFrame) -> pd.Series:
-    """Whether days of `Plan.cities` are short, or were before somebody decided about them."""
+    """Whether days of `Plan.cities` are short without hired vans, or settled by hired vans."""
     is_hired = days["is_decided"] & days["extra"].gt(0)
     return days["lacking"].gt(0) | is_hired
 
@@ -106,7 +104,7 @@ def _shortages(
     today: date,
     running: pd.DataFrame,
 ) -> list[Decision]:
-    """One decision per day that is not all decided, with what is on and where vans may suffice."""
+    """One decision per day that is not all decided; today's also says what lacks at today's pace."""
     found = []
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
@@ -115,19 +113,19 @@ def _shortages(
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
-        text = f"{formatting.coming_day(day, today)}: {_short(on_day)}"
-        is_enough = plan_summaries.with_pace(own, running)["is_enough"]
-        unlikely = own[~is_enough & own["delivery_probability"].lt(SEVERE_BELOW)]
+        own = plan_summaries.with_pace(own, running)
+        lacking = (own["at_pace"] - own["vans"]).clip(lower=0).astype(int)
+        text = _short(on_day)
+        if own["at_pace"].ne(own["needed"]).any():
+            pace = formatting.count(lacking.sum(), "van") if lacking.any() else "none"
+            text = f"{pace} short at today's pace; by the plan {text}"
+        text = f"{formatting.coming_day(day, today)}: {text}"
+        left = own.assign(short=lacking)[lacking > 0]
+        unlikely = left[left["delivery_probability"].lt(SEVERE_BELOW)]
         where = f" in {_named(unlikely)}" if len(unlikely) < len(own) else ""
         is_severe = not unlikely.empty
-        pace = f"At today's pace enough in {_named(own[is_enough])}"
-        told = (
-            f"{UNLIKELY}{where}" if is_severe else "",
-            pace * bool(is_enough.any()),
-            occasion,
-        )
+        told = (f"{UNLIKELY}{where}" if is_severe else "", occasion)
         about = " · ".join(filter(None, told))
-        left = own if is_enough.all() else own[~is_enough]
         address, places = plan_link(day=day), _places(left, day)
         found.append(Decision(VANS, text, address, about, places, is_severe))
     return found
@@ -177,13 +175,13 @@ def _places(short: pd.DataFrame, day: pd.Timestamp) -> tuple[tuple[str, str], ..
 
 
 def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decision]:
-    """One decision per city and kind of gap; the cities with most orders first."""
+    """One decision per city and kind of gap; cities with most orders in such depots first."""
     sizes = week.groupby("city")["depot_id"].nunique()
     missing = week[week["is_late"] | week["is_silent"]]
     by_orders = missing.groupby("city")["point"].sum().sort_values(ascending=False)
     depots = missing.drop_duplicates("depot_id").set_index("depot_id")
     age = (pd.Timestamp(newest) - depots["last_on"]).dt.days
-    # The last day is late, or more than it is missing, or there never was any.
+    # 0: only the newest day is missing; 1: more days are missing; 2: there never were orders.
     depots["gap"] = age.ne(1).astype(int).mask(age.isna(), 2)
     return [
         _missing_in(str(city), own, sizes[city], today, newest)
@@ -209,7 +207,7 @@ def _missing_in(
 
 
 def _gap(last_on: pd.Timestamp, today: date, newest: date) -> str:
-    """'yesterday's orders are missing', or since when."""
+    """'yesterday's orders are missing', 'no orders since Fri 21 Nov' or 'no orders yet'."""
     if pd.isna(last_on):
         return "no orders yet"
     if (newest - last_on.date()).days != 1:
@@ -220,7 +218,7 @@ def _gap(last_on: pd.Timestamp, today: date, newest: date) -> str:
 
 
 def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
-    """Events that begin after the origin, with `run_id`: days in a row have the same."""
+    """Events that begin after the origin; consecutive days of an event share a `run_id`."""
     keys = ["what", "is_holiday", "city"]
     in_order = events.sort_values([*keys, "day_on"])
     is_first = in_order.groupby(keys)["day_on"].diff().ne(formatting.A_DAY)
@@ -232,10 +230,10 @@ def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
 def _events(
     events: pd.DataFrame, week: pd.DataFrame, short: pd.DataFrame
 ) -> list[Decision]:
-    """One decision per event and run of `_starting`, and per share of its city's depots.
+    """One decision per event and run of days on which the same number of a city's depots has it.
 
-    Those of a city that is short on one of their days are told with the shortage. Orders are
-    told where the event is for every depot of its cities.
+    Events in a city short of vans on one of their days are left out, as the shortage names them.
+    Planned orders are given only for events that all depots of their cities have.
     """
     sizes = week.groupby("city")["depot_id"].nunique()
     is_other_share = events.groupby("run_id")["depots"].diff().fillna(0).ne(0)
@@ -244,8 +242,9 @@ def _events(
     runs = parts.groupby(keys, as_index=False).agg(
         first_on=("day_on", "min"), last_on=("day_on", "max"), depots=("depots", "max")
     )
-    is_told = [_is_short(run, short) for run in runs.to_dict("records")]
-    runs = runs[~np.array(is_told, dtype=bool)]
+    on_short = runs.reset_index().merge(short[["city", "target_on"]], on="city")
+    named = on_short.query("first_on <= target_on <= last_on")["index"]
+    runs = runs.drop(index=list(named.unique()))
     found = []
     keys = ["first_on", "last_on", "what", "is_holiday"]
     for key, own in runs.groupby(keys):
@@ -265,12 +264,6 @@ def _events(
     return found
 
 
-def _is_short(run: Mapping[Hashable, Any], short: pd.DataFrame) -> bool:
-    """Whether the city of an event is short of vans on one of its days."""
-    days = short.loc[short["city"] == run["city"], "target_on"]
-    return bool(days.between(run["first_on"], run["last_on"]).any())
-
-
 def _where(cities: pd.DataFrame, sizes: pd.Series) -> str:
     """' in London', ' in London (1 of 8 depots)'; '' for the whole fleet."""
     depots, n_depots = cities["depots"].sum(), sizes.reindex(cities["city"]).sum()
@@ -282,7 +275,7 @@ def _where(cities: pd.DataFrame, sizes: pd.Series) -> str:
 
 
 def _is_partial(cities: pd.DataFrame, sizes: pd.Series) -> bool:
-    """Whether an event is not for every depot of its cities."""
+    """Whether some depots of an event's cities do not have it."""
     return bool(cities["depots"].sum() < sizes.reindex(cities["city"]).sum())
 
 
@@ -324,12 +317,12 @@ def day_names(
 
     Args:
       events: `queries.fleet_events`.
-      n_cities: Cities of the fleet; an event of fewer is followed by their names.
+      n_cities: Number of cities in the fleet; an event in fewer is followed by their names.
       city: The only city that matters; '' for all.
     """
     if city:
         events = events[events["city"] == city]
-    # No event is of fewer than 0 cities, so that none are named.
+    # 0 turns the city suffix off.
     n_all = 0 if city else n_cities
     return {
         cast(pd.Timestamp, day): names_of_day(own, set(own["city"]), n_all)

@@ -1,4 +1,4 @@
-"""Sentences on changes of a plan: before they are saved, once they are, and of a what-if; no I/O."""
+"""Sentences on changes of a plan: previews, confirmations and what-if scenarios; no I/O."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
@@ -12,7 +12,7 @@ from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 
 MAX_DAYS = 5
-"""Days that a message names."""
+"""Most days that a message names."""
 
 
 def now_sentence(chosen: pd.DataFrame) -> str:
@@ -49,7 +49,7 @@ def preview_sentence(
 
 
 def scenario_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
-    """What a scenario means for the vans of a city, from `entered_changes.preview`."""
+    """The effect of a scenario on the vans of a city, from `entered_changes.preview`."""
     days = preview["target_on"]
     need = f"{_need(preview, city.city)} on {formatting.day_range(days.min(), days.max())}."
     if city.vans is None:
@@ -78,7 +78,7 @@ def _van(days: pd.DataFrame) -> str:
 
 
 def _sum(preview: pd.DataFrame, name: str) -> str:
-    """'3,410 → 3,751', or '3,410' where it stays."""
+    """'3,410 → 3,751', or '3,410' if unchanged."""
     before = formatting.orders(preview[f"{name}_before"].sum())
     after = formatting.orders(preview[f"{name}_after"].sum())
     return before if before == after else f"{before} → {after}"
@@ -117,12 +117,12 @@ def change_sentence(
 
 
 def newest_change_sentence(newest: pd.DataFrame, made_at: str) -> str:
-    """What a planner saved last, from `queries.newest_change`; `made_at` is in words."""
+    """The planner's last change, from `queries.newest_change`; `made_at` is a formatted time."""
     return f"Your last change, {made_at}: {_place_of(newest)}{_what(newest)}."
 
 
 def _what(newest: pd.DataFrame) -> str:
-    """': 420 orders', ': 23 vans hired'; '' of settings."""
+    """': 420 orders', ': 23 vans hired', ': undone'; '' for settings."""
     first = newest.to_dict("records")[0]
     if overrides.is_undo(newest):
         return ": undone"
@@ -136,7 +136,7 @@ def _what(newest: pd.DataFrame) -> str:
 
 
 def undone_sentence(newest: pd.DataFrame) -> str:
-    """Confirms that `queries.newest_change` was taken back; or set again, where it was that."""
+    """Confirms that `queries.newest_change` was taken back, or set again if it was an undo."""
     done = "Set again:" if overrides.is_undo(newest) else "Undone:"
     return f"{done} {_place_of(newest)}."
 
@@ -161,10 +161,10 @@ def changed_since(
     names: Mapping[str, str],
     history: pd.DataFrame,
 ) -> str:
-    """Says who changed what on the chosen days since the form first showed them, and how to go on.
+    """Lists who changed the chosen days since the form first showed them, and how to go on.
 
     Args:
-      when_opened: The chosen days as first shown; one at least is another now.
+      when_opened: The chosen days as first shown; at least one has changed since.
       now: The same days now, in the same order.
       names: The names of the depots.
       history: `queries.changes`.
@@ -199,7 +199,7 @@ def _cell(cell: Cell, names: Mapping[str, str]) -> str:
 
 
 def _done(override: Mapping[Hashable, Any] | None) -> str:
-    """'was set to 420 by Mara', as the database says it; the history is not endless."""
+    """'was set to 420 by Mara'; names nobody if the history does not reach back to the override."""
     if override is None:
         return "was changed by somebody else"
     orders = override["saved"]["orders"]

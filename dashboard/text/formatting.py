@@ -28,7 +28,7 @@ BASES = {"model": "own history", "cold_start": "similar depots", "closed": "clos
 NAIVE = "same day last week"
 """The seasonal naive forecast, as pages call it."""
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
-"""Parts of a forecast whose names say how it is made, in plain words."""
+"""Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {
     NETWORK: "Recent weeks: what the network reads in the depot's last weeks.",
     POINT_SHIFT: "Below median: slightly below the middle forecast, where errors in percent are smallest.",
@@ -83,7 +83,7 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
 
 
 def with_naive_name(reason: str) -> str:
-    """A decision or an alarm with the name of the seasonal naive that pages use."""
+    """Replaces 'the seasonal naive' in a decision or an alarm by the name that pages use."""
     return NAIVE_IN_REASON.sub(rf"\1 {NAIVE}", reason)
 
 
@@ -104,7 +104,7 @@ def planned(number: float, model: float) -> str:
 
 
 def days(values: pd.Series) -> pd.Series:
-    """'Fri 27 Nov' of each day, 'Fri 27 Nov 2026' where there are days of two years; a dash for none."""
+    """Each day as 'Fri 27 Nov', or 'Fri 27 Nov 2026' if they span years; a dash if missing."""
     with_year = values.dt.year.nunique() > 1
     texts = values.map(
         lambda each: day(each) + (f" {each.year}" if with_year else ""),
@@ -114,7 +114,7 @@ def days(values: pd.Series) -> pd.Series:
 
 
 def day_range(first: date, last: date, reference: date | None = None) -> str:
-    """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; with the last one's year as `day` has it."""
+    """'Fri 27 Nov', 'Fri 27 – Sun 29 Nov'; the last day has its year as in `day`."""
     if first == last:
         return day(last, reference)
     month = f" {MONTHS[first.month - 1]}" if first.month != last.month else ""
@@ -143,12 +143,12 @@ def part_name(part: str) -> str:
 
 
 def quoted(reason: str) -> str:
-    """What a planner wrote, in quotation marks: '“Bridge closed”'."""
+    """A planner's text in quotation marks: '“Bridge closed”'."""
     return f"“{reason}”"
 
 
 def plan_link(city: str = "", day: date | None = None, **more: str) -> str:
-    """Address of the page Plan, of a city and a day if they are given; `more` is of its form."""
+    """Address of the page Plan, for a city and a day if given; `more` are other URL parameters."""
     query = {"city": city, "day": f"{day:%Y-%m-%d}" if day else "", **more}
     return link("plan", **{name: value for name, value in query.items() if value})
 
@@ -189,7 +189,7 @@ def searchable(text: str) -> str:
 
 
 def with_plain_spelling(label: str) -> str:
-    """'Jätkäsaari · Helsinki (jatkasaari)': its words with accents also without them."""
+    """Adds words without their accents: 'Jätkäsaari · Helsinki (jatkasaari)'."""
     words = label.partition(" · ")[0].casefold().split()
     plain = " ".join(searchable(word) for word in words if searchable(word) != word)
     return f"{label} ({plain})" if plain else label

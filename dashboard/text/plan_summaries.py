@@ -18,11 +18,11 @@ from pipelines.planning.vans import vans_for
 from pipelines.planning.words import decision_words
 
 MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
-"""Short days with a name; a later one than of the first week has none that is its own."""
+"""Most short days that are named, and the time in which weekdays are unique names."""
 
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
-    """A city's settings as a sentence, also printed; who saved them, and when."""
+    """A city's settings as a sentence, with who saved them and when."""
     words = f"{settings.city}: {_settings_words(vars(settings))}"
     if settings.made_at is None or settings.are_taken_back:
         return f"{words} (estimated)."
@@ -47,7 +47,7 @@ def _settings_words(settings: Mapping[Any, Any]) -> str:
 
 
 def overview(plan: Plan) -> str:
-    """How many days are short, the orders late, and the chance that none are; the grid has the rest."""
+    """Sentences on short days, late orders, the chance of full delivery, and vans not known."""
     days, chance = plan.cities, plan.every_day["delivery_probability"].iloc[-1]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
     note = f"The vans of {formatting.listed(unknown)} are not known"
@@ -59,8 +59,7 @@ def overview(plan: Plan) -> str:
     late, period = days["undelivered"].sum(), days["target_on"].nunique()
     told = {
         short_days(days) or f"{cities} has enough vans every day": True,
-        f"About {formatting.count(round(late), 'order')} late in "
-        f"{formatting.next_days(period)}, "
+        f"About {formatting.count(round(late), 'order')} late in {formatting.next_days(period)}, "
         f"{formatting.percent(late / days['point'].sum())} of all": round(late) > 0,
         "Chance that the vans carry all orders every day: "
         f"{formatting.chance(chance)}": chance >= 0.01,
@@ -70,7 +69,7 @@ def overview(plan: Plan) -> str:
 
 
 def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
-    """'Need on Sat 28 Nov: 2,436 orders fill 46 vans; …' of one city; '' without, or with shifts set."""
+    """'Need on Sat 28 Nov: 2,436 orders fill 46 vans; …'; '' without orders or with set shifts."""
     total = plan.cities[plan.cities["target_on"].dt.date == day].iloc[0]
     own = plan.depots[plan.depots["target_on"].dt.date == day]
     if settings.shifts or not round(total["point"]):
@@ -88,16 +87,16 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
 
 
 def first_to_look_at(days: pd.DataFrame) -> date:
-    """The first of `running_day.with_pace` that is not enough and not decided, else the first."""
+    """The first day of `running_day.with_pace`; short days come first, then undecided ones."""
     in_order = days.sort_values(["is_enough", "is_decided", "target_on"])
     return pd.Timestamp(in_order["target_on"].iloc[0]).date()
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, 1 of them decided, 1 more covered': of one day, cities may differ.
+    """'Fri and Sat short of vans, 1 of them decided, 1 more covered', from `Plan.cities`.
 
-    From `Plan.cities`. Many days, or later ones, have no names; hired vans cover a day. '' where no
-    day is short.
+    More than four days, or days after the first week, are counted but not named. Cities may differ
+    in what is decided for a day; hired vans cover a day. '' if no day is short.
     """
     is_short, is_decided = days["short"] > 0, days["is_decided"]
     is_settled = is_decided & (is_short | days["extra"].gt(0))
@@ -123,7 +122,7 @@ def short_days(days: pd.DataFrame) -> str:
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     """'Fri 27 Nov: 3 of 24 depots short of vans. Most in 7 days: Hoogvliet (4 on Fri, 2 on Sat).'.
 
-    The first such day of a plan. Of `Plan.depots` in those of `Plan.cities` whose vans are known.
+    Describes the first short day; counts `Plan.depots` of the cities whose vans are known.
     """
     known = depots[depots["city"].isin(cities.dropna(subset=["vans"])["city"])]
     short = known[known["short"] > 0]
@@ -149,9 +148,9 @@ def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
 
 
 def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
-    """What a day of `Plan.cities` lacks, and how likely it carries all.
+    """The shortage and the chance of full delivery of a day of `Plan.cities`.
 
-    'Fri 27 Nov: 23 vans short; 12 % sure to carry all orders, about 682 orders late.' Once they are
+    'Fri 27 Nov: 23 vans short; 12 % sure to carry all orders, about 682 orders late.' Once vans are
     hired: 'Fri 27 Nov: covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
     """
     if not day["lacking"]:
@@ -170,7 +169,7 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
 
 
 def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
-    """'+1 Alexander' and '−2 Hoogvliet', a line each: the vans that a depot is lent, and lends."""
+    """'+1 Alexander' and '−2 Hoogvliet', one per line: the vans that a depot borrows and lends."""
     return "\n".join(
         f"+{each.vans}\N{NO-BREAK SPACE}{each.from_depot}" if each.to_depot == depot
         else f"−{each.vans}\N{NO-BREAK SPACE}{each.to_depot}"
@@ -179,15 +178,15 @@ def moved_vans(depot: str, moves: Sequence[Transfer]) -> str:
 
 
 def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
-    """`Plan.cities` with `at_pace`, the vans needed, of a running day at the pace of `running`.
+    """Adds at_pace to `Plan.cities`: the vans needed at the pace of `running_day.headings`.
 
-    And `is_enough`: whether the vans suffice, where they are known.
+    And is_enough: whether the vans suffice for that; also true where they are not known.
     """
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)
     change = pd.Series([more.get(key, 0.0) for key in keys], days.index)
     pace = 1 + (change / days["point"].where(days["point"] > 0)).fillna(0.0).round(2)
-    # A hair more is the same need.
+    # Rounded first, so that a tiny excess does not add a van.
     needed = (days["needed"] * pace).round(6).map(math.ceil)
     return days.assign(at_pace=needed, is_enough=~days["vans"].lt(needed))
 
@@ -199,7 +198,7 @@ def late_in_words(orders: float) -> str:
 
 
 def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
-    """What numbers of extra vans buy on a day that is short: 23 → 'Hire 23: 92 % sure'."""
+    """Offers of extra vans for a short day, by their number: 23 → 'Hire 23: 92 % sure'."""
     if not day["short"]:
         return {}
     lacking, fewer = int(day["lacking"]), int(day["for_likely"])
@@ -214,7 +213,7 @@ def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
 
 
 def saved_words(change: Mapping[Any, Any]) -> str:
-    """What a row of `queries.changes` saved: '33 vans hired', '420 orders (forecast 341)'."""
+    """Values saved by a row of `queries.changes`: '33 vans hired', '420 orders (forecast 341)'."""
     saved = change["saved"]
     if change["what"] == "vans":
         return decision_words(saved)

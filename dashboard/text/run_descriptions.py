@@ -25,14 +25,14 @@ LATER = " Since then a later night has made a forecast."
 def to_do(
     runs: pd.DataFrame, gaps: int, refused: int, rejected: int, *, is_warned: bool
 ) -> list[str]:
-    """What needs somebody, most urgent first; empty if nothing does.
+    """Sentences on what operators must do, most urgent first; empty if nothing.
 
     Args:
       runs: `queries.runs`.
-      gaps: Depots with missing days.
-      refused: Files that were refused.
-      rejected: Rows that were rejected.
-      is_warned: Whether the top of the page warns of something.
+      gaps: Number of depots with missing days.
+      refused: Number of refused files.
+      rejected: Number of rejected rows.
+      is_warned: Whether there is a warning at the top of the page.
     """
     points = ["See the warning above."] if is_warned else []
     night = _newest_night(runs)
@@ -59,7 +59,7 @@ def to_do(
 
 
 def night_sentence(runs: pd.DataFrame) -> str:
-    """What became of the newest nightly run; '' before the first.
+    """The outcome of the newest nightly run; '' before the first.
 
     'The forecast of the night after Thu 20 Nov was made without the orders of 2 depots, which have
     come since.'
@@ -94,7 +94,7 @@ def _newest_night(runs: pd.DataFrame) -> Mapping[Hashable, Any] | None:
 
 
 def _failed_steps(runs: pd.DataFrame, night: Mapping[Hashable, Any]) -> dict[str, str]:
-    """Why each step failed, by its name; 'the run' where it failed between steps."""
+    """The error of each failed step, by its name; 'the run' if that failed between steps."""
     own = runs[(runs["parent_id"] == night["run_id"]) & (runs["state"] == "failed")]
     why = {_step(row): _error(row) for row in own.to_dict("records")}
     return why or ({"the run": ""} if night["state"] == "failed" else {})
@@ -120,9 +120,9 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
-    """'Last trouble: the night after Sun 22 Nov, repaired since.' of `runs`, `nights` of `runs_table`.
+    """'Last trouble: the night after Sun 22 Nov, repaired since.', and the night of the last alarm.
 
-    And the night of the last alarm; '' for none, and while a night runs.
+    `nights` is the `runs_table` of `runs`. '' if there is neither, or while a night runs.
     """
     if nights.empty or nights["State"].iloc[0] == STATES["running"]:
         return ""
@@ -152,7 +152,7 @@ def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the steps of one run, in order; of a run without any, of itself."""
+    """Display table of the steps of one run, in order, or of the run itself if it has none."""
     own = runs[runs["parent_id"] == run_id]
     rows = runs[runs["run_id"] == run_id] if own.empty else own
     return _table(rows, zone, "Step", _step)
@@ -218,11 +218,11 @@ def _result(row: Mapping[Any, Any]) -> str:
         metrics["told"] = formatting.count(len(lines), "city", "cities")
     if row.get("late"):
         metrics.pop("late_depots", None)
-    # Of a night; their texts are at its step.
+    # A night shows only the number of alarms; its step accuracy shows their texts.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
     if metrics.get("new") == metrics.get("depots"):
-        # As on every good night.
+        # On a good night there is one new depot-day per depot.
         metrics.pop("new", None)
     told = formatting.with_naive_name(describe(metrics))
     return f"{row.get('late', '')}{told[:1].upper()}{told[1:]}".strip()

@@ -19,17 +19,17 @@ AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Foreca
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
 BAND_TOLERANCE = 0.05
-"""Distance of the coverage from 0.8 beyond which a band is called wrong; of one depot twice that."""
+"""Distance of coverage from 0.8 beyond which a band is called wrong; twice that for one depot."""
 ONE_SIDED = 0.7
-"""The page names the direction of a day's error if it was that of so many depots (a share)."""
+"""Least share of depots with errors in one direction for the page to name that direction."""
 
 
 def change(days: pd.DataFrame, forecast: str = "part") -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      days: With week_before, and the forecast; rows without week_before are ignored.
-      forecast: Its column: of a total 'part', of one depot 'point'.
+      days: With week_before and the forecast; rows without week_before are ignored.
+      forecast: Column of the forecast: 'part' for a total, 'point' for one depot.
 
     Returns:
       0.1 for a tenth more; NaN where no row has a week before.
@@ -50,7 +50,7 @@ def first_forecast_advice(champion: str | None) -> str:
 
 
 def progress_sentence(progress: RunInProgress) -> str:
-    """'Training … 40 %': what is at work before there is a first forecast."""
+    """'Training … 40 %': the run in progress before there is a first forecast."""
     if progress.step == "train":
         return f"Training … {100 * progress.trained:.0f} %. The forecast follows."
     work = AT_WORK.get(progress.step, formatting.display_name(progress.step))
@@ -60,7 +60,7 @@ def progress_sentence(progress: RunInProgress) -> str:
 def depot_sentence(ahead: pd.DataFrame) -> str:
     """'Short of vans: 2 on Fri, 1 on Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
 
-    `ahead` has the forecast days of `queries.depot_days`, with short of a plan.
+    `ahead` has the days ahead of `queries.depot_days`, with short of `Plan.depots`.
     """
     short = short_of(ahead.set_index("day_on")["short"])
     lacking = f"Short of vans: {short}. " if short else ""
@@ -71,7 +71,7 @@ def depot_sentence(ahead: pd.DataFrame) -> str:
 
 
 def short_of(vans: pd.Series) -> str:
-    """'2 on Fri, 1 on Sat' of the vans that a depot lacks; '2 on Fri 5 Dec' beyond a week."""
+    """A depot's short vans by day: '2 on Fri, 1 on Sat', or '2 on Fri 5 Dec' beyond a week."""
     short = vans[vans > 0]
     days = [formatting.day(day) for day in pd.DatetimeIndex(short.index)]
     words = "{:,.0f} on {:.3}" if len(vans) <= WEEK_DAYS else "{:,.0f} on {}"
@@ -79,7 +79,7 @@ def short_of(vans: pd.Series) -> str:
 
 
 def parts_sentence(parts: pd.DataFrame) -> str:
-    """What the bars of a day of `what_if.contributions` are, whose names do not say it."""
+    """Explains the bars of a day of `what_if.contributions` whose names are not plain."""
     shown = parts.loc[parts["orders"].round() != 0, "part"]
     notes = [
         formatting.PART_NOTES[part] for part in shown if part in formatting.PART_NOTES
@@ -95,15 +95,13 @@ def feed_warning(status: DepotStatus) -> str | None:
     due = formatting.day(status.due_on)
     if status.last_on is None:
         return (
-            f"This depot has no data, although it was open on {due}. Its forecast is "
-            "based on similar depots. Load its orders with "
-            "`harbor ingest PATH`, then run `harbor nightly`."
+            f"This depot has no data, although it was open on {due}. Its forecast is based on "
+            "similar depots. Load its orders with `harbor ingest PATH`, then run `harbor nightly`."
         )
     return (
-        f"Missing data: this depot's newest orders are from "
-        f"{formatting.day(status.last_on)}, but those of {due} are due. The forecast was "
-        "made without them. Load them with `harbor ingest PATH`, then run "
-        "`harbor nightly`."
+        f"Missing data: this depot's newest orders are from {formatting.day(status.last_on)}, but "
+        f"those of {due} are due. The forecast was made without them. Load them with `harbor "
+        "ingest PATH`, then run `harbor nightly`."
     )
 
 
@@ -121,7 +119,7 @@ def _scored_days(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
-    """The scores over all days by forecaster; NaN where one forecast none."""
+    """The scores over all days, by forecaster; NaN for one without scores."""
     rows = scores[scores["grain"] == "all"].to_dict("records")
     known = {str(row["forecaster"]): row for row in rows}
     return defaultdict(lambda: dict.fromkeys(scores.columns, math.nan), known)
@@ -150,6 +148,9 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     error, bias = error_sentence(days, mape, naive), overall["forecast"]["bias"]
+    if overall["forecast"]["coverage"] < 0.8 - 2 * BAND_TOLERANCE:
+        # `bands_sentence` says that the band is too narrow.
+        error = error.removeprefix("Good. ")
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -157,10 +158,10 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
 
 
 def error_sentence(subject: str, mape: float, naive: float) -> str:
-    """Compares a MAPE with the seasonal naive's, both fractions; '' without one.
+    """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
     'Good. It was off by 8.3 % a depot and day, 2.1 points better than same day last week.'
-    `subject` is the 'It was'.
+    `subject` is 'It was' in this example.
     """
     if math.isnan(mape):
         return ""
@@ -175,7 +176,7 @@ def error_sentence(subject: str, mape: float, naive: float) -> str:
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:
-    """How often the truth lay in the bands, from `queries.band_coverage`.
+    """The coverage of the bands, from `queries.band_coverage`.
 
     'The 80 % band should hold 8 days of 10. It held 8 for depots, 8 for cities, 7 for the fleet.'
     """
@@ -197,8 +198,8 @@ def last_day_sentence(
 ) -> str:
     """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (2 % too low)'.
 
-    Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
-    `queries.last_day`; `occasions` names the day's holidays and events, '' for none.
+    If depots are missing: '412 orders of 3 of 24 depots'. `scored` is `queries.last_day`;
+    `occasions` names the day's holidays and events, '' for none.
     """
     name = formatting.past_day(day, today)
     counted = scored.dropna(subset=["actual"])
@@ -225,13 +226,23 @@ def last_day_sentence(
     )
 
 
+def last_error_sentence(scores: pd.DataFrame) -> str:
+    """'Off by 8.3 % a depot, same day last week by 11.9 %.' of the forecasts made the night before."""
+    last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
+    mape, naive = (last["mape"].get(name) for name in ("forecast", "seasonal naive"))
+    if pd.isna(mape) or pd.isna(naive):
+        return ""
+    off = f"Off by {formatting.percent(mape)} a depot"
+    return f"{off}, {formatting.NAIVE} by {formatting.percent(naive)}."
+
+
 def is_outside(scored: pd.DataFrame) -> pd.Series:
     """Whether each row of `queries.last_day` is known and outside its 80 % band."""
     return scored["actual"].lt(scored["p10"]) | scored["actual"].gt(scored["p90"])
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """Of a day, 'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; about 2 …', or ''."""
+    """'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; …'; '' without scores."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""
@@ -247,7 +258,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
 
 
 def where_sentence(depots: pd.DataFrame) -> str:
-    """'At 1 of 24 depots same day last week was as good or better: Kallio.'."""
+    """'At 1 of 24 depots same day last week was as good or better: Kallio.'; '' for one depot."""
     if len(depots) < 2:
         return ""
     worse = depots[depots["naive_mape"] <= depots["mape"]]
@@ -259,9 +270,9 @@ def where_sentence(depots: pd.DataFrame) -> str:
 
 
 def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
-    """'The 80 % band is a little too narrow: 72.4 % of the actuals lay in it; at Kallio 23.8 %.', or ''.
+    """'The 80 % band is a little too narrow: 72.4 % of the actuals lay in it; at Kallio 23.8 %.'.
 
-    Of a week and more of `queries.accuracy`; of one depot of `queries.depot_accuracy`, further off.
+    '' for less than a week of scores, or within `BAND_TOLERANCE` of 80 % (twice it for one depot).
     """
     inside = _overall(scores)["forecast"]["coverage"]
     is_far = abs(inside - 0.8) > BAND_TOLERANCE * (1 + (len(depots) == 1))

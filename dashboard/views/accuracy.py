@@ -15,9 +15,9 @@ from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
-"""Columns that phones leave out."""
+"""Columns hidden on phones."""
 WORST = 5
-"""Depots in sight; the others unfold."""
+"""Depots shown at once; the others unfold."""
 
 freshness = queries.freshness()
 newest_on = queries.newest_scored(freshness)
@@ -34,7 +34,7 @@ if live not in newest_on:
 if not live:
     widgets.hindcast_warning()
 
-# The answer stands above the filters, which decide what it is.
+# The answer is above the filters on which it depends.
 answer = st.container()
 scope = score_filter.score_filter(live, newest_on[live], freshness)
 chosen = st.query_params.to_dict()
@@ -44,9 +44,12 @@ if live and not scope.depot:
 
 if scope.days_back == 1:
     page_head.rename(f"Accuracy of {formatting.day(newest_on[live])}")
-    outside = "" if scored is None else summaries.outside_sentence(scored)
+    told = [day_sentence]
+    if scored is not None:
+        error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
+        told += [error, summaries.outside_sentence(scored)]
     with answer:
-        widgets.answer(f"{day_sentence} {outside}".strip())
+        widgets.answer(" ".join(filter(None, told)))
     sheets = one_day.show(scope, scored, freshness)
     page_head.save_as_excel("accuracy", lambda: sheets, freshness)
     st.stop()
@@ -88,9 +91,6 @@ with by_week:
         st.header("Overrides")
         table = display_tables.override_accuracy(overridden)
         widgets.small_table(table, "Overrides", hidden_on_phones=LESS)
-        st.caption(
-            "How far off planners' last numbers were, and the forecasts that they replaced."
-        )
 with by_day:
     st.header("By day")
     widgets.chart(

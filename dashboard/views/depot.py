@@ -19,12 +19,12 @@ from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 SPANS = {"8 weeks": HISTORY_DAYS, "13 months": 396}
-"""Days of history in the chart; the longer has last year's Black Friday."""
+"""Days of history in the chart; the longer span includes last year's Black Friday."""
 MAX_PAST_DAYS = 7
-"""Scored days in sight."""
+"""Most scored days shown."""
 
 MAX_PEERS = 50
-"""Depots of a city of which a day is explained unasked, within a second; of a thousand, in 25."""
+"""Most depots of a city for which a day is explained by default: 1 s; 1,000 depots take 25 s."""
 
 freshness = queries.freshness()
 depots = queries.depots(freshness)

@@ -10,7 +10,7 @@ from dashboard.tables import model_list
 LIVE_DAYS = 182
 """Days of live forecasts by which the champion is judged."""
 NEWEST = 10
-"""Models with their test in sight: the champion, and the newest others."""
+"""Models in the table: the champion, and the newest others."""
 
 freshness = queries.freshness()
 models = queries.models(freshness)
@@ -27,7 +27,7 @@ scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness
 widgets.answer(model_list.status(models, scores, zone))
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Went live", "Test: Model before")
+hidden = ("Trained up to", "Live: Forecasts", "Test: Model before")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "

@@ -10,7 +10,7 @@ from dashboard.tables import display_tables, html_grids
 from dashboard.text import formatting, run_descriptions
 
 TIMES = ("Started", "Duration")
-"""Columns of runs that phones leave out."""
+"""Columns of runs hidden on phones."""
 
 freshness = queries.freshness()
 zone = queries.zone()
@@ -72,8 +72,7 @@ if not rejected.empty:
 st.header("Nightly runs")
 if nights.empty:
     widgets.empty_state(
-        "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every "
-        "night."
+        "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every night."
     )
 else:
     links = {"Night after": run_descriptions.step_links(runs)}

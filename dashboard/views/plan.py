@@ -1,5 +1,7 @@
 """The page "Plan": vans and drivers of every city and depot, and planners' changes."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from dashboard import queries
@@ -40,6 +42,7 @@ page_head.save_as_excel(
 period = formatting.day_range(*plan.cities["target_on"].agg(["min", "max"]))
 page_head.print_heading(f"{city or widgets.ALL_CITIES}, {period}")
 days = running_day.with_pace(plan.cities, freshness)
+plan = replace(plan, cities=days)
 names = days_ahead.day_names(city, freshness)
 if not city:
     widgets.answer(plan_summaries.overview(plan))
@@ -55,7 +58,7 @@ if not city:
     st.stop()
 
 page_head.rename(city)
-# A printed or saved sheet is named by it.
+# The browser names a printed or saved page by its title.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
 depot, day = plan_parts.cell_of_address(plan.depots)
 panel = st.container()
@@ -109,7 +112,7 @@ if form:
             plan_forms.change_form(city, freshness, depot, day)
 
 with newest:
-    # Where the form confirms it, it is there.
+    # A confirmation in the open form has its own Undo.
     if not (form and getattr(saved_change.of_session(), form).sentence):
         saved_change.newest_change(city)
 with st.container(key="plan-history"), st.expander("All changes until now"):

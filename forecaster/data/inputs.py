@@ -8,8 +8,9 @@ A new column takes four steps, and the network needs no change:
   2. Add to `Windows` a field `NAME`.
   3. Add the name to `ALL_WINDOW_DAYS` if it is read on all days of the window (`_dt`), or to
      `CONTEXT_AND_HORIZON` if on context and days ahead only (`_dtf`); all cuts use these lists.
-  4. Add the column's name and its value, at the same position, to `PAST_COLUMNS` and `past` if
-     it describes a context day, or to `FUTURE_COLUMNS` and `future` if it describes a day ahead.
+  4. Add the column's name and its value, at the same position, to `PAST_COLUMNS` and
+     `past_columns` if it describes a context day, or to `FUTURE_COLUMNS` and `future` if it
+     describes a day ahead. If it reads days further back, extend `predict.receptive_field_days`.
 Artefacts trained on other columns are refused: train again. The steps for a calendar column
 are in the docstring of `calendar_features`.
 """

@@ -26,13 +26,13 @@ def day(value: date | pd.Timestamp, reference: date | None = None) -> str:
 
 def clock(hour: float) -> str:
     """11.5 as '11:30'."""
-    # Ten minutes of an hour are a little less than that in binary.
+    # Ten minutes as a binary fraction of an hour are a little too short.
     hours, minutes = divmod(int(round(60 * hour, 6)), 60)
     return f"{hours:02d}:{minutes:02d}"
 
 
 def chance(probability: float) -> str:
-    """'87 %', '< 1 %', '> 99 %', rounded down: 90 % are reached; a dash where not known."""
+    """'87 %', '< 1 %' or '> 99 %'; rounded down, so '90 %' is at least 90 %; a dash if NaN."""
     if math.isnan(probability):
         return UNKNOWN
     if probability < 0.01:
@@ -53,7 +53,7 @@ def signed_percent(fraction: float, digits: int = 1) -> str:
 
 
 def miss(forecast: float, actual: float) -> str:
-    """'3 % too low', or '0 % off': of whole orders, as they are shown; a dash if the actual is 0 or NaN."""
+    """'3 % too low' or '0 % off', from rounded orders; a dash if the actual is below 1 or NaN."""
     if not actual >= 1:
         return UNKNOWN
     share = signed_percent(round(forecast) / round(actual) - 1, 0)
@@ -71,7 +71,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
     """'Delft, Poplar and Loop', 'Delft, Poplar, Loop and 2 more'; `noun` follows the number.
 
-    One more than `most` is named, too.
+    If only one name would be left over, it is named too.
     """
     most += len(names) == most + 1
     more = len(names) - most
@@ -93,7 +93,7 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
     """The holidays and events of a day in some cities: 'Black Friday + Promotion (Delft only)'.
 
-    Those of the whole fleet are not followed by cities, others by all that have them.
+    A name is followed by all cities that have it, unless all `n_cities` do.
     """
     described = []
     for key, own in events.groupby(["what", "is_holiday"]):
@@ -107,13 +107,14 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
 
 
 def decision_words(decision: Mapping[Any, Any]) -> str:
-    """'23 vans hired, 2 off the road': what was decided of a day, without who and when."""
-    words = DECIDED.get(decision["kind"], "")
-    if decision["kind"] == HIRE:
-        words = f"{count(int(decision['extra']), 'van')} hired"
-    off = int(decision["off_road"])
-    off_road = f"{count(off, 'van')} off the road" if off else ""
-    return ", ".join(filter(None, [words, off_road])) or "nothing decided"
+    """'23 vans hired, risk accepted, 2 vans off the road': a decision, without who and when."""
+    extra, off = int(decision["extra"]), int(decision["off_road"])
+    words = [
+        f"{count(extra, 'van')} hired" if extra or decision["kind"] == HIRE else "",
+        DECIDED.get(decision["kind"], ""),
+        f"{count(off, 'van')} off the road" if off else "",
+    ]
+    return ", ".join(filter(None, words)) or "nothing decided"
 
 
 def link(page: str, **query: str) -> str:

@@ -85,7 +85,7 @@ van_decisions = sa.Table(
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("kind in ('hire', 'accept', 'ask')", name="kind"),
     sa.CheckConstraint("extra between 0 and 100000", name="extra"),
-    sa.CheckConstraint("(kind = 'hire') is true or extra = 0", name="hired"),
+    sa.CheckConstraint("kind is not null or extra = 0", name="hired"),
     sa.CheckConstraint("off_road between 0 and 100000", name="off_road"),
     sa.CheckConstraint("length(note) <= 500", name="note"),
     sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),

@@ -221,6 +221,9 @@ def test_vans_of_a_day_are_those_of_the_city_and_hired_ones_without_those_off_th
     assert plan.cities["is_decided"].tolist() == [False, False], "one is still short"
     enough = make_plan(week, decided("hire", 2), NO_BANDS).cities
     assert enough["is_decided"].tolist() == [False, True]
+    some = make_plan(week, decided("accept", 1), NO_BANDS).cities
+    assert some["short"].tolist() == [0, 1], "one is hired"
+    assert some["is_decided"].tolist() == [False, True], "and the other one accepted"
     accepted = make_plan(week, decided("accept", 0, 9), NO_BANDS).cities
     assert accepted["vans"].tolist() == [5, 0], "no more than there are"
     assert accepted["is_decided"].tolist() == [False, True]

@@ -46,9 +46,10 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Orders up to": "Sun 21 Dec", "Version": "new", "Status": "Champion. It beats it", "Went live": "Sun 21 Dec",
+        "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "Champion. It beats it", "Went live": "Sun 21 Dec",
         "Live: Off by": 7.7,
-        "Live: Same day last week": 10.9, "Test: Off by": 8.1,
+        "Live: Same day last week": 10.9, "Live: In the 80 % band": 72.0,
+        "Live: Forecasts": 684, "Test: Off by": 8.1,
         "Test: Same day last week": 12.0, "Test: Model before": 8.9,
     }  # fmt: skip
     assert second["Status"] == "Former champion"
@@ -104,11 +105,13 @@ def test_a_rollback_is_to_the_last_champion(models):
     assert first == "There is no earlier model to go back to."
 
 
-NO_SCORES = pd.DataFrame(columns=["model_version", "forecaster", "mape", "counted"])
+NO_SCORES = pd.DataFrame(
+    columns=["model_version", "forecaster", "mape", "counted", "coverage"]
+)
 LIVE = pd.DataFrame(
     [
-        ("20251119-aaa", "forecast", 0.077, 684),
-        ("20251119-aaa", "seasonal naive", 0.109, 684),
+        ("20251119-aaa", "forecast", 0.077, 684, 0.72),
+        ("20251119-aaa", "seasonal naive", 0.109, 684, None),
     ],
     columns=NO_SCORES.columns,
 )

@@ -95,7 +95,7 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     settings = CitySettings("London", 5, 50, 0.5, decisions=decisions)
     plan = make_plan(week, {"London": settings}, NO_BANDS)
     html = plan_grids.depots(plan)
-    decision = ["Decision", "−2 off, Ben", "+3 hired −1 off, Ann"]
+    decision = ["Decision", "−2 off , Ben", "+3 hired, −1 off , Ann"]
     assert decision in Cells(html).text
     link = [attributes for tag, attributes in Cells(html).tags if tag == "a"][3]
     assert link["href"] == "plan?city=London&day=2025-11-22&form=vans"
@@ -154,7 +154,7 @@ def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     days = days.assign(delivery_probability=[0.991, 0.919])
     html = plan_grids.cities(days, settings)
     assert Cells(html).text[1][1:] == [
-        "3 help asked for −1 off, Jo<", "7 91 % +3 hired , Jo<",
+        "3 help asked for, −1 off , Jo<", "7 91 % +3 hired , Jo<",
     ]  # fmt: skip
     assert "<u>7</u>" in html, "a number that leads somewhere is marked"
 

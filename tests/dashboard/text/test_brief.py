@@ -117,19 +117,22 @@ def test_a_day_on_which_the_vans_will_probably_do_is_not_severe():
     assert decision.about == ""
 
 
-def test_a_running_day_whose_pace_the_vans_suffice_for_says_so():
+def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     short = city_days(("London", TODAY, 4), ("Helsinki", TODAY, 4))
     slow = running(("London", TODAY, -170.0), ("Helsinki", TODAY, -160.0))
     [half] = decide(short, heading=slow)
-    assert half.about == (
-        "Full delivery unlikely in Helsinki · At today's pace enough in London"
+    assert half.about == "Full delivery unlikely in Helsinki"
+    assert half.text == (
+        "Today, Sun 22 Nov: 1 van short at today's pace; by the plan 8 vans short"
     )
-    assert half.text == "Today, Sun 22 Nov: 8 vans short"
-    assert [name for name, _ in half.places] == ["Helsinki 4"], "what is left to decide"
+    assert [name for name, _ in half.places] == ["Helsinki 1"], "as its form suggests"
     [both] = decide(short, heading=slow.assign(change=-200.0))
-    assert both.about == "At today's pace enough in Helsinki and London"
-    assert len(both.places) == 2
-    assert not both.is_severe
+    assert both.text == (
+        "Today, Sun 22 Nov: none short at today's pace; by the plan 8 vans short"
+    )
+    assert (both.about, both.places, both.is_severe) == ("", (), False)
+    [more] = decide(short, heading=slow.assign(change=100.0))
+    assert [name for name, _ in more.places] == ["London 7", "Helsinki 7"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"
 

@@ -273,9 +273,13 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     heading |= {"city": "London", "target_on": day["target_on"]}
     slow = pd.DataFrame([heading | {"change": -0.5 * day["point"]}])
     monkeypatch.setattr(running_day, "headings", lambda *_: slow)
-    assert "At today&#x27;s pace enough in London" in page_text(open_page("days_ahead"))
+    brief = "none short at today&#x27;s pace; by the plan 1 van short"
+    assert brief in page_text(open_page("days_ahead"))
     fewer = f"are needed, not {day['needed']:,}."
-    assert fewer in page_text(city_page(open_page, "London"))
+    plan = page_text(city_page(open_page, "London"))
+    assert fewer in plan
+    [paced] = plan_summaries.with_pace(pd.DataFrame([day]), slow)["at_pace"]
+    assert f"<u>{paced} at pace</u>" in plan, "nothing is left to decide"
     form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     [kind] = [each for each in form.segmented_control if each.label == "Decision"]
     assert kind.value == "", "no vans are suggested that the pace does not need"
@@ -448,6 +452,41 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     assert f">Decide on London, {later:%a} {later.day} {later:%b}<" in page_text(app)
     everywhere = page_text(open_page("plan"))
     assert f"1 van hired; {suggested - 1} short" in everywhere
+
+
+def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_page):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    suggested = setting(app, "Extra vans").value
+    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
+    decision.set_value("accept")
+    app = rerun(app)
+    assert setting(app, "Extra vans").value == 0, "nobody has hired what is suggested"
+    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
+    decision.set_value("hire")
+    app = rerun(app)
+    setting(app, "Extra vans").set_value(1)
+    app = rerun(app)
+    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
+    decision.set_value("accept")
+    app = rerun(app)
+    assert setting(app, "Extra vans").value == 1
+    field(app, "your name").set_value("Ben")
+    app = press(app, "Save decision")
+    assert not app.error
+    words = "1 van hired, risk accepted"
+    assert f"{tomorrow.day} {tomorrow:%b}: {words}" in told(app.success)
+    [day] = (
+        van_plan.city_plan("London", queries.freshness())
+        .cities.query("made_by != ''")
+        .to_dict("records")
+    )
+    assert (day["is_decided"], day["short"]) == (True, suggested - 1)
+    # Whoever opens it again finds the hired van with each decision.
+    again = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    assert setting(again, "Extra vans").value == 1
+    assert f"{words}; {suggested - 1} short" in page_text(open_page("plan"))
 
 
 def test_a_form_that_went_on_to_the_next_day_by_itself_offers_no_other_one(
