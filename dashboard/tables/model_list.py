@@ -46,7 +46,8 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     mape = live.set_index("forecaster")["mape"].to_dict()
     names = ("forecast", "seasonal naive")
     if mape:
-        subject += "was"
+        scored = formatting.count(int(live["counted"].max()), "forecast")
+        subject = f"The model, live since {day} and scored on {scored}, was"
     else:
         tested = (champion["scores"] or {}).get("models") or {}
         mape = {
@@ -85,7 +86,7 @@ def all_models(
         for name in ("gru", "seasonal_naive", "champion")
     )
     names = ["forecast", "seasonal naive"]
-    measures = ["mape", "coverage", "counted"]
+    measures = ["mape", "coverage"]
     live = scores.dropna(subset=["model_version"]).pivot(
         index="model_version", columns="forecaster", values=measures
     )
@@ -101,7 +102,6 @@ def all_models(
             "Live: Off by": (100 * live["mape", names[0]]).to_list(),
             f"Live: {NAIVE}": (100 * live["mape", names[1]]).to_list(),
             "Live: In the 80 % band": (100 * live["coverage", names[0]]).to_list(),
-            "Live: Forecasts": live["counted", names[0]].astype("Int64").array,
             "Test: Off by": own,
             f"Test: {NAIVE}": naive,
             "Test: Model before": champion,

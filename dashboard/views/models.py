@@ -27,7 +27,7 @@ scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness
 widgets.answer(model_list.status(models, scores, zone))
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Trained up to", "Live: Forecasts", "Test: Model before")
+hidden = ("Went live", "Live: In the 80 % band", "Test: Model before")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "
