@@ -88,6 +88,6 @@ def _not_champion(freshness: Freshness) -> str | None:
             "models list` and `harbor models promote VERSION`, then run `harbor forecast`."
         )
     return (
-        f"This forecast is not from the champion (model {freshness.champion}). Update it "
-        "with `harbor forecast`."
+        f"This forecast is not from the champion (model {freshness.champion}). Update it with "
+        "`harbor forecast`; if that changes nothing, `harbor doctor` says why."
     )

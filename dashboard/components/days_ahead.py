@@ -64,6 +64,8 @@ def grid_html(city: str, freshness: Freshness) -> str:
 
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
     """Names of each day's holidays and events in a city, or in all cities ('')."""
+    if freshness.origin_on is None:
+        return {}
     events = queries.fleet_events(freshness)
     n_cities = len(cities(freshness))
     return brief.day_names(events, n_cities, city)

@@ -29,9 +29,7 @@ def last_day(
     scored = queries.last_day(replace(freshness, last_on=day_on))
     here = scored[scored["city"] == scope.city] if scope.city else scored
     today = datetime.now(queries.zone()).date()
-    names = {}
-    if freshness.origin_on is not None:
-        names = days_ahead.day_names(scope.city, freshness)
+    names = days_ahead.day_names(scope.city, freshness)
     occasions = names.get(pd.Timestamp(day_on), "")
     return here, summaries.last_day_sentence(here, day_on, today, occasions)
 

@@ -60,19 +60,19 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     if chosen in today:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:
-        words = decision_words(row)
         by = plan_summaries.decided_by(row, queries.zone())
-        st.markdown(formatting.escape_markdown(f"Now: {words} ({by})."))
-    offers = plan_summaries.offers(row)
+        now = f"Now: {decision_words(row)} ({by})."
+        st.markdown(formatting.escape_markdown(now))
     n_vans = max(city.vans or 0, current.off_road)
-    entered = _fields(row, current, offers, here)
+    is_saving = st.session_state.get(f"save vans {form}", False)
+    entered = _fields(row, current, here, is_saving=is_saving)
     outside = van_decisions.range_problems(entered, n_vans)
     if outside:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
         _preview(entered, plan, freshness, row["at_pace"])
     unsure = "" if outside else _ask_if_sure(entered, row, current, here)
-    planner = planner_name(st.session_state.get(f"save vans {form}", False))
+    planner = planner_name(is_saving)
     place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
     with place:
         if state.may_save(is_clicked):
@@ -99,16 +99,21 @@ def _label(day: Mapping[Hashable, Any]) -> str:
 
 
 def _fields(
-    day: Mapping[Hashable, Any],
-    current: VanDecision,
-    offers: Mapping[int, str],
-    key: str,
+    day: Mapping[Hashable, Any], current: VanDecision, key: str, *, is_saving: bool
 ) -> VanDecision:
     lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
-    # A new shortage refills the number of extra vans; a new pace of the running day does not.
-    keys = f"decision {key}", f"extra {key} {day['lacking']}"
-    suggested = (current.kind or HIRE) if lacking or current.kind else ""
-    st.session_state.setdefault(keys[0], suggested)
+    keys = f"decision {key}", f"extra {key}"
+    state, suggested = st.session_state, current.extra or lacking
+    first = (current.kind or HIRE) if lacking or current.kind else ""
+    kind = state.setdefault(keys[0], first)
+    # A new shortage refills a number that nobody has touched; a new pace of today does not.
+    filled = state.setdefault(f"filled {keys[1]}", (day["lacking"], suggested))
+    if filled[0] != day["lacking"] and not is_saving:
+        state[f"filled {keys[1]}"] = day["lacking"], suggested
+        if kind == HIRE and state.get(keys[1]) == filled[1]:
+            state[keys[1]] = suggested
+    _, suggested = state[f"filled {keys[1]}"]
+    offers = plan_summaries.offers(day)
     if 0 < lacking != day["lacking"]:
         offers = {**offers, lacking: f"Hire {lacking:,}: enough at today's pace"}
     with st.container(horizontal=True):
@@ -116,20 +121,15 @@ def _fields(
             st.button(label, on_click=_fill_in, args=(keys, vans))
     kind = st.segmented_control(
         "Decision", list(ACTIONS), required=True, key=keys[0],
-        format_func=ACTIONS.__getitem__,
+        format_func=ACTIONS.__getitem__, on_change=_switch, args=(keys, suggested, current.extra),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # A field with bounds would silently restore its previous number.
         extra: int | None = 0
         if kind:
-            suggested_vans = current.extra or lacking
-            vans = st.session_state.setdefault(keys[1], suggested_vans)
-            # Vans that are hired, or were entered, stay when the rest is accepted.
-            vans = current.extra if vans == suggested_vans else vans
-            field = keys[1] if kind == HIRE else f"{kind} {keys[1]}"
-            st.session_state.setdefault(field, vans)
+            state.setdefault(keys[1], suggested if kind == HIRE else current.extra)
             extra = st.number_input(
-                "Extra vans", value=None, step=1, width=160, key=field
+                "Extra vans", value=None, step=1, width=160, key=keys[1]
             )
         off_road = st.number_input(
             "Off the road", value=current.off_road, step=1, width=160, key=f"off {key}"
@@ -143,6 +143,14 @@ def _fields(
     return replace(
         current, kind=kind or "", extra=extra or 0, off_road=off_road, note=told
     )
+
+
+def _switch(keys: tuple[str, str], suggested: int, hired: int) -> None:
+    """Keeps a number of vans that was entered; one that was only suggested belongs to a hire."""
+    state, vans = st.session_state, st.session_state.get(keys[1])
+    before, after = (hired, suggested) if state[keys[0]] == HIRE else (suggested, hired)
+    if vans == before:
+        state[keys[1]] = after
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:

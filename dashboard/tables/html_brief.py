@@ -71,7 +71,8 @@ def _heading(
     n_others = sum(decision.kind != VANS for decision in left)
     if n_others < len(left):
         others = formatting.count(n_others, "more thing")
-        return short_days + (f"; {others} to look at" if n_others else "")
+        short = short_days or "Short of vans at today's pace"
+        return short + (f"; {others} to look at" if n_others else "")
     return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 

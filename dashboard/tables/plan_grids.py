@@ -268,7 +268,7 @@ def _decisions(days: pd.DataFrame, marked: date | None) -> list[str]:
 
 
 def _decision(day: Row) -> str:
-    """What a cell shows of a day's decision, as HTML: '+3 hired −1 off, Ann'; '+3 hired' on phones."""
+    """A day's decision as HTML: '+3 hired, −1 off, Ann', without a name on phones; or 'decide'."""
     words = [
         f"+{day['extra']:,} hired" if day["extra"] else "",
         DECIDED.get(day["kind"], ""),
@@ -279,7 +279,7 @@ def _decision(day: Row) -> str:
         return ", ".join(filter(None, words)) + name
     if day["short"] and day.get("is_enough"):
         return f"{day['at_pace']:,} at pace"
-    return "decide" if day["short"] else "–"
+    return "decide" if day["short"] or not day.get("is_enough", True) else "–"
 
 
 def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:

@@ -75,9 +75,10 @@ def decisions(
       running: `running_day.headings`.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
-    short = plan_days[_lacks(plan_days)]
+    paced = plan_summaries.with_pace(plan_days, running)
+    short = paced[_lacks(paced) | ~paced["is_enough"]]
     return [
-        *_shortages(short, events, week["city"].nunique(), today, running),
+        *_shortages(short, events, week["city"].nunique(), today),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -98,29 +99,26 @@ def _lacks(days: pd.DataFrame) -> pd.Series:
 
 
 def _shortages(
-    short: pd.DataFrame,
-    events: pd.DataFrame,
-    n_cities: int,
-    today: date,
-    running: pd.DataFrame,
+    short: pd.DataFrame, events: pd.DataFrame, n_cities: int, today: date
 ) -> list[Decision]:
     """One decision per day that is not all decided; today's also says what lacks at today's pace."""
     found = []
     for key, on_day in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
-        own = on_day[on_day["short"].gt(0) & ~on_day["is_decided"]]
+        lacking = (
+            (on_day["at_pace"] - on_day["vans"]).clip(lower=0).fillna(0).astype(int)
+        )
+        own = on_day[(on_day["short"].gt(0) | lacking.gt(0)) & ~on_day["is_decided"]]
         if own.empty:
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
-        own = plan_summaries.with_pace(own, running)
-        lacking = (own["at_pace"] - own["vans"]).clip(lower=0).astype(int)
         text = _short(on_day)
-        if own["at_pace"].ne(own["needed"]).any():
+        if on_day["at_pace"].ne(on_day["needed"]).any():
             pace = formatting.count(lacking.sum(), "van") if lacking.any() else "none"
             text = f"{pace} short at today's pace; by the plan {text}"
         text = f"{formatting.coming_day(day, today)}: {text}"
-        left = own.assign(short=lacking)[lacking > 0]
+        left = own.assign(short=lacking).query("short > 0")
         unlikely = left[left["delivery_probability"].lt(SEVERE_BELOW)]
         where = f" in {_named(unlikely)}" if len(unlikely) < len(own) else ""
         is_severe = not unlikely.empty
@@ -137,7 +135,8 @@ def _named(cities: pd.DataFrame) -> str:
 
 def _short(cities: pd.DataFrame) -> str:
     """'9 vans short, 4 of them decided, 5 hired in Delft'."""
-    total = formatting.count(int(cities["short"].sum()), "van")
+    n_short = int(cities["short"].sum())
+    total = formatting.count(n_short, "van") if n_short else "none"
     decided = cities.loc[cities["is_decided"], "short"].sum()
     of_it = f", {decided:,} of them decided" if decided else ""
     hired = cities[cities["extra"] > 0]

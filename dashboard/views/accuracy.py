@@ -16,8 +16,6 @@ from dashboard.text import formatting, summaries
 
 LESS = ("In the 80 % band", "Forecasts")
 """Columns hidden on phones."""
-WORST = 5
-"""Depots shown at once; the others unfold."""
 
 freshness = queries.freshness()
 newest_on = queries.newest_scored(freshness)
@@ -79,7 +77,7 @@ with by_week:
     )
     if not scope.depot:
         st.header("Depots furthest off")
-        worst = depots[:WORST]
+        worst = depots[: one_day.IN_SIGHT]
         widgets.small_table(
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Depots furthest off",

@@ -1,7 +1,5 @@
 """The page "Pipeline": runs and their steps, files, and missing data."""
 
-from datetime import datetime
-
 import streamlit as st
 
 from dashboard import queries
@@ -15,7 +13,6 @@ TIMES = ("Started", "Duration")
 freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
-now = datetime.now(zone)
 n_missing, is_warned = 0, bool(freshness.alarms)
 if freshness.last_on is not None:
     gaps = queries.calendar(freshness).query("missing > 0")
@@ -91,6 +88,3 @@ else:
     with st.expander(f"The newest {formatting.count(len(loaded), 'file')}"):
         hidden = ("Kind", "Ignored columns")
         widgets.small_table(loaded, "Loaded files", hidden_on_phones=hidden)
-
-as_of = formatting.timestamp(now, zone)
-st.caption(f"As of {as_of} (times in {zone.key}). Reload to refresh.")

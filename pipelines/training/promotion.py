@@ -96,7 +96,8 @@ def promote_if_better(
     # An artefact that is lost, or has another release's schema, cannot forecast.
     found = first_usable(artefacts, choices)
     serving = None if found is None else found[0]
-    is_lost = choices[:1] != [serving]
+    own, may_forecast = _version(champion), {_version(each) for each in choices}
+    is_lost = own in may_forecast and own != _version(serving)
     decision = _decide(challenger, serving, is_lost)
     if decision.promoted:
         result = canary.run_canary(engine, artefacts, challenger, serving, read_panels)
@@ -146,7 +147,7 @@ def _decide(
     scores = challenger["scores"]
     if champion_is_lost and serving is not None:
         # The champion's scores are ignored: a former champion forecasts in its place.
-        others = {k: v for k, v in scores["models"].items() if k != "champion"}
+        others = {k: v for k, v in scores.get("models", {}).items() if k != "champion"}
         scores = scores | {"models": others}
     return decide(version, scores, is_only=serving is None)
 

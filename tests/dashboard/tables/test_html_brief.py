@@ -51,6 +51,8 @@ def test_a_shortage_leads_to_its_day_and_each_city_to_its_own():
     ]  # fmt: skip
     classes = [attrs.get("class") for tag, attrs in Cells(html).tags if tag == "b"]
     assert classes == ["vans severe", "vans"]
+    pace = html_brief.brief([mild], "", "", "", [])
+    assert "<h2>Short of vans at today's pace</h2>" in pace, "by the plan no day is"
     both = html_brief.brief([mild, *make(2)], "Thu short of vans", "", "", [])
     assert "<h2>Thu short of vans; 2 more things to look at</h2>" in both
 

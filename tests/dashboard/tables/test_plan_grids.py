@@ -102,6 +102,11 @@ def test_a_days_vans_lead_to_their_form_and_say_what_was_decided(week):
     assert link["aria-label"] == (
         "Vans of Sat 22 Nov: 3 vans hired, 1 van off the road by Ann"
     )
+    fast = plan_of(week, 4)
+    assert fast.cities["short"].tolist() == [0, 3]
+    paced = fast.cities.assign(at_pace=[6, 4], is_enough=[False, True])
+    cells = Cells(plan_grids.depots(replace(fast, cities=paced))).text
+    assert ["Decision", "decide", "4 at pace"] in cells
     enough = plan_grids.depots(plan_of(week, 50))
     assert "Decision" not in enough
 

@@ -133,8 +133,30 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
     assert (both.about, both.places, both.is_severe) == ("", (), False)
     [more] = decide(short, heading=slow.assign(change=100.0))
     assert [name for name, _ in more.places] == ["London 7", "Helsinki 7"]
+    accepted = short.assign(
+        is_decided=short["city"].eq("London"),
+        kind=["accept", ""],
+        made_at=datetime(2026, 11, 22, 8, 12, tzinfo=UTC),
+    )
+    [some] = decide(accepted, heading=slow.iloc[1:])[:1]
+    assert some.text == (
+        "Today, Sun 22 Nov: 5 vans short at today's pace; by the plan 8 vans short, "
+        "4 of them decided"
+    )
+    assert [name for name, _ in some.places] == ["Helsinki 1"]
     [other] = decide(city_days(("London", FRIDAY, 4)), heading=slow)
     assert other.about == "Full delivery unlikely"
+
+
+def test_a_city_that_is_short_only_at_todays_pace_is_named():
+    enough = city_days(("London", TODAY, 0))
+    fast = running(("London", TODAY, 300.0))
+    [day] = decide(enough, heading=fast)
+    assert day.text == (
+        "Today, Sun 22 Nov: 6 vans short at today's pace; by the plan none short"
+    )
+    assert [name for name, _ in day.places] == ["London 6"]
+    assert decide(enough.assign(vans=float("nan")), heading=fast) == []
 
 
 def test_what_is_decided_comes_last_with_who_and_when():

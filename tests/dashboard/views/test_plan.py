@@ -296,6 +296,36 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     assert setting(form, "Extra vans").value == 1
 
 
+def test_a_suggestion_is_none_that_was_entered_also_when_the_pace_has_moved(
+    seeded, open_page, tomorrow, monkeypatch
+):
+    days = van_plan.city_plan("London", queries.freshness()).cities
+    [day] = days[days["target_on"].dt.date == tomorrow].to_dict("records")
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Anna")
+    heading = dict.fromkeys(today.CITY_COLUMNS[4:], 0.0)
+    heading |= {"city": "London", "target_on": day["target_on"]}
+    pace = pd.DataFrame([heading | {"change": -0.1 * day["point"]}])
+    monkeypatch.setattr(running_day, "headings", lambda *_: pace)
+    app = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
+    suggested = setting(app, "Extra vans").value
+    pace["change"] = -0.3 * day["point"]
+    app = rerun(choose_decision(rerun(app), "accept"))
+    assert setting(app, "Extra vans").value == 0, "nobody has entered it"
+    app = rerun(choose_decision(app, "hire"))
+    assert setting(app, "Extra vans").value == suggested
+    setting(app, "Extra vans").set_value(2)
+    for decision in ("accept", "ask", "hire"):
+        app = rerun(choose_decision(rerun(app), decision))
+        assert setting(app, "Extra vans").value == 2, decision
+
+
+def choose_decision(app, decision):
+    [kind] = [each for each in app.segmented_control if each.label == "Decision"]
+    kind.set_value(decision)
+    return app
+
+
 def test_a_reason_is_what_is_tapped_and_written_and_back_to_the_model_needs_none(
     seeded, open_page, tomorrow
 ):
@@ -459,18 +489,12 @@ def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_p
     city_settings.save(replace(london, vans=1), "Mara")
     app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
     suggested = setting(app, "Extra vans").value
-    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
-    decision.set_value("accept")
-    app = rerun(app)
+    app = rerun(choose_decision(app, "accept"))
     assert setting(app, "Extra vans").value == 0, "nobody has hired what is suggested"
-    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
-    decision.set_value("hire")
-    app = rerun(app)
+    app = rerun(choose_decision(app, "hire"))
     setting(app, "Extra vans").set_value(1)
     app = rerun(app)
-    [decision] = [each for each in app.segmented_control if each.label == "Decision"]
-    decision.set_value("accept")
-    app = rerun(app)
+    app = rerun(choose_decision(app, "accept"))
     assert setting(app, "Extra vans").value == 1
     field(app, "your name").set_value("Ben")
     app = press(app, "Save decision")

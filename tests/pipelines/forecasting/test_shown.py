@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dashboard.queries.freshness import FRESHNESS
-from forecaster.errors import NoModelError, NothingToDoError
+from forecaster.errors import ArtefactError, NoModelError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import live_accuracy
@@ -202,11 +202,13 @@ def test_a_former_champion_forecasts_if_the_champion_s_file_is_lost(lost):
 
 
 @pytest.mark.parametrize("naive", [5.0, 9.0], ids=["worse", "better"])
-def test_with_the_champion_s_file_lost_the_next_model_has_to_beat_the_naive_alone(
+def test_with_the_champion_s_file_lost_the_next_model_is_not_compared_with_it(
     lost, naive
 ):
     lost.add_model("new", LAST)
-    scores = {"gru": {"mape": 6.0}, "champion": {"mape": 4.0}}
+    scores = {
+        "gru": {"mape": 6.0}, "champion": {"mape": 4.0}, "earlier_champion": {"mape": 5.95},
+    }  # fmt: skip
     with lost.engine.begin() as connection:
         new = models.c.version == lost.versions["new"]
         scored = {"models": scores | {"seasonal_naive": {"mape": naive}}}
@@ -215,6 +217,13 @@ def test_with_the_champion_s_file_lost_the_next_model_has_to_beat_the_naive_alon
     assert decision.promoted is (naive > 6), decision.reason
     name = "new" if decision.promoted else "former"
     assert lost.forecast()[0] == lost.versions[name]
+
+
+def test_without_any_champion_s_file_the_error_is_of_the_champion_s(lost):
+    former = f"{lost.versions['former']}.npz"
+    (lost.settings.artefacts / former).unlink()
+    with pytest.raises(ArtefactError, match=lost.versions["champion"]):
+        lost.forecast()
 
 
 @pytest.mark.parametrize(

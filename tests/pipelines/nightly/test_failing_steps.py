@@ -118,7 +118,7 @@ def test_the_forecast_is_made_without_any_other_step(fleet, night, monkeypatch):
         run_nightly(night())
     assert live_rows(fleet) == 2 * 7
     assert str(told.value).count("failed, too") == len(OTHERS) - 1
-    assert str(told.value).count("by the champion") == 1
+    assert str(told.value).count("with an earlier model") == 1
 
 
 def test_a_failure_is_told_also_where_there_is_nothing_to_do(fleet, night, fail):
