@@ -31,18 +31,17 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     """The form for the vans of a city on a day, with a preview; saves for everybody.
 
     Args:
-      plan: Plan of one city whose vans are known.
+      plan: Plan of one city whose vans are known; its days are of `running_day.with_pace`.
       freshness: Freshness of that plan.
       day: The day preselected; None for the first day to decide on.
     """
-    paced = running_day.with_pace(plan.cities, freshness)
-    days = {row["target_on"].date(): row for row in paced.to_dict("records")}
+    days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
     state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {state.n_saved}"
     # Colleagues' decisions change the labels of the days; the chosen day must stay.
     key = f"day of vans {form}"
-    first = day or plan_summaries.first_to_look_at(paced)
+    first = day or plan_summaries.first_to_look_at(plan.cities)
     st.session_state[key] = st.session_state.get(key, first)
     labels = {each: _label(row) for each, row in days.items()}
     chosen = st.selectbox(
@@ -56,7 +55,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     here = f"{form} {chosen}"
     seen = state.seen.setdefault(here, current.decision_id)
     st.markdown(formatting.escape_markdown(plan_summaries.shortage_sentence(row)))
-    today = running_day.on_the_way(paced, running_day.clock(), freshness)
+    today = running_day.on_the_way(plan.cities, running_day.clock(), freshness)
     if chosen in today:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:

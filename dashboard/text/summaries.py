@@ -147,21 +147,21 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     if n_days > 1:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
-    error, bias = error_sentence(days, mape, naive), overall["forecast"]["bias"]
-    if overall["forecast"]["coverage"] < 0.8 - 2 * BAND_TOLERANCE:
-        # `bands_sentence` says that the band is too narrow.
-        error = error.removeprefix("Good. ")
+    bias, coverage = (overall["forecast"][name] for name in ("bias", "coverage"))
+    error = error_sentence(days, mape, naive, coverage)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
     return f"{error} All orders together: {formatting.percent(abs(bias))} too {side}."
 
 
-def error_sentence(subject: str, mape: float, naive: float) -> str:
+def error_sentence(
+    subject: str, mape: float, naive: float, coverage: float = math.nan
+) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
     'Good. It was off by 8.3 % a depot and day, 2.1 points better than same day last week.'
-    `subject` is 'It was' in this example.
+    `subject` is 'It was' in this example. Not 'Good.' with a `coverage` far below 80 %.
     """
     if math.isnan(mape):
         return ""
@@ -170,7 +170,8 @@ def error_sentence(subject: str, mape: float, naive: float) -> str:
         return f"{error}."
     points = round(100 * (naive - mape), 1)
     if points > 0:
-        return f"Good. {error}, {points} points better than {formatting.NAIVE}."
+        good = "" if coverage < 0.8 - 2 * BAND_TOLERANCE else "Good. "
+        return f"{good}{error}, {points} points better than {formatting.NAIVE}."
     worse = f"{-points} points worse than" if points else "as far as"
     return f"Not good. {error}, {worse} {formatting.NAIVE}."
 

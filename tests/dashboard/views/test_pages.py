@@ -774,6 +774,17 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         cells = "".join(f'<td class="">{each}</td>' for each in numbers)
         assert f"{row['name']}</a></th>{cells}" in table
     assert summaries.outside_sentence(scored) in text.replace("\\", "")
+    night = seeded.scores[seeded.scores["is_live"]].dropna(subset=["seasonal_naive"])
+    night = night[night["target_on"] == seeded.through]
+    night = night[night["origin_on"] == seeded.through - timedelta(days=1)]
+    own, naive = (
+        (abs(night[name] - night["actual"]) / night["actual"]).mean()
+        for name in ("point", "seasonal_naive")
+    )
+    error = (
+        f"Off by {100 * own:.1f} % a depot, same day last week by {100 * naive:.1f} %."
+    )
+    assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
     assert 'href="accuracy?period=1"' in page_text(open_page("accuracy"))

@@ -294,6 +294,13 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     form = city_page(open_page, "London", form="vans", day=f"{tomorrow}")
     assert "Hire 1: enough at today's pace" in [each.label for each in form.button]
     assert setting(form, "Extra vans").value == 1
+    left = day["needed"] - at_pace
+    preview = f"Preview:** enough at today's pace; by the plan {left} still short; with"
+    assert preview in page_text(form).replace("\\", "")
+    setting(form, "Extra vans").set_value(0)
+    setting(form, "Off the road").set_value(1)
+    fewer = "Preview:** 2 still short at today's pace; by the plan "
+    assert fewer in page_text(rerun(form)).replace("\\", "")
 
 
 def test_a_suggestion_is_none_that_was_entered_also_when_the_pace_has_moved(

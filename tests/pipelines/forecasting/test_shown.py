@@ -219,6 +219,26 @@ def test_with_the_champion_s_file_lost_the_next_model_is_not_compared_with_it(
     assert lost.forecast()[0] == lost.versions[name]
 
 
+def test_a_champion_that_saw_withdrawn_days_still_counts_if_a_former_one_s_file_is_lost(
+    fleet,
+):
+    for name, days in (("older", 8), ("former", 5), ("champion", 0)):
+        fleet.add_model(name, days_before(days))
+        fleet.promote(name)
+    fleet.withdraw(LAST)
+    (fleet.settings.artefacts / f"{fleet.versions['former']}.npz").unlink()
+    fleet.add_model("new", days_before(1))
+    scores = {"gru": {"mape": 6.0}, "champion": {"mape": 4.0}}
+    with fleet.engine.begin() as connection:
+        new = models.c.version == fleet.versions["new"]
+        scored = {"models": scores | {"seasonal_naive": {"mape": 9.0}}}
+        connection.execute(sa.update(models).where(new).values(scores=scored))
+    decision = judge(fleet.engine, fleet.settings.artefacts)
+    assert not decision.promoted
+    assert "worse than the champion" in decision.reason
+    assert fleet.forecast()[0] == fleet.versions["older"]
+
+
 def test_without_any_champion_s_file_the_error_is_of_the_champion_s(lost):
     former = f"{lost.versions['former']}.npz"
     (lost.settings.artefacts / former).unlink()

@@ -87,6 +87,11 @@ def test_the_earlier_champion_is_no_model_that_was_rolled_back_from(clean_engine
         # b was rolled back from, and may be at fault.
         models.promote(connection, "a", "c is bad, too")
         rolled_back = models.servable(connection, DAY + 2 * ONE)
+        # As a second training through the same day is, which was rolled back from.
+        add(connection, "again")
+        for version in ("again", "a"):
+            models.promote(connection, version, "bad")
+        assert [each["version"] for each in models.servable(connection, DAY)] == ["a"]
     assert choices == {0: ["a"], 1: ["a", "b"], 2: ["c", "a", "b"]}
     assert [each["version"] for each in rolled_back] == ["a"]
 
