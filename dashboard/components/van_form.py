@@ -126,9 +126,11 @@ def _fields(
         # A field with bounds would silently restore its previous number.
         extra: int | None = 0
         if kind:
-            state.setdefault(keys[1], suggested if kind == HIRE else current.extra)
+            # A hire has its own field, so that its suggestion stays there.
+            field = keys[1] if kind == HIRE else f"kept {keys[1]}"
+            state.setdefault(field, suggested if kind == HIRE else current.extra)
             extra = st.number_input(
-                "Extra vans", value=None, step=1, width=160, key=keys[1]
+                "Extra vans", value=None, step=1, width=160, key=field
             )
         off_road = st.number_input(
             "Off the road", value=current.off_road, step=1, width=160, key=f"off {key}"
@@ -145,11 +147,17 @@ def _fields(
 
 
 def _switch(keys: tuple[str, str], suggested: int, hired: int) -> None:
-    """Keeps a number of vans that was entered; one that was only suggested belongs to a hire."""
-    state, vans = st.session_state, st.session_state.get(keys[1])
-    before, after = (hired, suggested) if state[keys[0]] == HIRE else (suggested, hired)
-    if vans == before:
-        state[keys[1]] = after
+    """Takes a number of vans that was entered, not only suggested, to another decision's field."""
+    state, before, after, shown = (
+        st.session_state,
+        keys[1],
+        f"kept {keys[1]}",
+        suggested,
+    )
+    if state[keys[0]] == HIRE:
+        before, after, shown = after, before, hired
+    if state.get(before, shown) != shown:
+        state[after] = state[before]
 
 
 def _fill_in(keys: tuple[str, str], vans: int) -> None:
