@@ -148,12 +148,8 @@ def _fields(
 
 def _switch(keys: tuple[str, str], suggested: int, hired: int) -> None:
     """Takes a number of vans that was entered, not only suggested, to another decision's field."""
-    state, before, after, shown = (
-        st.session_state,
-        keys[1],
-        f"kept {keys[1]}",
-        suggested,
-    )
+    state, shown = st.session_state, suggested
+    before, after = keys[1], f"kept {keys[1]}"
     if state[keys[0]] == HIRE:
         before, after, shown = after, before, hired
     if state.get(before, shown) != shown:
