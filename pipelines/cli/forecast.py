@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +64,55 @@ def forecast(
 
     Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
+    if as_csv and as_json:
+        raise typer.BadParameter("Give --csv or --json, not both.")
+    if today and (origin or n_paths or hourly):
+        raise typer.BadParameter("--today goes with --csv or --json only.")
+    if today:
+        _tell_today(as_csv=as_csv, as_json=as_json)
+        return
+    made = _make(origin, n_paths, hourly=hourly)
+    if made.not_started:
+        echo(f"Not started, and left out: {not_started_depots(made.not_started)}.")
+    rows = made.rows
+    if made.by_hour is not None:
+        rows = as_rows(made.by_hour, made.origin_on, made.version)
+    if as_json:
+        show_json(rows)
+    elif as_csv:
+        show_csv(rows)
+    else:
+        _show(made)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A forecast that was made and stored, as it is printed.
+
+    Attributes:
+      rows, totals: `read_forecasts` and `read_totals`.
+      by_hour: `hours.forecast_hours`; None if not asked for.
+      shown: The forecast that the dashboard shows; None if it shows none.
+      reason: Why another model than the champion made it; None if the champion did.
+      not_started: Ids of the depots that are left out.
+    """
+
+    origin_on: date
+    version: str
+    rows: list[dict[str, Any]]
+    totals: list[dict[str, Any]]
+    by_hour: "pa.Table | None"
+    shown: "Publication | None"
+    reason: str | None
+    not_started: list[str]
+
+
+def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
+    """Makes, stores and publishes a forecast, and writes its paths.
+
+    Raises:
+      NothingToDoError: hours are asked for and orders have none; the forecast is stored.
+    """
     from pipelines.database.engine import snapshot
     from pipelines.demand import counting
     from pipelines.demand.panels import shared_panels
@@ -73,11 +123,6 @@ def forecast(
     from pipelines.store import publications
     from pipelines.store.forecasts import read_forecasts, read_totals
 
-    if as_csv and as_json:
-        raise typer.BadParameter("Give --csv or --json, not both.")
-    if today:
-        _tell_today(as_csv=as_csv, as_json=as_json)
-        return
     with open_context() as context:
         engine, settings = context.engine, context.settings
         day = past_day(context, origin, "--origin") or counting.default_origin(engine)
@@ -96,12 +141,15 @@ def forecast(
             hours.store_shares(run.engine, run, panels, day)
             if publication.is_wanted(settings):
                 publication.publish(run.engine, settings, run, run.run_id)
+        by_hour = None
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
             shown = publications.shown(connection)
             if hourly:
                 by_hour = hours.forecast_hours(connection, panels().at(day), rows)
+        if by_hour is not None and not by_hour.num_rows:
+            raise NothingToDoError(NO_HOURS)
         if n_paths is not None:
             from pipelines.forecasting.paths import write_paths
 
@@ -110,25 +158,28 @@ def forecast(
                 engine, settings.artefacts, folder, day, version, n_paths
             )
             echo(f"{n_paths} paths of all depots and days: {path}")
-    if hourly and not by_hour.num_rows:
-        raise NothingToDoError(NO_HOURS)
-    if not_started := run.metrics.get("not_started_ids"):
-        echo(f"Not started, and left out: {not_started_depots(not_started)}.")
-    printed = as_rows(by_hour, day, version) if hourly else rows
-    if as_json:
-        show_json(printed)
-    elif as_csv:
-        show_csv(printed)
-    else:
-        echo(
-            f"Forecast from {day} with model {version}; 80 % of days should fall "
-            "between p10 and p90."
-        )
-        if "reason" in run.metrics:
-            echo(run.metrics["reason"])
-        _tell_what_is_shown(shown, day, version)
-        show_totals(totals)
-        _show_hours_or_days(rows, by_hour if hourly else None)
+    reason, not_started = map(run.metrics.get, ("reason", "not_started_ids"))
+    return _Made(day, version, rows, totals, by_hour, shown, reason, not_started or [])
+
+
+def _show(made: _Made) -> None:
+    """Prints a forecast as text: which, from what, its totals, and its hours or days."""
+    echo(
+        f"Forecast from {made.origin_on} with model {made.version}; 80 % of days should fall "
+        "between p10 and p90."
+    )
+    if made.reason:
+        echo(made.reason)
+    _tell_what_is_shown(made.shown, made.origin_on, made.version)
+    show_totals(made.totals)
+    if made.by_hour is not None:
+        show_hours(made.by_hour)
+        return
+    _show_by_day(
+        "Orders planned",
+        "depot",
+        ((row["depot_id"], row["target_on"], _planned(row)) for row in made.rows),
+    )
 
 
 def _tell_what_is_shown(shown: "Publication | None", day: date, version: str) -> None:
@@ -138,17 +189,6 @@ def _tell_what_is_shown(shown: "Publication | None", day: date, version: str) ->
             f"The dashboard goes on showing the forecast from {shown.origin_on}, by model "
             f"{shown.model_version}."
         )
-
-
-def _show_hours_or_days(rows: list[dict[str, Any]], by_hour: "pa.Table | None") -> None:
-    if by_hour is not None:
-        show_hours(by_hour)
-        return
-    _show_by_day(
-        "Orders planned",
-        "depot",
-        ((row["depot_id"], row["target_on"], _planned(row)) for row in rows),
-    )
 
 
 def _tell_today(*, as_csv: bool, as_json: bool) -> None:

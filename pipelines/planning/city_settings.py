@@ -41,6 +41,11 @@ class VanDecision:
     made_at: datetime | None = None
     decision_id: int | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is decided: there was no decision, or it was taken back."""
+        return not (self.kind or self.off_road)
+
 
 @dataclass(frozen=True)
 class CitySettings:

@@ -96,26 +96,18 @@ def by_shift(
     if own.empty:
         return NO_SHIFTS
     share_dk = wide.loc[own["target_on"]].to_numpy(float)
-    orders_d = own["point"].to_numpy(float)
-    # A planner's number on a day that the model takes to be closed has no band.
-    model_d = own["model_point"].where(own["model_point"] > 0).to_numpy(float)
-    low_d, high_d = (
-        np.nan_to_num(own[name].to_numpy(float) / model_d, nan=1.0) * orders_d
-        for name in ("p10", "p90")
-    )
     part_ds = share_dk @ hours_by_shift(shifts).T
     concentration = float(shares["concentration"].iloc[0])
     of_shifts, of_days = (
-        forecast_parts(orders_d, low_d, high_d, part, concentration)
+        forecast_parts(*_planned_band(own), part, concentration)
         for part in (part_ds, np.ones((len(own), 1)))
+    )
+    at_level_ds, at_level_d1 = (
+        quantile_orders(each.p10, each.p50, each.p90, settings.service_level)
+        for each in (of_shifts, of_days)
     )
     hours_s = np.array([shift.n_hours for shift in shifts], float)
     length_s = hours_s / hours_s.sum()
-    level = settings.service_level
-    at_level_ds, at_level_d1 = (
-        quantile_orders(each.p10, each.p50, each.p90, level)
-        for each in (of_shifts, of_days)
-    )
     # On a day with hardly any orders, most shifts have none even at the service level.
     load_ds = np.maximum(at_level_ds / np.maximum(at_level_d1, 1.0), part_ds) / length_s
     busiest_d = np.nanargmax(share_dk, axis=1)
@@ -129,9 +121,23 @@ def by_shift(
             "length": np.tile(length_s, len(own)),
             "is_set": bool(settings.shifts),
             "busiest_hour": busiest_d.repeat(len(shifts)),
-            "busiest_orders": (share_dk.max(axis=1) * orders_d).repeat(len(shifts)),
+            "busiest_orders": (
+                share_dk.max(axis=1) * own["point"].to_numpy(float)
+            ).repeat(len(shifts)),
         }
     )
+
+
+def _planned_band(days: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The planned totals, and the ends of the model's band in proportion to them."""
+    planned_d = days["point"].to_numpy(float)
+    # A planner's number on a day that the model takes to be closed has no band.
+    model_d = days["model_point"].where(days["model_point"] > 0).to_numpy(float)
+    low_d, high_d = (
+        np.nan_to_num(days[name].to_numpy(float) / model_d, nan=1.0) * planned_d
+        for name in ("p10", "p90")
+    )
+    return planned_d, low_d, high_d
 
 
 def loads(shifts: pd.DataFrame) -> dict[tuple[str, pd.Timestamp], Load]:

@@ -23,6 +23,16 @@ QUANTILES = ["p10", "p50", "p90"]
 PARTS = ("part", "model_part")
 """Columns of each depot-day's part of a total: of the planned total, and of the model's."""
 DRIVERS = ["drivers", "drivers_needed"]
+DECISION = ("kind", "extra", "off_road", "note", "made_at")
+CHANCES = (
+    "delivery_probability",
+    "for_likely",
+    "likely_chance",
+    "full_chance",
+    "chance_without",
+    "undelivered_without",
+)
+"""Columns of a city's day that are not known unless its vans are."""
 ALL_CITIES = "All cities"
 LIKELY = 0.7
 """Chance of full delivery for which fewer extra vans suffice than for a usual service level."""
@@ -176,6 +186,50 @@ def _orders_by_path(
     return drawn_sdh[:, depot_r, day_r]
 
 
+@dataclass(frozen=True)
+class _CityDay:
+    """The paths of a city's orders on one day, and the vans that they need.
+
+    Attributes:
+      orders_sr: Orders on each path, of each of the city's depots.
+      load: How the city's shifts share the orders.
+      vans_s: Vans that each path needs, if they may be moved between the depots.
+    """
+
+    city: CitySettings
+    load: Load
+    orders_sr: np.ndarray
+    vans_s: np.ndarray
+
+    def enough(self, level: float) -> int:
+        """The fewest vans that carry all orders with a probability of at least `level`."""
+        return vans.vans_that_suffice(self.vans_s, level)
+
+    def chance(self, n_vans: int) -> float:
+        """The probability that so many vans carry all orders."""
+        return float((self.vans_s <= n_vans).mean())
+
+    def late(self, n_vans: int) -> float:
+        """Expected orders that so many vans leave behind."""
+        left_s = _over_shifts(
+            vans.left_behind, self.orders_sr, n_vans, self.city, self.load
+        )
+        return float(left_s.mean())
+
+    def hire_options(self, needed: int, unhired: int) -> dict[str, float]:
+        """What hired vans buy on a day that is short of vans without them; else nothing."""
+        if needed <= unhired:
+            return {}
+        likely = self.enough(LIKELY)
+        return {
+            "for_likely": float(max(likely - unhired, 0)),
+            "likely_chance": self.chance(likely),
+            "full_chance": self.chance(needed),
+            "chance_without": self.chance(unhired),
+            "undelivered_without": self.late(unhired),
+        }
+
+
 def _plan_city(
     week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray, loads: Loads
 ) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
@@ -199,66 +253,41 @@ def _plan_city(
         load = loads.get((city.city, pd.Timestamp(str(day))), shifts.Load())
         capacity = city.orders_per_van / load.fullest
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
-        needed = vans.vans_that_suffice(vans_s, city.service_level)
-        cases = case_rs[rows], capacity
-        order = vans.allocation_order(*cases)[:needed]
+        city_day = _CityDay(city, load, orders_sr[:, rows], vans_s)
+        needed = city_day.enough(city.service_level)
         decision = city.decision_on(pd.Timestamp(str(day)).date())
-        if not (decision.kind or decision.off_road):
-            # A decision that was taken back counts as none.
+        if decision.is_empty:
             decision = VanDecision(city.city, decision.target_on)
         has = city.vans_on(decision.target_on)
+        cases = case_rs[rows], capacity
+        order = vans.allocation_order(*cases)[:needed]
         needed_r[rows] = np.bincount(order, minlength=len(rows))
         if has is not None and has < needed:
             # Of the needed vans, those that carry most; moved vans count `MOVE_COST` less.
             order = vans.allocation_order(*cases, own_r[rows], needed_r[rows])[:has]
         allocated_r[rows] = np.bincount(order, minlength=len(rows))
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
-        given = case_rs[rows], allocated_r[rows]
-        late_r[rows] = _late(vans.undelivered, *given, city, load)
-        chance_r[rows] = vans.delivery_probability(given[0], capacity, given[1])
-        n_vans = needed if has is None else has
-        left_s = _late(vans.left_behind, orders_sr[:, rows], n_vans, city, load)
-        left = float(left_s.mean())
-        chance = chance_without = for_likely = late = np.nan
-        likely_chance = full_chance = np.nan
-        if has is not None:
-            chance = float((vans_s <= has).mean())
-            carried_s *= vans_s <= has
-            without = has - decision.extra
-            if needed > without:
-                chance_without = float((vans_s <= without).mean())
-                likely = vans.vans_that_suffice(vans_s, LIKELY)
-                for_likely = float(max(likely - without, 0))
-                likely_chance, full_chance = (
-                    float((vans_s <= n).mean()) for n in (likely, needed)
-                )
-                left_s = _late(
-                    vans.left_behind, orders_sr[:, rows], without, city, load
-                )
-                late = float(left_s.mean())
-        days.append(
-            {
-                "city": city.city,
-                "target_on": day,
-                "point": planned_r[rows].sum(),
-                "model_point": model_r[rows].sum(),
-                "needed": needed,
-                "vans": has,
-                "delivery_probability": chance,
-                "undelivered": left,
-                "kind": decision.kind,
-                "extra": decision.extra,
-                "off_road": decision.off_road,
-                "note": decision.note,
-                "made_by": decision.made_by or "",
-                "made_at": decision.made_at,
-                "for_likely": for_likely,
-                "likely_chance": likely_chance,
-                "full_chance": full_chance,
-                "chance_without": chance_without,
-                "undelivered_without": late,
-            }
+        late_r[rows] = _over_shifts(
+            vans.undelivered, case_rs[rows], allocated_r[rows], city, load
         )
+        chance_r[rows] = vans.delivery_probability(*cases, allocated_r[rows])
+        columns: dict[str, object] = {
+            "city": city.city,
+            "target_on": day,
+            "point": planned_r[rows].sum(),
+            "model_point": model_r[rows].sum(),
+            "needed": needed,
+            "vans": has,
+            "undelivered": city_day.late(needed if has is None else has),
+            **{name: getattr(decision, name) for name in DECISION},
+            "made_by": decision.made_by or "",
+            **dict.fromkeys(CHANCES, np.nan),
+        }
+        if has is not None:
+            carried_s *= vans_s <= has
+            columns["delivery_probability"] = city_day.chance(has)
+            columns |= city_day.hire_options(needed, has - decision.extra)
+        days.append(columns)
     alone_from_r = week["vans"].fillna(pd.Series(allocated_r, week.index))
     depots = week.assign(
         needed=needed_r,
@@ -274,8 +303,8 @@ def _plan_city(
     return depots, pd.DataFrame(days).join(drivers, on="target_on"), carried_s
 
 
-def _late(
-    of_shift: Callable[..., np.ndarray],
+def _over_shifts(
+    late_orders: Callable[..., np.ndarray],
     orders: np.ndarray,
     n_vans: int | np.ndarray,
     city: CitySettings,
@@ -283,11 +312,11 @@ def _late(
 ) -> np.ndarray:
     """Late orders of a day, added up over its shifts.
 
-    By path if `of_shift` is `vans.left_behind`, by row if it is `vans.undelivered`.
+    By path if `late_orders` is `vans.left_behind`, by row if it is `vans.undelivered`.
     """
     parts = zip(load.orders_s, load.length_s, strict=True)
     late = [
-        of_shift(part * orders, length * city.orders_per_van, n_vans)
+        late_orders(part * orders, length * city.orders_per_van, n_vans)
         for part, length in parts
     ]
     return np.sum(late, axis=0)

@@ -174,9 +174,14 @@ def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
     add_champion(clean_engine, LAST, tmp_path / "artefacts")
     forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, AMSTERDAM)
     assert store_shares(clean_engine) == {"has_hours": False}
-    refused = harbor("forecast", "--origin", str(LAST), "--hourly")
+    paths = "--paths", "3"
+    refused = harbor("forecast", "--origin", str(LAST), "--hourly", *paths)
     assert refused.returncode == 3
     assert "daily counts" in refused.stderr
+    assert not (tmp_path / "paths").exists()
+    both = harbor("forecast", "--today", "--origin", str(LAST))
+    assert both.returncode == 2
+    assert "--today goes with --csv or --json only" in both.stderr
     told = harbor("forecast", "--today")
     assert told.returncode == 3
     assert "Nothing can be said of today yet" in told.stderr
