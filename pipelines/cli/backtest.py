@@ -9,7 +9,13 @@ import typer
 
 from forecaster.errors import BadInputError
 from pipelines.cli.console import echo, show_json, show_table
-from pipelines.cli.context import AsJson, as_date, open_context, segment_tables
+from pipelines.cli.context import (
+    AsJson,
+    as_date,
+    open_context,
+    require_folder,
+    segment_tables,
+)
 from pipelines.cli.train import (
     SCORE_COLUMNS,
     Epochs,
@@ -87,10 +93,8 @@ def backtest(
             f"{', '.join(NAIVE_FORECASTS)}."
         )
     tables = segment_tables(by or [], SEGMENTS)
-    if forecasts is not None and not forecasts.absolute().parent.is_dir():
-        raise typer.BadParameter(
-            f"--forecasts is {forecasts}, but there is no folder {forecasts.parent}. Create it."
-        )
+    if forecasts is not None:
+        require_folder(forecasts, "--forecasts")
     with open_context() as context:
         last_day_on = counting.default_origin(context.engine)
         origin = last_day_on if as_of is None else as_date(as_of, "--as-of")

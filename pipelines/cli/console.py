@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 from rich.console import Console
@@ -63,9 +64,17 @@ def show_line(text: str) -> None:
 
 
 def show_json(value: object) -> None:
-    """Prints a value as JSON on stdout; NaN, which JSON lacks, becomes null."""
-    sys.stdout.write(json.dumps(_without_nan(value), default=str, indent=1) + "\n")
+    """Prints a value as JSON on stdout; NaN, which JSON lacks, becomes null.
+
+    Dates and times are in the form of ISO 8601, all else that JSON lacks is `str` of it.
+    """
+    text = json.dumps(_without_nan(value), default=_as_text, indent=1)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def _as_text(value: object) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def show_result(result: object, sentence: str, as_json: bool) -> None:

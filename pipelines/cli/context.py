@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -138,6 +139,18 @@ def as_date(text: str, option: str) -> date:
         raise typer.BadParameter(
             f"{option} is {text!r}, but must be a day such as 2026-03-31."
         ) from None
+
+
+def require_folder(file: Path, name: str) -> None:
+    """Requires that the folder of a file to write exists.
+
+    Raises:
+      BadParameter: it does not; `name` is that of the option or argument.
+    """
+    if not file.absolute().parent.is_dir():
+        raise typer.BadParameter(
+            f"{name} is {file}, but there is no folder {file.parent}. Create it."
+        )
 
 
 def day_range(first: str | None, last: str | None) -> tuple[date | None, date | None]:

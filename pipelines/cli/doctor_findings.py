@@ -29,7 +29,7 @@ LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchem
 # The dashboard's defaults.
 ADDRESS, PORT = "127.0.0.1", 8501
 MIN_FREE_BYTES = 2 * 2**30
-CLOSED_DAYS = 28
+LOOK_BACK_DAYS = 28
 
 
 def find_all(settings: Settings) -> list[Finding]:
@@ -160,12 +160,15 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         unplaced = events.unplaced(connection, last_day_on or date.max)
         not_started = depot_store.not_started(connection)
         ahead = files.loaded_ahead(connection)
+        since = (last_day_on or date.max) - timedelta(days=LOOK_BACK_DAYS)
+        unknown = demand_store.unknown_days(connection, since)
     if last_day_on is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
     return [
         data_finding(last_day_on, settings.due_on(datetime.now(UTC), zones)),
+        unknown_finding(unknown, since),
         zone_finding(odd),
         started_finding(not_started),
         _closed_days(engine, last_day_on),
@@ -191,6 +194,20 @@ def data_finding(last_day_on: date, due_on: date) -> Finding:
     late = max((due_on - last_day_on).days, 0)
     days = "1 day" if late == 1 else f"{late} days"
     return Finding("data", late == 0, f"ends {last_day_on}, {days} late")
+
+
+def unknown_finding(unknown: dict[date, int], since: date) -> Finding:
+    """Names the past days whose orders are not known; no failure, as they may stay so."""
+    if not unknown:
+        return Finding("past days", True, f"all known since {since}")
+    days = shortened_list(
+        f"{day} ({n:,} {'depot' if n == 1 else 'depots'})" for day, n in unknown.items()
+    )
+    message = (
+        f"no orders known of {days}; they are left out, and not taken for 0. Load their files "
+        "with 'harbor ingest'"
+    )
+    return Finding("past days", True, message)
 
 
 def zone_finding(odd: list[OddZone]) -> Finding:
@@ -262,7 +279,7 @@ def clock_findings(ahead: list[LoadedFile]) -> list[Finding]:
 
 def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:
     """Reports orders on closed days; they may be real, so this is no failure."""
-    since = last_day_on - timedelta(days=CLOSED_DAYS)
+    since = last_day_on - timedelta(days=LOOK_BACK_DAYS)
     with engine.connect() as connection:
         closed = demand_store.on_closed_days(connection, since)
     if closed.last_on is None:

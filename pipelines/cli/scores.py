@@ -8,7 +8,14 @@ import typer
 from forecaster.errors import NothingToDoError
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import show_result
-from pipelines.cli.context import AsJson, FirstDay, LastDay, day_range, open_context
+from pipelines.cli.context import (
+    AsJson,
+    FirstDay,
+    LastDay,
+    day_range,
+    open_context,
+    require_folder,
+)
 
 SUFFIXES = (".csv", ".parquet")
 app = CommandGroup("scores", "Scores of forecasts whose actuals are known.")
@@ -39,6 +46,7 @@ def export(
         raise typer.BadParameter(
             f"FILE is {file}, but must end in {' or '.join(SUFFIXES)}. Rename it."
         )
+    require_folder(file, "FILE")
     with open_context() as context:
         exported = export_scores(context.engine, file, first_on, last_on)
     if exported is None:

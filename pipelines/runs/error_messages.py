@@ -19,6 +19,8 @@ UNEXPECTED = (
 FULL_DEVICE = "RESOURCE_EXHAUSTED"
 # A checkpoint write on a full disk raises with the same prefix and ends with this message.
 FULL_DISK = os.strerror(errno.ENOSPC)
+FULL_DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""No space left: on the disk, in the user's quota, or under the limit of a file's size."""
 UNUSABLE_PATH_ERRNOS = frozenset(
     {
         errno.EACCES,
@@ -101,7 +103,7 @@ def _describe_path_error(error: BaseException) -> str:
 def _is_full_disk(error: BaseException) -> bool:
     cause = _driver_error(error)
     if isinstance(cause, OSError):
-        return cause.errno == errno.ENOSPC
+        return cause.errno in FULL_DISK_ERRNOS
     return isinstance(cause, DiskFull) or _is_full_checkpoint_disk(error)
 
 

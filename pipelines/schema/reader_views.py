@@ -49,11 +49,16 @@ from scores s join depots d using (depot_id)
 SCORES_OF_ORIGIN = f"{SCORES} where s.origin_on = :origin"
 
 DEMAND = f"""
-with closures as ({CLOSURES})
-select v.depot_id, d.city, v.service_on, v.orders, v.orders is not null as is_observed,
-       {is_closed("v.service_on")} as is_closed, v.known_at
-from demand_versions v join depots d using (depot_id)
-where v.superseded_at is null
+with closures as ({CLOSURES}), counted as (
+    select * from demand_versions where superseded_at is null
+), firsts as (select depot_id, min(service_on) as first_on from counted group by depot_id)
+select d.depot_id, d.city, day_on::date as service_on, v.orders,
+       v.orders is not null as is_observed, {is_closed("day_on::date")} as is_closed, v.known_at
+from firsts
+join depots d using (depot_id)
+cross join lateral generate_series(
+    first_on::timestamp, (select max(service_on) from counted), interval '1 day') as day_on
+left join counted v on (v.depot_id, v.service_on) = (d.depot_id, day_on::date)
 """
 
 
@@ -135,14 +140,14 @@ READER_VIEWS = {
     ),
     "daily_demand": ReaderView(
         DEMAND,
-        "Orders as counted now: a row for each depot and day since its first.",
+        "Orders as counted now: a row for each depot and day, from its first to the fleet's last.",
         {
             **DEPOT,
             "service_on": "the depot's local service day",
             "orders": "orders; null where the day was not observed, which is not 0",
             "is_observed": "whether the day's orders are known",
             "is_closed": "the depot was announced to be shut; the day is not scored",
-            "known_at": "since when this count is known",
+            "known_at": "since when this count is known; null where no file has named the day",
         },
     ),
 }  # fmt: skip

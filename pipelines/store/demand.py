@@ -144,6 +144,25 @@ class ClosedDayOrders:
     last_on: date | None
 
 
+UNKNOWN_DAYS = f"""
+with closures as ({CLOSURES}), counted as (
+    select depot_id, service_on, orders from demand_versions
+    where superseded_at is null and service_on >= :since
+), firsts as (select depot_id, min(service_on) as first_on from counted group by depot_id)
+select day_on::date as service_on, count(*) as depots
+from firsts
+join depots d using (depot_id)
+cross join lateral generate_series(
+    first_on::timestamp, (select max(service_on) from counted where orders is not null),
+    interval '1 day') as day_on
+left join counted c on (c.depot_id, c.service_on) = (d.depot_id, day_on::date)
+where c.orders is null and not {is_closed("day_on::date")}
+  and exists (select from demand_versions known where known.depot_id = d.depot_id
+              and known.superseded_at is null and known.orders is not null)
+group by 1 order by 1
+"""
+
+
 @dataclass(frozen=True)
 class DemandChange:
     """The result of a recount.
@@ -207,6 +226,15 @@ def _drop_scores(connection: sa.Connection) -> None:
     connection.execute(sa.text("analyze demand_changes"))
     for origin in connection.scalars(sa.text(DROP_SCORES)).all():
         score_totals.renew(connection, origin)
+
+
+def unknown_days(connection: sa.Connection, since: date) -> dict[date, int]:
+    """Number of started, open depots whose orders are not known, by day, up to the newest day.
+
+    A depot counts from its first day since `since` on that has or had a count.
+    """
+    rows = connection.execute(sa.text(UNKNOWN_DAYS), {"since": since})
+    return {row.service_on: row.depots for row in rows}
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:

@@ -132,20 +132,26 @@ def end_run(
 def fail_runs_without_session(connection: sa.Connection, error: str) -> list[int]:
     """Fails the runs in progress whose session has ended, and returns their ids.
 
-    Their end is the time of their last log line, or their start if they have none. The
-    first `%s` of `error` is replaced by the run's pid, the second by its host.
+    Their end is the last time of which their log, or the log, the start or the end of one of
+    their steps, has a trace. The first `%s` of `error` is replaced by the run's pid, the second
+    by its host.
     """
-    last_line = sa.select(sa.func.max(run_lines.c.written_at)).where(
-        run_lines.c.run_id == runs.c.run_id
+    of_run = runs.alias()
+    is_own = sa.or_(
+        of_run.c.run_id == runs.c.run_id, of_run.c.parent_id == runs.c.run_id
     )
-    ended_at = sa.func.coalesce(last_line.scalar_subquery(), runs.c.started_at)
+    traces = sa.func.greatest(
+        of_run.c.started_at, of_run.c.finished_at, run_lines.c.written_at
+    )
+    joined = of_run.outerjoin(run_lines, run_lines.c.run_id == of_run.c.run_id)
+    ended_at = sa.select(sa.func.max(traces)).select_from(joined).where(is_own)
     statement = (
         sa.update(runs)
         .where(runs.c.state == "running", sa.text(f"not {HAS_SESSION}"))
         .values(
             state="failed",
             error=sa.func.format(error, runs.c.pid, runs.c.host),
-            finished_at=ended_at,
+            finished_at=ended_at.scalar_subquery(),
         )
         .returning(runs.c.run_id)
     )

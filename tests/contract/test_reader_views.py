@@ -200,5 +200,20 @@ def test_the_demand_tells_closed_and_unknown_days_from_zero(fleet, reader):
         (None, False, False),
         (70, True, True),
     ]
-    n_days = rows_of(reader, "select count(*) as n from daily_demand")
-    assert n_days == [{"n": 2 * DAYS}]
+    days = (
+        "select service_on, orders from daily_demand where depot_id = 'A1' order by 1"
+    )
+    before = rows_of(reader, days)
+    assert len(before) == DAYS
+    gap = LAST - timedelta(days=3)
+    with fleet.begin() as connection:
+        named = {"day": gap}
+        connection.execute(
+            sa.text("delete from demand_versions where service_on = :day"), named
+        )
+    reader.rollback()
+    # A day that no file has named has a row, too, so that a lag by rows is one by days.
+    without = [
+        row | {"orders": None} if row["service_on"] == gap else row for row in before
+    ]
+    assert rows_of(reader, days) == without

@@ -37,6 +37,7 @@ from pipelines.store import (
     quarantine,
     signals,
 )
+from pipelines.store import depots as depot_store
 
 UNASSIGNED_CITY = "Unassigned"
 """City of depots that no depots file has described."""
@@ -58,16 +59,16 @@ class FileGroup:
       connection: Its transaction holds the lock of the kind.
       staging: Staging table; it holds the rows of one file at a time.
       frozen_before: First day that is not frozen; None if no day is frozen.
+      depot_ids: Depots of the database, with those of the files loaded so far.
       counts: Row counts of the files loaded so far, by file_id.
-      depot_ids: Depots that are known to be in the database.
     """
 
     connection: sa.Connection
     schema: FileSchema
     staging: ingest.StagingTable
     frozen_before: date | None
+    depot_ids: set[str]
     counts: dict[int, Counts] = field(default_factory=dict)
-    depot_ids: set[str] = field(default_factory=set)
 
     @classmethod
     def begin(cls, connection: sa.Connection, schema: FileSchema) -> "FileGroup":
@@ -75,7 +76,8 @@ class FileGroup:
         ingest.lock(connection, schema.name)
         staging = ingest.StagingTable.create(connection, schema.table, schema.key)
         frozen_before = order_retention.frozen_before(connection)
-        return cls(connection, schema, staging, frozen_before)
+        depot_ids = depot_store.depot_ids(connection)
+        return cls(connection, schema, staging, frozen_before, depot_ids)
 
     def end(self, *, is_dry_run: bool) -> None:
         """Writes the files' row counts and load times at the end of the group's load."""
@@ -172,6 +174,7 @@ class FileLoad:
     def _load_rows(self) -> FileReport:
         """Copies every chunk into the staging table, and merges the rows into their table."""
         staging, schema = self.group.staging, self.group.schema
+        known_ids = frozenset(self.group.depot_ids)
         conventions, chunks = self.parser.parse(known_places(self.connection, schema))
         for chunk in chunks:
             self._add_chunk(chunk)
@@ -190,6 +193,7 @@ class FileLoad:
                 self.mapping,
                 conventions,
                 self.depot_ids,
+                known_ids,
                 self.n_rejected,
                 self.n_blank,
                 is_dry_run=self.is_dry_run,

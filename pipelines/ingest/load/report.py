@@ -1,7 +1,7 @@
 """The report of a load: rows counted by file, and notes on what was assumed or ignored."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -97,12 +97,16 @@ def file_notes(
     mapping: FileMapping,
     conventions: Conventions,
     depot_ids: Iterable[str],
+    known_ids: Set[str],
     rejected: int,
     n_blank: int,
     *,
     is_dry_run: bool = False,
 ) -> Iterator[str]:
-    """Yields notes on a file: detected formats, and columns, rows and ids that need attention."""
+    """Yields notes on a file: detected formats, and columns, rows and ids that need attention.
+
+    `depot_ids` are those of the file, `known_ids` those of the fleet before it.
+    """
     if conventions.dates is not None:
         dates = conventions.dates
         yield f"Dates were read as {dates.value}, which {dates.proof} proves."
@@ -120,7 +124,7 @@ def file_notes(
             yield f"{rejected:,} {rows} {verb} in quarantine; see 'harbor quarantine list'."
     if n_blank:
         yield f"Blank rows skipped: {n_blank:,}."
-    if alike := _differing_in_case(depot_ids):
+    if alike := _differing_in_case(depot_ids, known_ids):
         yield (
             "Depots that differ in letter case only, and stay apart: "
             f"{shortened_list(alike)}."
@@ -163,11 +167,17 @@ def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
         )
 
 
-def _differing_in_case(depot_ids: Iterable[str]) -> list[str]:
+def _differing_in_case(depot_ids: Iterable[str], known_ids: Set[str]) -> list[str]:
+    """Returns 'B1/b1' for each id that is new and spelled as another but for letter case."""
+    new_ids = set(filter(None, depot_ids)) - known_ids
     spellings = defaultdict(list)
-    for depot_id in sorted(depot_id for depot_id in depot_ids if depot_id):
+    for depot_id in sorted(new_ids | known_ids):
         spellings[depot_id.casefold()].append(depot_id)
-    return ["/".join(same) for same in spellings.values() if len(same) > 1]
+    return [
+        "/".join(same)
+        for same in spellings.values()
+        if len(same) > 1 and not new_ids.isdisjoint(same)
+    ]
 
 
 def correction_notes(n_events: int, origin: date) -> Iterator[str]:

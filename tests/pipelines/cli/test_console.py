@@ -1,7 +1,10 @@
 """Whatever a value holds, a terminal shows it and obeys none of it."""
 
 import io
+import json
 import re
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import structlog
@@ -72,6 +75,14 @@ def test_so_is_whatever_else_is_printed(terminal, value, expected):
     lines = [line.rstrip() for line in styled.splitlines()]
     assert lines[:5] == [expected, expected, "x", expected, expected]
     assert expected in "".join(lines[5:])
+
+
+def test_dates_and_times_of_json_are_iso_8601(capsys):
+    at = datetime(2026, 11, 28, 21, 37, 32, 5, UTC)
+    console.show_json({"at": at, "on": at.date(), "path": Path("a")})
+    assert json.loads(capsys.readouterr().out) == {
+        "at": "2026-11-28T21:37:32.000005+00:00", "on": "2026-11-28", "path": "a",
+    }  # fmt: skip
 
 
 def test_a_sentence_may_have_several_lines(terminal):

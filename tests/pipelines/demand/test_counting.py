@@ -12,7 +12,7 @@ from pipelines.schema import orders
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
 from pipelines.store import order_counts
-from pipelines.store.demand import on_closed_days, recount
+from pipelines.store.demand import on_closed_days, recount, unknown_days
 from tests.pipelines.make import add_counts, add_depot, add_event, add_orders
 
 TODAY = date(2024, 12, 31)
@@ -232,6 +232,23 @@ def test_a_mended_zone_recounts_the_days(connection):
     with depot_store.follow_changes(connection):
         connection.execute(sa.text("update depots set timezone = 'Europe/Amsterdam'"))
     assert ("A", "2024-07-02", 1) in demand(connection)
+
+
+def test_past_days_without_a_count_are_known_by_depot(connection):
+    add_depot(connection, "A", closed_weekdays=[7])  # 3 March 2024 was a Sunday
+    for depot_id in "BCD":
+        add_depot(connection, depot_id)
+    days = [date(2024, 3, day) for day in range(1, 8)]
+    add_counts(connection, ["A"], [days[0], *days[5:]], 4)
+    add_counts(connection, ["B"], days[:4], 4)
+    add_counts(connection, ["C"], days[5:], 4)
+    add_counts(connection, ["D"], days, None)
+    recount(connection, TODAY, NOW)
+    second, fourth, fifth, sixth, seventh = (days[each] for each in (1, 3, 4, 5, 6))
+    # A's Saturday, Monday and Tuesday; B's days after its last; none of D, which never began.
+    expected = {second: 1, fourth: 1, fifth: 2, sixth: 1, seventh: 1}
+    assert unknown_days(connection, days[0]) == expected
+    assert unknown_days(connection, sixth) == {}
 
 
 def test_orders_on_closed_days_are_kept_and_told(connection):

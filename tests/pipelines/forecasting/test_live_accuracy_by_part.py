@@ -308,6 +308,9 @@ def test_scores_are_exported_as_the_view_has_them(served, harbor, tmp_path):
         2,
         True,
     )
+    nowhere = harbor("scores", "export", str(tmp_path / "none" / "scores.csv"))
+    assert nowhere.returncode == 2
+    assert "there is no folder" in nowhere.stderr
 
 
 def test_an_export_of_nothing_is_told_and_leaves_no_file(served, harbor, tmp_path):

@@ -358,6 +358,19 @@ def test_a_file_as_published_goes_in_with_its_columns_mapped(clean_engine, tmp_p
     )
 
 
+def test_a_new_spelling_of_a_depot_of_the_fleet_is_told_once(clean_engine, tmp_path):
+    head = "depot_id,date,orders\n"
+    notes = [
+        load_one(
+            clean_engine,
+            write(tmp_path / f"{day}.csv", f"{head}{depot_id},2024-03-0{day},5\n"),
+        ).notes
+        for day, depot_id in enumerate(["NYC", "nyc", "nyc"], 1)
+    ]
+    told = "Depots that differ in letter case only, and stay apart: NYC/nyc."
+    assert [told in each for each in notes] == [False, True, False]
+
+
 def test_an_event_of_a_place_that_no_depot_has_is_told(clean_engine, tmp_path):
     """Such as one in another case, or of a city that a later file has renamed."""
     depots = f"{DEPOTS}\nA,Alpha,Ghent,Europe/Brussels,BE,\n"

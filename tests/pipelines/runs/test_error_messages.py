@@ -38,6 +38,8 @@ def wrapped(error):
     ("error", "foreseen", "advice"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), True, "Make room"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), True, "Make room"),
+        (OSError(errno.EFBIG, "File too large"), True, "Make room"),
         (DiskFull("could not extend file"), True, "Make room"),
         (wrapped(DiskFull("could not extend file")), True, "Make room"),
         (

@@ -93,7 +93,10 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
             run_lines.c.run_id == run_id
         )
         assert run["finished_at"] == connection.scalar(last)
-    assert row(ledger, run["parent_id"])["state"] == "failed"
+    night = row(ledger, run["parent_id"])
+    # Its own log ended when the training began.
+    assert night["state"] == "failed"
+    assert night["finished_at"] == run["finished_at"]
 
 
 def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
