@@ -30,7 +30,7 @@ def brief_html(
 ) -> str:
     """The morning brief as HTML; `running` is `running_day.headings`, `due_on` the last day due."""
     assert freshness.last_on is not None, "requires known demand"
-    days = van_plan.fleet_plan(freshness).cities
+    days = plan_summaries.with_pace(van_plan.fleet_plan(freshness).cities, running)
     decisions = brief.decisions(
         days,
         queries.fleet_week(freshness),
@@ -38,7 +38,6 @@ def brief_html(
         today,
         freshness.newest,
         queries.zone(),
-        running,
     )
     scored = queries.last_day(freshness)
     is_scored = scored["point"].notna().any()

@@ -7,6 +7,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import days_ahead, first_forecast, page_head, widgets
+from dashboard.components.running_day import with_pace
 from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids, workbook
@@ -45,7 +46,8 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         is_late = depots["depot_id"].map(numbers["status"]).fillna("").ne("")
         late = formatting.listed(sorted(depots.loc[is_late, "name"]))
         missing = f"Missing data: {late}." if late else ""
-        short = plan_summaries.short_depots(plan.depots, plan.cities)
+        days = with_pace(plan.cities, freshness)
+        short = plan_summaries.short_depots(plan.depots, days)
         with answer:
             widgets.answer(f"{short} {missing}".strip())
         depots = _in_order(depots, numbers, order)

@@ -45,7 +45,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     st.session_state[key] = st.session_state.get(key, first)
     labels = {each: _label(row) for each, row in days.items()}
     chosen = st.selectbox(
-        "Day", list(days), format_func=labels.__getitem__, width=320, key=key
+        "Day", list(days), format_func=labels.__getitem__, width=480, key=key
     )
     row = days[chosen]
     city = city_settings.by_city(freshness)[name]

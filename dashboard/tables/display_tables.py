@@ -30,7 +30,7 @@ HEADINGS = {
     "naive_mape": "Same day last week",
     "name": "Depot",
     "needed": "Need",
-    "override_mape": "Override off by",
+    "override_mape": "Planner off by",
     "override_reason": "Reason",
     "p10": "Planned low (P10)",
     "p90": "Planned high (P90)",
@@ -229,7 +229,7 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.override_accuracy`."""
     return display(
-        result.assign(reason=result["reason"].fillna("All overrides")),
+        result.assign(reason=result["reason"].fillna("All changes")),
         "reason", "naive_mape", "forecast_mape", "override_mape", "counted",
     )  # fmt: skip
 

@@ -67,12 +67,11 @@ def _heading(
         return "What needs you today is not known yet: the forecast is an old one"
     if not left:
         shortages = formatting.count(n_decided, "shortage")
-        return f"Nothing needs you today{f': {shortages} decided' if n_decided else ''}"
+        return f"Nothing needs you today{f': {shortages} settled' if n_decided else ''}"
     n_others = sum(decision.kind != VANS for decision in left)
     if n_others < len(left):
         others = formatting.count(n_others, "more thing")
-        short = short_days or "Short of vans at today's pace"
-        return short + (f"; {others} to look at" if n_others else "")
+        return short_days + (f"; {others} to look at" if n_others else "")
     return f"{formatting.count(len(left), 'thing')} to look at today{decided}"
 
 

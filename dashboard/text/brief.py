@@ -40,7 +40,7 @@ class Decision:
       about: Qualifiers joined by ' · ', such as severity and events; '' for none.
       places: The cities concerned, each with its address; the text does not repeat them.
       is_severe: Whether it is marked as urgent.
-      is_decided: Whether planners have decided what to do.
+      is_decided: Whether planners have decided what to do, or today's pace leaves nothing to do.
       is_covered: Whether hired vans cover the shortage.
     """
 
@@ -61,22 +61,19 @@ def decisions(
     today: date,
     newest: date,
     zone: ZoneInfo,
-    running: pd.DataFrame,
 ) -> list[Decision]:
     """Everything to look at; last the shortages that are decided.
 
     Args:
-      plan_days: `Plan.cities`.
+      plan_days: `Plan.cities` with `plan_summaries.with_pace`.
       week: `queries.fleet_week`.
       events: `queries.fleet_events`.
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
       zone: The fleet's zone.
-      running: `running_day.headings`.
     """
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
-    paced = plan_summaries.with_pace(plan_days, running)
-    short = paced[_lacks(paced) | ~paced["is_enough"]]
+    short = plan_days[_lacks(plan_days) | ~plan_days["is_enough"]]
     return [
         *_shortages(short, events, week["city"].nunique(), today),
         *_missing_data(week, today, newest),
@@ -101,20 +98,18 @@ def _lacks(days: pd.DataFrame) -> pd.Series:
 def _shortages(
     short: pd.DataFrame, events: pd.DataFrame, n_cities: int, today: date
 ) -> list[Decision]:
-    """One decision per day that is not all decided; today's also says what lacks at today's pace."""
+    """One decision per day that is not all decided; today's counts as decided if its pace is slow."""
     found = []
-    for key, on_day in short.groupby("target_on"):
+    for key, rows in short.groupby("target_on"):
         day = cast(pd.Timestamp, key)
-        lacking = (
-            (on_day["at_pace"] - on_day["vans"]).clip(lower=0).fillna(0).astype(int)
-        )
-        own = on_day[(on_day["short"].gt(0) | lacking.gt(0)) & ~on_day["is_decided"]]
+        lacking = (rows["at_pace"] - rows["vans"]).clip(lower=0).fillna(0).astype(int)
+        own = rows[(rows["short"].gt(0) | lacking.gt(0)) & ~rows["is_decided"]]
         if own.empty:
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
-        text = _short(on_day)
-        if on_day["at_pace"].ne(on_day["needed"]).any():
+        text = _short(rows)
+        if rows["at_pace"].ne(rows["needed"]).any():
             pace = formatting.count(lacking.sum(), "van") if lacking.any() else "none"
             text = f"{pace} short at today's pace; by the plan {text}"
         text = f"{formatting.coming_day(day, today)}: {text}"
@@ -124,8 +119,8 @@ def _shortages(
         is_severe = not unlikely.empty
         told = (f"{UNLIKELY}{where}" if is_severe else "", occasion)
         about = " · ".join(filter(None, told))
-        address, places = plan_link(day=day), _places(left, day)
-        found.append(Decision(VANS, text, address, about, places, is_severe))
+        url, places = plan_link(day=day), _places(left, day)
+        found.append(Decision(VANS, text, url, about, places, is_severe, left.empty))
     return found
 
 

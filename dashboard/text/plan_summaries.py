@@ -62,7 +62,7 @@ def overview(plan: Plan) -> str:
         f"About {formatting.count(round(late), 'order')} late in {formatting.next_days(period)}, "
         f"{formatting.percent(late / days['point'].sum())} of all": round(late) > 0,
         "Chance that the vans carry all orders every day: "
-        f"{formatting.chance(chance)}": chance >= 0.01,
+        f"{formatting.chance(chance)}": not np.isnan(chance),
         note: bool(unknown),
     }
     return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
@@ -93,12 +93,12 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, 1 of them decided, 1 more covered', from `Plan.cities`.
+    """'Fri and Sat short of vans, 1 of them decided, 1 more covered', from `with_pace`.
 
     More than four days, or days after the first week, are counted but not named. Cities may differ
     in what is decided for a day; hired vans cover a day. '' if no day is short.
     """
-    is_short, is_decided = days["short"] > 0, days["is_decided"]
+    is_short, is_decided = ~days["is_enough"], days["is_decided"]
     is_settled = is_decided & (is_short | days["extra"].gt(0))
     is_begun = is_settled | days["extra"].gt(0)
     parts = (is_short, is_short & ~is_decided, is_settled, is_begun)
@@ -122,9 +122,12 @@ def short_days(days: pd.DataFrame) -> str:
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     """'Fri 27 Nov: 3 of 24 depots short of vans. Most in 7 days: Hoogvliet (4 on Fri, 2 on Sat).'.
 
-    Describes the first short day; counts `Plan.depots` of the cities whose vans are known.
+    Describes the first short day; counts `Plan.depots` of the cities whose vans are known. No
+    depot is short where its city's vans are enough, by `with_pace`.
     """
-    known = depots[depots["city"].isin(cities.dropna(subset=["vans"])["city"])]
+    days = cities.dropna(subset=["vans"])[["city", "target_on", "is_enough"]]
+    known = depots.merge(days, on=["city", "target_on"])
+    known = known.assign(short=known["short"].mask(known["is_enough"], 0))
     short = known[known["short"] > 0]
     if short.empty:
         return "" if known.empty else "No depot is short of vans."

@@ -86,9 +86,9 @@ with by_week:
         )
     overridden = queries.override_accuracy(scope, freshness)
     if not overridden.empty:
-        st.header("Overrides")
+        st.header("Changed orders")
         table = display_tables.override_accuracy(overridden)
-        widgets.small_table(table, "Overrides", hidden_on_phones=LESS)
+        widgets.small_table(table, "Changed orders", hidden_on_phones=LESS)
 with by_day:
     st.header("By day")
     widgets.chart(

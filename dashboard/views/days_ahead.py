@@ -44,11 +44,12 @@ page_head.save_as_excel(
 st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 week = queries.fleet_week(freshness)
-own = week.loc[week["city"].eq(city) | (not city), "target_on"]
-days_ahead.show_day_names(days_ahead.day_names(city, freshness), own)
+own = week[week["city"].eq(city) | (not city)]
+days_ahead.show_day_names(days_ahead.day_names(city, freshness), own["target_on"])
 with st.container(key="grid-legend"):
-    legend = f"{shade}: busier, for each depot. ≈: from similar depots."
-    st.caption(f"{legend} {summaries.TOTALS_NOTE}")
+    notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
+    notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
+    st.caption(" ".join(notes))
 
 st.header("By day")
 widgets.chart(

@@ -89,7 +89,7 @@ with week:
             so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = "“6 of 7”: 7 vans needed; “+1 Poplar”: borrowed from Poplar, “−1 Poplar”: lent to it."
+        note = "“6 of 7”: 7 vans needed; “+1”: borrowed, “−1”: lent."
         if ahead["year_before"].notna().any():
             note += " Last year: same holiday, else same weekday and events."
         st.caption(note)

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from dashboard.text import brief
+from dashboard.text import brief, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -83,7 +83,8 @@ NOT_RUNNING = running()
 
 
 def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS, heading=NOT_RUNNING):
-    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY, UTC, heading)
+    days = plan_summaries.with_pace(plan_days, heading)
+    return brief.decisions(days, week, special, TODAY, YESTERDAY, UTC)
 
 
 def test_a_calm_fleet_needs_no_decision():
@@ -131,6 +132,7 @@ def test_a_running_day_begins_with_the_vans_that_lack_at_its_pace():
         "Today, Sun 22 Nov: none short at today's pace; by the plan 8 vans short"
     )
     assert (both.about, both.places, both.is_severe) == ("", (), False)
+    assert (half.is_decided, both.is_decided) == (False, True), "nothing is left to do"
     [more] = decide(short, heading=slow.assign(change=100.0))
     assert [name for name, _ in more.places] == ["London 7", "Helsinki 7"]
     accepted = short.assign(

@@ -37,7 +37,17 @@ FLEET = totals(
 
 def overview(days, chance=float("nan")):
     every_day = pd.DataFrame({"city": ["Ghent"], "delivery_probability": [chance]})
+    days = at_plan(days)
     return plan_summaries.overview(Plan(days, days, every_day, days))
+
+
+def at_plan(days):
+    """The days with the pace of a day that has not begun."""
+    return days.assign(is_enough=days["short"].eq(0))
+
+
+def short_days(days):
+    return plan_summaries.short_days(at_plan(days))
 
 
 def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid():
@@ -46,6 +56,8 @@ def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid
         "Chance that the vans carry all orders every day: 62 %."
     )
     assert overview(FLEET.assign(undelivered=0.1)) == "Fri short of vans."
+    below = "Fri short of vans. Chance that the vans carry all orders every day: < 1 %."
+    assert overview(FLEET.assign(undelivered=0.1), 0.004) == below
 
 
 def test_a_need_is_told_by_what_it_is_made_of():
@@ -78,22 +90,32 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
-    assert plan_summaries.short_days(both) == "Fri short of vans, 1 more covered"
+    assert short_days(both) == "Fri short of vans, 1 more covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, short=0)
-    assert plan_summaries.short_days(hired) == (
-        "Fri short of vans, partly decided, 1 more covered"
+    assert short_days(hired) == ("Fri short of vans, partly decided, 1 more covered")
+
+
+def test_a_day_whose_pace_needs_fewer_vans_is_not_short():
+    running = pd.DataFrame(
+        {"city": ["London", "Helsinki"], "target_on": DAYS[1], "change": [-20.0, -5.0]}
     )
+    slow = plan_summaries.with_pace(FLEET, running)
+    assert plan_summaries.short_days(slow) == "Fri short of vans", "Helsinki is"
+    slower = plan_summaries.with_pace(FLEET, running.assign(change=-20.0))
+    assert plan_summaries.short_days(slower) == ""
+    faster = plan_summaries.with_pace(
+        FLEET[:1], running.assign(target_on=DAYS[0], change=30.0)
+    )
+    assert plan_summaries.short_days(faster) == "Thu short of vans"
 
 
 def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     asked = decide(FLEET, "Helsinki", DAYS[1], kind="ask")
-    assert plan_summaries.short_days(asked) == "Fri short of vans, partly decided"
+    assert short_days(asked) == "Fri short of vans, partly decided"
     both = decide(asked, "London", DAYS[1], kind="accept")
-    assert plan_summaries.short_days(both) == "Fri short of vans, decided"
+    assert short_days(both) == "Fri short of vans, decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
-    assert plan_summaries.short_days(hired) == (
-        "Fri short of vans, decided, 1 more covered"
-    )
+    assert short_days(hired) == ("Fri short of vans, decided, 1 more covered")
     london = hired[hired["city"] == "London"]
     states = [
         plan_summaries.shortage_in_words(day) for day in london.to_dict("records")
@@ -109,7 +131,14 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
             "city": ["London", "London", "London", "Ghent"], "name": ["A", "A", "B", "C"], "depot_id": ["a", "a", "b", "c"],
         }
     )  # fmt: skip
-    cities = pd.DataFrame({"city": ["London", "Ghent"], "vans": [8, float("nan")]})
+    cities = pd.DataFrame(
+        {
+            "city": ["London", "London", "Ghent"],
+            "target_on": DAYS[[0, 1, 1]],
+            "vans": [8, 8, float("nan")],
+            "is_enough": [True, False, True],
+        }
+    )
     short = partial(plan_summaries.short_depots, cities=cities)
     first = "Fri 28 Nov: 1 of 2 depots short of vans."
     assert short(depots) == f"{first} Most in 2 days: A (2 on Fri)."
@@ -119,6 +148,8 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     assert short(depots.assign(short=[0, 6, 6, 0])).endswith(
         "Most in 2 days: A (6 on Fri) and B (6 on Fri)."
     )
+    enough = cities.assign(is_enough=True)
+    assert plan_summaries.short_depots(depots, enough) == "No depot is short of vans."
     assert short(depots[:1]) == "No depot is short of vans."
     assert short(depots[3:]) == "", "nobody knows how many vans Ghent has"
 
@@ -170,21 +201,26 @@ def test_only_a_running_day_takes_the_vans_of_its_pace():
 
 def test_short_days_have_names_where_these_are_few_and_of_one_week():
     of = {n: FLEET.assign(target_on=FLEET["target_on"] + n * A_DAY) for n in range(8)}
-    short = plan_summaries.short_days
-    assert short(pd.concat([of[0], of[2], of[3]])) == "Fri, Sun and Mon short of vans"
-    assert short(pd.concat([of[n] for n in range(5)])) == "5 days short of vans"
-    assert short(pd.concat([of[0], of[7]])) == "2 days short of vans", "two Fridays"
+    assert (
+        short_days(pd.concat([of[0], of[2], of[3]])) == "Fri, Sun and Mon short of vans"
+    )
+    assert short_days(pd.concat([of[n] for n in range(5)])) == "5 days short of vans"
+    assert short_days(pd.concat([of[0], of[7]])) == "2 days short of vans", (
+        "two Fridays"
+    )
     many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
-    assert short(asked) == "5 days short of vans, 1 of them partly decided"
+    assert short_days(asked) == "5 days short of vans, 1 of them partly decided"
     hired = decide(many, "London", DAYS[1], kind="hire", extra=3, is_decided=False)
-    assert short(hired) == "5 days short of vans, 1 of them partly decided", "too few"
+    assert short_days(hired) == "5 days short of vans, 1 of them partly decided", (
+        "too few"
+    )
     settled = decide(asked, "London", DAYS[1], kind="accept")
-    assert short(settled) == "5 days short of vans, 1 of them decided"
+    assert short_days(settled) == "5 days short of vans, 1 of them decided"
     hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
-    assert short(pd.concat([of[0], far])) == "Fri short of vans, 1 more covered"
+    assert short_days(pd.concat([of[0], far])) == "Fri short of vans, 1 more covered"
 
 
 @pytest.mark.parametrize(
