@@ -1,8 +1,8 @@
 """`harbor`: thin commands over the functions of `pipelines`.
 
-One module per group of commands. Each imports what it runs inside its functions, because
-neither a help text nor shell completion may wait for a database driver. `main` alone
-turns a HarborError into one sentence and an exit code: 0 done, 1 a failure, 2 wrong
+One module per group of commands. Each imports what it runs inside its functions, so that
+help texts and shell completion do not wait for a database driver. `main` alone
+turns an expected error into one sentence and an exit code: 0 done, 1 a failure, 2 wrong
 usage, 3 nothing was done although something was expected.
 """
 
@@ -100,7 +100,7 @@ for group in (
 
 
 def main() -> None:
-    """Runs one command; a foreseen failure is one sentence."""
+    """Runs one command; prints an expected error as one sentence."""
     signal.signal(signal.SIGTERM, _leave)
     try:
         app()
@@ -112,12 +112,12 @@ def main() -> None:
         echo(f"harbor: {describe_error(error)}")
         sys.exit(error.exit_code if isinstance(error, HarborError) else 1)
     except SystemExit as end:
-        # Typer turns Ctrl-C into this, without a word.
+        # Typer turns Ctrl-C into this exit code, and prints nothing.
         if end.code == INTERRUPTED:
             echo("harbor: Stopped.")
         raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    """Ends as an exception does, so that what was opened is closed."""
+    """Raises SystemExit, so that open resources are closed."""
     sys.exit(128 + number)

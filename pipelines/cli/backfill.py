@@ -158,7 +158,7 @@ def _summarise(result: BackfillResult) -> None:
 
 @contextmanager
 def _progress(must_stop: Callable[[], bool]) -> Iterator[ProgressCallbacks]:
-    """A bar of origins, which also shows the progress of a training."""
+    """Shows a progress bar of origins; its label has the epoch while a model is trained."""
     from pipelines.backfill import ProgressCallbacks
 
     label = "Hindcasting"

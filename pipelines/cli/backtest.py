@@ -28,9 +28,9 @@ from pipelines.cli.train import (
 if TYPE_CHECKING:
     from pipelines.training.backtesting import Backtest
 
-# As `naive_forecasts.NAIVE_FORECASTS`, whose module would import NumPy for a help text.
+# Copy of `naive_forecasts.NAIVE_FORECASTS`: its module would import NumPy for a help text.
 NAIVE_FORECASTS = ("seasonal_naive", "median4")
-# As `backtest_rows.SEGMENTS`, whose module would import pandas.
+# Copy of `backtest_rows.SEGMENTS`: its module would import pandas.
 SEGMENTS = ("depot", "city", "horizon", "weekday", "kind")
 
 
@@ -137,7 +137,7 @@ def backtest(
 def _by_segment(
     done: Backtest, path: Path | None, tables: list[tuple[str, ...]]
 ) -> dict[str, Any]:
-    """Writes the forecasts, if asked, and returns the further keys of the answer."""
+    """Writes the forecasts to `path`, if given; returns the result's keys `by` and `forecasts`."""
     import pyarrow as pa
     from pyarrow import parquet
 

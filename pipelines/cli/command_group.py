@@ -11,7 +11,7 @@ MAX_INTEGER = 2**63 - 1
 
 
 class Command(TyperCommand):
-    """A command that sets up logging and NumPy before it runs; its help text needs neither."""
+    """A command that sets up logging and NumPy before it runs, but not to show its help."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
@@ -26,10 +26,10 @@ class Command(TyperCommand):
 
 
 def _require_storable(parameters: Mapping[str, object]) -> None:
-    """Refuses numbers that no id and no limit can have.
+    """Rejects integers that are too large for Postgres.
 
     Raises:
-      BadParameter: Postgres has no integer as large.
+      BadParameter: an integer is larger than `MAX_INTEGER`, or less than its negative.
     """
     for value in parameters.values():
         for number in value if isinstance(value, list | tuple) else [value]:

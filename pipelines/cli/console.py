@@ -1,7 +1,7 @@
 """Prints messages on stderr, and results on stdout; no other module prints.
 
-Everything is plain text: Rich's markup has no meaning, and control characters are shown,
-not sent to the terminal.
+Everything is plain text: Rich's markup is not interpreted, and control characters are
+escaped.
 """
 
 import csv
@@ -36,7 +36,7 @@ if not stdout_console.is_terminal:
     stdout_console.width = FILE_WIDTH
 
 
-# Control characters, line separators, marks that turn the direction of writing, and the
+# Control characters, line separators, bidirectional marks, and the surrogates that stand for
 # bytes of file names that are not UTF-8.
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -44,17 +44,17 @@ CONTROL = re.compile(
 
 
 def visible(text: str) -> str:
-    """Text with each control character written as Python would write it."""
+    """Returns the text with each control character as its Python escape sequence."""
     return CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def plain(text: str) -> Text:
-    """Returns Rich text without markup, whose control characters are visible but line ends."""
+    """Returns Rich text without markup; control characters except line ends are escaped."""
     return Text("\n".join(map(visible, text.split("\n"))))
 
 
 def echo(text: str) -> None:
-    """Prints a message on stderr; only line ends have an effect."""
+    """Prints a message on stderr; control characters except line ends are escaped."""
     stderr_console.print(plain(text))
 
 
@@ -66,7 +66,7 @@ def show_line(text: str) -> None:
 def show_json(value: object) -> None:
     """Prints a value as JSON on stdout; NaN, which JSON lacks, becomes null.
 
-    Dates and times are in the form of ISO 8601, all else that JSON lacks is `str` of it.
+    Dates and times are in ISO 8601; other types that JSON lacks are converted by `str`.
     """
     text = json.dumps(_without_nan(value), default=_as_text, indent=1)
     sys.stdout.write(text + "\n")
@@ -86,7 +86,7 @@ def show_result(result: object, sentence: str, as_json: bool) -> None:
 
 
 def show_csv(rows: Sequence[Mapping[str, object]]) -> None:
-    """Prints rows with the same keys as CSV that no spreadsheet executes, under a header."""
+    """Prints rows with equal keys as CSV with a header; text like a formula is quoted."""
     from pipelines.schema.spreadsheet_cells import safe_cell
 
     table = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
@@ -134,10 +134,10 @@ def show_list(
     n_all: int = 0,
     noun: str = "rows",
 ) -> None:
-    """Prints records, which are dataclasses, as JSON with all their fields, or as a table.
+    """Prints dataclass records as JSON with all their fields, or as a table.
 
-    `row` returns the cells of a record by column; `empty` is said where there are none. `n_all` is
-    how many there are without the limit, 0 if none was set.
+    `row` returns the cells of a record by column; `empty` is the message if there are no records.
+    `n_all` is the number of records without the limit, 0 if none was set.
     """
     if as_json:
         show_json([asdict(record) for record in records])

@@ -54,10 +54,10 @@ class CommandContext:
 def open_database(
     timeout_s: float = 0, settings: Settings | None = None
 ) -> Iterator[CommandContext]:
-    """Opens the database, whatever its schema; without settings, loads those of the user.
+    """Opens the database without a check of its schema; `settings` default to the user's.
 
     Raises:
-      DatabaseError: it does not answer for `timeout_s`.
+      DatabaseError: the database does not answer within `timeout_s` seconds.
     """
     from pipelines.database.engine import open_engine
     from pipelines.settings import Settings
@@ -74,8 +74,8 @@ def open_context(
     """Opens the database, and upgrades it if it is the embedded one.
 
     Raises:
-      DatabaseError: it does not answer for `timeout_s`, or a database of the user's own needs
-        `harbor db upgrade`.
+      DatabaseError: the database does not answer within `timeout_s` seconds, or its schema is
+        not this release's.
     """
     from pipelines.database import roles, schema_version
 
@@ -89,13 +89,13 @@ def open_context(
 
 
 def make_inbox(settings: Settings) -> None:
-    """Creates the inbox, if this user may; a user who only reads needs none."""
+    """Creates the inbox; does nothing without the right to, as a read-only user needs none."""
     with suppress(OSError):
         settings.inbox.mkdir(parents=True, exist_ok=True)
 
 
 def past_day(context: CommandContext, text: str | None, option: str) -> date | None:
-    """Parses a day of the command line that must be over.
+    """Parses a day given on the command line, which must be over.
 
     Raises:
       BadParameter: it is no ISO 8601 date.
@@ -128,7 +128,7 @@ def upgrade_embedded(engine: sa.Engine) -> None:
 
 
 def as_date(text: str, option: str) -> date:
-    """Parses a day of the command line.
+    """Parses a day given on the command line.
 
     Raises:
       BadParameter: it is no ISO 8601 date.
@@ -142,10 +142,10 @@ def as_date(text: str, option: str) -> date:
 
 
 def require_folder(file: Path, name: str) -> None:
-    """Requires that the folder of a file to write exists.
+    """Checks that the folder of an output file exists.
 
     Raises:
-      BadParameter: it does not; `name` is that of the option or argument.
+      BadParameter: the folder is missing; the message names the option or argument `name`.
     """
     if not file.absolute().parent.is_dir():
         raise typer.BadParameter(
@@ -171,10 +171,10 @@ def day_range(first: str | None, last: str | None) -> tuple[date | None, date | 
 def segment_tables(
     options: Sequence[str], allowed: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Parses the options --by: the segments of each table, those of one option together.
+    """Parses the options --by; each lists the segments of one table.
 
     Raises:
-      BadParameter: one is unknown, or named twice.
+      BadParameter: a segment is unknown or repeated, or an option is empty.
     """
     tables = []
     for option in options:

@@ -29,9 +29,9 @@ FLAGS = {
     "server.enableXsrfProtection": "true",
     "server.enableAgentApi": "false",
     "browser.gatherUsageStats": "false",
-    # Its greeting asks an outside address for this machine's own.
+    # The welcome message asks an external server for this machine's address.
     "logger.hideWelcomeMessage": "true",
-    # It warns of each cached function that is imported before the server runs.
+    # Streamlit warns of each cached function that is imported before the server runs.
     "logger.level": "error",
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
@@ -70,7 +70,7 @@ def serve(
     """Runs Streamlit as a child process until it ends or is stopped.
 
     Raises:
-      HarborError: it ended with an error.
+      HarborError: the process ended with an error.
     """
     with server(context, address, port, insecure=insecure) as wait:
         wait()
@@ -80,16 +80,16 @@ def serve(
 def server(
     context: CommandContext, address: str, port: int, *, insecure: bool = False
 ) -> Iterator[Callable[[], None]]:
-    """Runs Streamlit as a child process until the block ends; yields what waits for its end.
+    """Runs Streamlit as a child process until the block ends; yields a function that waits for it.
 
-    It gets the address of the running database, so that it never starts one of its own.
-    Waiting raises a HarborError where it ends with an error.
+    The child gets the address of the running database, so that it does not start another.
+    The function raises a HarborError if the child ends with an error.
     """
     echo(f"Dashboard: {ports.url(address, port)}  (Ctrl-C stops everything)")
     home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
     environment = _environment(context)
-    # What Streamlit prints is for people: stdout is kept for --json.
+    # Streamlit's output goes to stderr: stdout is kept for --json.
     child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
 
     def wait() -> None:
@@ -120,7 +120,7 @@ def streamlit_arguments(
         flags["secrets.files"] = str(home / login.FILE)
     options = [f"--{name}={value}" for name, value in flags.items()]
     if login.is_private(address, home, insecure=insecure):
-        # A page elsewhere may give its own name this machine's address (DNS rebinding).
+        # Against DNS rebinding, in which another site's host name resolves to this machine.
         options += [f"--server.allowedHosts={name}" for name in login.LOOPBACK]
     app = CHECKOUT / "dashboard" / "server" / "asgi.py"
     return [sys.executable, "-m", "streamlit", "run", str(app), *options]
@@ -141,7 +141,7 @@ def _require_success(status: int) -> None:
 
 
 def _environment(context: CommandContext) -> dict[str, str]:
-    """This process's environment, with the databases as the pages connect to them."""
+    """This process's environment, with the addresses of the databases for the pages."""
     prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_")
     inherited = {
         name: value
@@ -161,7 +161,7 @@ def _database_urls(context: CommandContext) -> dict[str, sa.URL]:
 
     settings, url = context.settings, context.engine.url
     if settings.database_url is None:
-        # The pages read with no right that they do not need.
+        # The pages connect with the role that has only the rights they need.
         return {"HARBOR_DATABASE_URL": url.set(username=DASHBOARD)}
     urls = {"HARBOR_DATABASE_URL": url}
     if settings.replica_url is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "127.0.0.1"
 Stage = Callable[["DemoContext", Any], str]
-"""Given what reports its progress, returns its outcome in words."""
+"""Runs a stage with a progress reporter, and returns the outcome as text."""
 INTERRUPTION_MESSAGE = (
     "Stages that were done are kept. The same command continues from there."
 )
@@ -49,12 +49,12 @@ def demo(
     from pipelines.cli.logs import configure_logs
     from pipelines.demo.stages import DemoContext
 
-    # The simulated runs warn of what was simulated; the pages show it.
+    # Warnings about simulated problems are not printed; the pages show them.
     configure_logs(logging.ERROR)
     if not no_serve:
         ports.require_free(ADDRESS, port)
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
-        # What it has written itself needs no parser in a process apart.
+        # Files that the demo has written need no parser in a separate process.
         settings = context.settings.model_copy(update={"parser_memory_mib": 0})
         demo_context = DemoContext(
             context.engine, settings, context.now, seed, depots, days
@@ -70,7 +70,7 @@ def demo(
 
 
 def _first_stages() -> dict[str, Stage]:
-    """The stages after which the pages have something to show."""
+    """The stages that load data, before the pages are served."""
     from pipelines.demo import stages
 
     return {
@@ -80,7 +80,7 @@ def _first_stages() -> dict[str, Stage]:
 
 
 def _last_stages() -> dict[str, Stage]:
-    """The stages that the pages show the progress of."""
+    """The stages that run while the pages are served."""
     from pipelines.demo import nights, stages, today
 
     return {

@@ -65,7 +65,7 @@ def _accelerators() -> list[Finding]:
     try:
         devices = accelerators.probe()
     except DeviceError as error:
-        # A TPU belongs to one process: while a night trains, to that one.
+        # One process at a time can use a TPU; a nightly run that trains may hold it.
         is_busy = "already in use" in str(error)
         message = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
         return [wheels, Finding("devices", is_busy, str(error) if is_busy else message)]
@@ -119,7 +119,7 @@ def _inbox(settings: Settings) -> Finding:
 
 
 def source_findings(settings: Settings) -> list[Finding]:
-    """Checks `[sources.NAME]` of harbor.toml; an invalid one keeps its own files out."""
+    """Checks `[sources.NAME]` of harbor.toml; files of an invalid source are refused."""
     problems = problems_of_sources(settings.sources)
     if not problems:
         return [Finding("sources", True, "are valid")] if settings.sources else []
@@ -197,7 +197,7 @@ def data_finding(last_day_on: date, due_on: date) -> Finding:
 
 
 def unknown_finding(unknown: dict[date, int], since: date) -> Finding:
-    """Names the past days whose orders are not known; no failure, as they may stay so."""
+    """Lists the past days with unknown orders; no failure, as they may stay unknown."""
     if not unknown:
         return Finding("past days", True, f"all known since {since}")
     days = shortened_list(
@@ -226,7 +226,7 @@ def zone_finding(odd: list[OddZone]) -> Finding:
 
 
 def started_finding(not_started: list[str]) -> Finding:
-    """Names the depots that forecasts leave out; no failure, as they may be planned."""
+    """Lists the depots that forecasts leave out; no failure, as their opening may be planned."""
     if not not_started:
         return Finding("depots", True, "have all started")
     message = (
@@ -236,7 +236,7 @@ def started_finding(not_started: list[str]) -> Finding:
 
 
 def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
-    """Says which values the days ahead lack; no failure, as gaps may be meant."""
+    """Lists signals with missing values in the days ahead; no failure, as gaps may be intended."""
     if not signals:
         return []
     lacking = [
@@ -254,7 +254,7 @@ def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
 
 
 def event_findings(unplaced: list[str]) -> list[Finding]:
-    """Says which depots and cities events of the days ahead name that no depot has."""
+    """Lists depots and cities that coming events name, but that are not in the fleet."""
     if not unplaced:
         return []
     message = (
@@ -265,7 +265,7 @@ def event_findings(unplaced: list[str]) -> list[Finding]:
 
 
 def clock_findings(ahead: list[LoadedFile]) -> list[Finding]:
-    """Names the files that a clock which was ahead has loaded, and what follows."""
+    """Lists the files that were loaded while the clock was ahead, and the consequences."""
     if not ahead:
         return []
     loads = shortened_list(f"{each.file_id} ({each.path})" for each in ahead)

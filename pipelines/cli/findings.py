@@ -1,4 +1,4 @@
-"""A finding of `harbor doctor`, and words that it shares with commands."""
+"""A finding of `harbor doctor`, and a message that it shares with `harbor forecast`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from forecaster.errors import shortened_list
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked: its name, whether it is good, and what to do if not."""
+    """Result of one check: its name, whether it passed, and a message with advice if not."""
 
     check: str
     ok: bool
@@ -16,7 +16,7 @@ class Finding:
 
 
 def not_started_depots(depot_ids: Sequence[str]) -> str:
-    """Names depots that forecasts leave out, and says what to do about them."""
+    """Lists depots that forecasts leave out, with the reason and advice."""
     return (
         f"{shortened_list(depot_ids)}; they have no orders yet and no opened_on. Give those "
         "that will open an opened_on in a depots file, and load it with 'harbor ingest'"

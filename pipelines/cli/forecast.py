@@ -87,11 +87,11 @@ def forecast(
 
 @dataclass(frozen=True)
 class _Made:
-    """A forecast that was made and stored, as it is printed.
+    """A stored forecast, with the data that is printed.
 
     Attributes:
-      rows, totals: `read_forecasts` and `read_totals`.
-      by_hour: `hours.forecast_hours`; None if not asked for.
+      rows, totals: Results of `read_forecasts` and `read_totals`.
+      by_hour: Result of `hours.forecast_hours`; None without --hourly.
       shown: The forecast that the dashboard shows; None if it shows none.
       reason: Why another model than the champion made it; None if the champion did.
       not_started: Ids of the depots that are left out.
@@ -111,7 +111,7 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
     """Makes, stores and publishes a forecast, and writes its paths.
 
     Raises:
-      NothingToDoError: hours are asked for and orders have none; the forecast is stored.
+      NothingToDoError: --hourly is given and orders have no times; the forecast is stored.
     """
     from pipelines.database.engine import snapshot
     from pipelines.demand import counting
@@ -163,7 +163,7 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
 
 
 def _show(made: _Made) -> None:
-    """Prints a forecast as text: which, from what, its totals, and its hours or days."""
+    """Prints a forecast as text: origin, model, totals, and orders by hour or by day."""
     echo(
         f"Forecast from {made.origin_on} with model {made.version}; 80 % of days should fall "
         "between p10 and p90."
@@ -183,7 +183,7 @@ def _show(made: _Made) -> None:
 
 
 def _tell_what_is_shown(shown: "Publication | None", day: date, version: str) -> None:
-    """Says so if the pages show another forecast."""
+    """Prints a message if the dashboard shows another forecast."""
     if shown is not None and (shown.origin_on, shown.model_version) != (day, version):
         echo(
             f"The dashboard goes on showing the forecast from {shown.origin_on}, by model "
@@ -192,7 +192,7 @@ def _tell_what_is_shown(shown: "Publication | None", day: date, version: str) ->
 
 
 def _tell_today(*, as_csv: bool, as_json: bool) -> None:
-    """Prints where the running day is heading; exit code 3 where nothing has come of it."""
+    """Prints the estimates of the running day; exit code 3 if there are none."""
     from pipelines.database.engine import snapshot
     from pipelines.forecasting.hours import running_day
 
@@ -216,7 +216,7 @@ def _tell_today(*, as_csv: bool, as_json: bool) -> None:
 def _show_by_day(
     title: str, heading: str, cells: Iterable[tuple[str, date, str]]
 ) -> None:
-    """Prints cells (name of the line, day, text): one line a name, one column a day."""
+    """Prints cells (row name, day, text) as a table with a row per name and a column per day."""
     lines: dict[str, list[str]] = defaultdict(list)
     days = set()
     for name, day, text in cells:
@@ -227,13 +227,13 @@ def _show_by_day(
 
 
 def _planned(row: dict[str, Any]) -> str:
-    """'420 (model 341)'; the number alone where both are the same."""
+    """Planned orders as text, such as '420 (model 341)'; without the model's number if equal."""
     planned, model = f"{row['planned']:,.0f}", f"{row['point']:,.0f}"
     return planned if planned == model else f"{planned} (model {model})"
 
 
 def _interval(row: dict[str, Any]) -> str:
-    """'(390–450)': the model's interval, moved with the planned number as on the pages."""
+    """80 % interval as text, such as '(390–450)', scaled by planned over model as on the pages."""
     ratio = row["planned"] / row["point"] if row["point"] > 0 else 1.0
     return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
 

@@ -1,4 +1,4 @@
-"""The hours of a forecast, and how the running day is going, for `harbor forecast`."""
+"""Output of `harbor forecast --hourly` and `harbor forecast --today`."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def as_rows(table: "pa.Table", origin: date, version: str) -> list[dict[str, Any]]:
-    """Rows of `hourly_forecast` for machines, with their origin and model."""
+    """Rows of `hourly_forecast` for JSON and CSV, with their origin and model version."""
     named = {"origin_on": origin, "model_version": version}
     rows = table.drop_columns(["city"]).to_pylist()
     return [{**row, "starts_at": row["starts_at"].isoformat(), **named} for row in rows]
@@ -33,7 +33,7 @@ def show_hours(table: "pa.Table") -> None:
 
 
 def show_today(cities: "pd.DataFrame") -> None:
-    """Prints where the running day is heading."""
+    """Prints the running day as a table: orders so far, estimate, band and forecast."""
     from pipelines.planning.words import clock
 
     show_table(

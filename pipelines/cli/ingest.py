@@ -124,10 +124,10 @@ def ingest_files(
 
 
 def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
-    """Returns how files are to be read, from the values of --column and other options.
+    """Returns the options for reading files, from the values of --column and other options.
 
     Raises:
-      BadParameter: one of them is unknown.
+      BadParameter: an option is invalid.
     """
     from pipelines.ingest.load import FileOptions
 
@@ -194,12 +194,12 @@ def _show(report: IngestReport, dry_run: bool) -> None:
 
 
 def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) -> None:
-    """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
+    """Raises an error if a file was refused (exit code 1) or nothing was new (exit code 3)."""
     from pipelines.ingest.sources.files import SUFFIXES
 
     refused = report.refused
     if refused:
-        # A line each: five sentences on one cannot be told apart.
+        # One line each: five sentences on a single line are hard to read.
         reasons = [str(file.error) for file in refused[:MAX_REASONS_SHOWN]]
         if (more := len(refused) - MAX_REASONS_SHOWN) > 0:
             reasons.append(f"And {more} more.")

@@ -16,9 +16,9 @@ CONSOLE = structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
 
 
 def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> None:
-    """Configures structlog to show lines from a level on, on stderr if `out` is not given.
+    """Configures structlog to print lines of `level` and above to `out`, by default stderr.
 
-    What runs log is stored from INFO on.
+    Log lines of runs are stored from INFO up.
     """
     structlog.configure(
         processors=[
@@ -33,16 +33,16 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
             else lambda _, __, event: format_event(event),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        # stderr may be another one by the time of a line.
+        # sys.stderr may have been replaced by the time a line is printed.
         logger_factory=lambda *_: structlog.PrintLogger(out or sys.stderr),
     )
 
 
 class LibraryHandler(logging.Handler):
-    """Passes what libraries log to structlog, with the run that they work for."""
+    """Passes log records of libraries to structlog, which adds the current run."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Logs one event; of a traceback the error alone."""
+        """Logs one record; a traceback is reduced to its error."""
         fields = {"library": record.name, "message": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
             fields["error"] = repr(record.exc_info[1])
@@ -61,7 +61,7 @@ def format_event(event: Mapping[str, Any]) -> str:
 
 
 def _to_plain_values(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    # As in the ledger: what JSON does not know as text, addresses without passwords.
+    # As in the ledger: types that JSON lacks become text, in which URLs show no password.
     return {name: plain(value) for name, value in event.items()}
 
 

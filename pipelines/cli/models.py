@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipelines.store.models import Model
     from pipelines.training.manual_promotion import NewChampion
 
-# As the keys of `accuracy.SEGMENTS`, whose module would import the database for a help text.
+# Copy of the keys of `accuracy.SEGMENTS`: its module would import SQLAlchemy for a help text.
 SCORE_SEGMENTS = ("depot", "city", "horizon", "model", "day")
 LIVE_COLUMNS = {
     "mape": "MAPE %",

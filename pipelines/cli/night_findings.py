@@ -14,12 +14,12 @@ from pipelines.store import runs
 
 
 def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    """Fails runs that died, and checks the ledger and the live accuracy of a migrated database."""
+    """Marks dead runs as failed; checks the last night, the scheduler and the live accuracy."""
     dead = fail_dead_runs(engine)
     with engine.connect() as connection:
         night = runs.newest_night(connection, runs.NOT_SKIPPED)
         newest = runs.newest_night(connection, runs.STATES)
-    # A night without news is told where it has refused files.
+    # A skipped night is reported instead of the last one if it refused files.
     if (
         newest
         and newest["metrics"].get("refused")
@@ -46,7 +46,7 @@ def _dead_runs(dead: list[int]) -> Finding:
 
 
 def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
-    """Checks the scheduler; its absence is no failure, cron may start the nights."""
+    """Checks the scheduler; its absence is no failure, as cron may start the nights."""
     now = datetime.now(UTC)
     upcoming = settings.next_night(now)
     if not schedule.has_leader(engine):

@@ -9,7 +9,7 @@ from pipelines.cli.train import fit_progress
 
 INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_TIMEOUT_S = 90
-"""Enough for a server to restart: at night nobody starts the command again."""
+"""Long enough for a server to restart, as at night nobody repeats the command."""
 
 
 def nightly(

@@ -11,7 +11,7 @@ from pipelines.settings import Settings
 CHECK, SETTING = "replica", "HARBOR_REPLICA_URL"
 CONNECT_SECONDS = 5
 SERVER = "select system_identifier from pg_control_system()"
-# In bytes of the write-ahead log; null where no log is replayed.
+# Positions in bytes of the write-ahead log; null on a server that is not a replica.
 MAIN = f"select ({SERVER}), (pg_current_wal_insert_lsn() - '0/0')::bigint"
 REPLICA = f"""
 select ({SERVER}),
@@ -21,10 +21,10 @@ select ({SERVER}),
 
 
 def check_replica(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    """Whether the replica answers, is one of this database, and how far behind it is.
+    """Checks that the replica answers and follows this database, and how far behind it is.
 
     Returns:
-      One finding; none without a replica.
+      One finding; an empty list if no replica is configured.
     """
     if settings.replica_url is None:
         return []

@@ -35,7 +35,7 @@ def run(as_json: AsJson = False) -> None:
     with open_context() as context:
         _greet(context, as_json)
     while not stopped.is_set():
-        # Opened again each time: the embedded database is started again if it went away.
+        # Opened anew in each pass, which restarts the embedded database if it has stopped.
         try:
             with open_context() as context:
                 schedule.run_scheduler(context.engine, context.settings, stopped)

@@ -1,4 +1,4 @@
-"""The message of a long command that Ctrl-C or SIGTERM stops."""
+"""Stops a long command on Ctrl-C or SIGTERM, with a message."""
 
 import signal
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from forecaster.errors import HarborError
 from pipelines.cli.console import echo
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, by the convention of shells."""
 
 
 class StoppedError(HarborError):
-    """A command was stopped from outside; the message says what was kept."""
+    """A command was stopped by a signal; the message says what was kept."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class StoppedError(HarborError):
 
 @contextmanager
 def report_interruption(message: str) -> Iterator[None]:
-    """Turns Ctrl-C and SIGTERM inside the block into an error: what was kept, how to continue.
+    """Turns Ctrl-C and SIGTERM inside the block into an error with this message.
 
     Raises:
       StoppedError: the block was interrupted.
@@ -39,7 +39,7 @@ def report_interruption(message: str) -> Iterator[None]:
 
 @dataclass
 class StopRequests:
-    """The number of the signal, Ctrl-C or SIGTERM, that has requested to stop; 0 without one."""
+    """Number of the signal (SIGINT or SIGTERM) that has requested a stop; 0 without one."""
 
     number: int = 0
 
@@ -49,7 +49,7 @@ class StopRequests:
         return 128 + self.number
 
     def is_requested(self) -> bool:
-        """Whether a signal has come."""
+        """Whether a signal has requested a stop."""
         return self.number != 0
 
 
@@ -57,7 +57,7 @@ class StopRequests:
 def stop_requests(message: str) -> Iterator[StopRequests]:
     """Turns the first Ctrl-C or SIGTERM inside the block into a request to stop soon.
 
-    The message is printed then; a second signal acts as it does outside of the block.
+    The first signal prints the message; a second one acts as it does outside the block.
     """
     requests = StopRequests()
     handlers = {

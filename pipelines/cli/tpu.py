@@ -31,7 +31,7 @@ def tpu_check(
     """
     from pipelines.settings import Settings
 
-    # Read when JAX starts, which is why nothing above imports it.
+    # JAX reads these when it is imported, which is why the imports follow.
     os.environ |= COMPILE_ONLY
     from forecaster.model.tpu import check
     from forecaster.model.two_stage_fit import Recipe

@@ -151,7 +151,7 @@ def score_cells(scores: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def coverage_percent(coverage: float | None) -> int | None:
-    """The coverage of an interval, a fraction in JSON, in whole percent for people."""
+    """Coverage of an interval in whole percent, from the fraction that JSON shows."""
     return None if coverage is None else round(100 * coverage)
 
 

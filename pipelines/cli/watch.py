@@ -66,7 +66,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     notifier = Notifier(channels_of(settings))
     with serving(state, address, port):
         while True:
-            # Opened again each time: the embedded database is started again if it went away.
+            # Opened anew in each pass, which restarts the embedded database if it has stopped.
             try:
                 with database_url(settings) as url:
                     engine = create_readonly_engine(url)

@@ -54,7 +54,7 @@ def test_a_missing_right_names_the_role_to_grant(dashboard):
 
 
 def test_all_reads_of_a_snapshot_see_the_same_state(seeded, clean_engine):
-    """A commit between two of its statements is visible to neither."""
+    """A commit between two statements of a snapshot is visible to neither."""
     count = "select count(*) as n from depots"
     with database.snapshot() as connection:
         before = database.select(connection, count).iloc[0]["n"]

@@ -68,7 +68,7 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
 
 
 def test_a_day_ahead_has_its_week_and_its_year_before(seeded, write):
-    """The same holiday, else the same event, else the same weekday; nothing before there was any."""
+    """Last year's same holiday, else same event, else same weekday; NaN on past days."""
     days_back = {"feast": 355, "fair": 371, "weekday": 364}
     feast, fair, other = (seeded.through + n * A_DAY for n in (1, 3, 5))
     holiday = {"country": "NL", "subdivision": "", "name": "Feast"}
@@ -78,7 +78,7 @@ def test_a_day_ahead_has_its_week_and_its_year_before(seeded, write):
     for day in (fair, fair - days_back["fair"] * A_DAY):
         event = {"kind": "fair", "starts_on": day - A_DAY, "ends_on": day + A_DAY}
         write(sa.insert(schema.events).values(**event, **place))
-    # On the day of the fair, too; last year's sale was further away.
+    # A sale on the day of the fair, too; last year's sale was further from a year before.
     for day in (fair, fair - 340 * A_DAY):
         sale = {"kind": "sale", "starts_on": day, "ends_on": day}
         write(sa.insert(schema.events).values(**sale, **place))
@@ -122,7 +122,7 @@ def test_last_week_is_that_of_days_ahead_also_where_the_depot_was_closed(seeded,
 
 
 def test_last_year_has_nothing_on_that_is_not_on_this_year(seeded, write):
-    """The same weekday of another week, if a year before was a holiday or an event."""
+    """Another week's same weekday, if the day a year before had a holiday or an event."""
     ordinary, promoted, feast = (seeded.through + n * A_DAY for n in (1, 2, 4))
     place = {"city": "Rotterdam", "file_id": 1, "known_at": LONG_AGO}
     events = [
@@ -176,7 +176,7 @@ def test_the_model_inputs_have_the_signals_of_the_city_and_its_depots(seeded, wr
 
 @pytest.mark.parametrize("weeks", [3, 5])
 def test_a_city_of_young_depots_reads_the_fleet(weeks, seeded, write):
-    """As `cold_start` chooses the peers: mature depots of the city, else of the fleet."""
+    """The peers are those of `cold_start`: mature depots of the city, else of the fleet."""
     first = seeded.through - weeks * A_WEEK
     write(
         sa.delete(schema.demand_versions).where(

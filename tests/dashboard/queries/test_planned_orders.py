@@ -1,4 +1,4 @@
-"""One number everywhere: a planner's in cells, totals, pages and commands."""
+"""Planned orders are the same number in cells, totals, pages and commands."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.db
 
 DEPOT, CITY = "LON-01", "London"
 MEDIAN = 2000.0
-"""Of the total of London tomorrow."""
+"""Median of London's total of tomorrow, in orders."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def city_total(engine, seeded, day):
 
 @pytest.fixture
 def banded(seeded, write, tomorrow):
-    """The totals of the fleet and of London are forecast, too; medians are not sums of points."""
+    """Adds total forecasts of fleet and London, whose medians are not sums of points."""
     row = {"origin_on": seeded.through, "target_on": tomorrow}
     total = {
         "model_version": CHAMPION,
@@ -87,7 +87,7 @@ def test_a_depot_that_has_moved_to_another_city_counts_once_and_in_its_own(
 def test_two_depots_that_have_swapped_their_cities_take_no_total_of_the_others(
     seeded, banded, tomorrow, write, engine
 ):
-    """As many depots as the total has, and not the same ones."""
+    """The city has as many depots as its total forecast, but not the same ones."""
     for depot, city in ((DEPOT, "Rotterdam"), ("RTM-01", CITY)):
         is_depot = schema.depots.c.depot_id == depot
         write(sa.update(schema.depots).values(city=city).where(is_depot))
@@ -153,7 +153,7 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
     median = here.set_index("depot_id")["p50"]
     change(orders=4200, day=tomorrow)
     now = queries.freshness()
-    # The others keep their parts of the total's median.
+    # The other depots keep their parts of the total's median.
     total = 4200 + MEDIAN * (1 - median[DEPOT] / median.sum())
     assert before["point"] == pytest.approx(MEDIAN)
     assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["point"] == 4200

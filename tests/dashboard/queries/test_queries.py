@@ -1,4 +1,4 @@
-"""Answers of the query module against the seeded rows, reckoned here without SQL."""
+"""Results of the query module against the seeded rows, computed here without SQL."""
 
 from datetime import UTC, datetime, time, timedelta
 
@@ -20,7 +20,7 @@ A_WEEK = timedelta(days=7)
 
 
 def published_forecasts(seeded):
-    """The newest forecast."""
+    """Rows of the newest forecast."""
     made = seeded.forecasts
     return made[made["origin_on"] == seeded.through]
 
@@ -78,13 +78,13 @@ def test_pages_read_anew_what_a_run_changes_after_a_clock_that_was_ahead(
 
 
 def as_hindcasts(forecasts, model):
-    """The same days by another model, from the same origin, made days later."""
+    """The same forecasts as hindcasts of another model, made days later."""
     later = remade(forecasts.assign(is_live=False), model, hours=90)
     return [row | {"point": row["p50"], "run_id": None} for row in later]
 
 
 def test_a_hindcast_is_not_shown_instead_of_a_live_forecast(seeded, write):
-    """Neither from the newest origin, whatever the champion, nor as the previous one."""
+    """Neither as the newest forecast, with or without a champion, nor as the previous one."""
     before = queries.fleet_week(queries.freshness())
     made = seeded.forecasts
     origins = made["origin_on"] >= seeded.through - A_DAY
@@ -140,7 +140,7 @@ def test_the_command_prints_the_totals_of_the_page(
 
 
 def lacking(totals):
-    """Days whose total lacks depots, with how many."""
+    """Number of missing depots by day, for the days with any."""
     short = totals[totals["missing"] > 0]
     return dict(zip(as_dates(short["day_on"]), short["missing"], strict=True))
 
@@ -215,7 +215,7 @@ def test_the_week_ahead_is_ordered_and_marks_late_depots(freshness):
 
 
 def test_the_week_ahead_has_the_previous_forecast(freshness, seeded):
-    """Both forecasts of each common day; the latest where two have the same origin."""
+    """Each common day has both forecasts; of two previous ones of an origin, the later."""
     made = seeded.forecasts
     older = made[made["origin_on"] < seeded.through]
     before_on = older["origin_on"].max()
@@ -247,7 +247,7 @@ def test_a_revision_below_half_an_order_a_day_is_zero(seeded, write):
 
 
 def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engine):
-    """One silent for weeks is none of them, and shown as such; nor is one that has not started."""
+    """A depot that is silent for weeks is shown as silent; one that has not started is not late."""
     versions = schema.demand_versions.c
     gone = seeded.through - 20 * A_DAY
     write(
@@ -261,7 +261,7 @@ def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engin
         lateness = feed_freshness.read_lateness(connection, seeded.through)
     late = week[week["is_late"]]
     assert dict(late.groupby("city").size()) == lateness.late_depots == {"London": 1}
-    # RTM-03 has no count yet and no opening day: it has not started, and is not waited for.
+    # RTM-03 has no count yet and no opening day: it has not started, and is not expected.
     assert set(week.loc[week["is_silent"], "depot_id"]) == {"LON-01"}
     assert lateness.expected == len(week) - 2
 
@@ -283,7 +283,7 @@ def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):
 
 
 def test_a_closed_day_without_orders_is_closed_in_the_calendar(seeded, write):
-    """Daily files often carry a 0 for a closed day; orders that came all the same count."""
+    """A closed day with a count of 0 is shown as closed, and one with orders as counted."""
     demand = schema.demand_versions
     row = {
         "depot_id": "RTM-02",

@@ -31,7 +31,7 @@ def replica_url(engine, database_url):
 
 @pytest.fixture
 def replicated(seeded, database_url, replica_url, monkeypatch):
-    """The seeded fleet, whose pages read from the replica, which has all of it."""
+    """The seeded fleet, replicated in full; pages read from the replica."""
     catch_up(database_url, replica_url)
     monkeypatch.setenv("HARBOR_REPLICA_URL", replica_url)
     st.cache_data.clear()
@@ -75,7 +75,7 @@ def test_what_others_commit_is_seen_once_the_replica_has_it(
 def test_a_planners_change_is_seen_at_once_while_the_replica_is_behind(
     replicated, tomorrow, database_url, replica_url
 ):
-    """The main database answers until the replica has the change, and not longer."""
+    """Pages read from the main database until the replica has the change, and not longer."""
     with paused(replica_url):
         change(900, day=tomorrow)
         assert cell(DEPOT, tomorrow).orders == 900
@@ -92,7 +92,7 @@ def test_a_change_refused_for_another_planners_is_shown_that_one(
     seen = cell(DEPOT, tomorrow)
     with paused(replica_url):
         change(900, day=tomorrow, by="Anna")
-        # As a dashboard beside this one, which did not write that change.
+        # Simulates another dashboard process, which did not write that change.
         st.cache_resource.clear()
         st.cache_data.clear()
         assert cell(DEPOT, tomorrow) == seen

@@ -30,7 +30,7 @@ A_DAY = timedelta(days=1)
 
 
 def scores_of(rows, forecast):
-    """Scores by plain loops: mape, wape, bias, counted."""
+    """MAPE, WAPE, bias and number of counted rows, by plain loops."""
     shares, absolute, signed, volume = [], 0.0, 0.0, 0.0
     for actual, forecasted in zip(rows["actual"], rows[forecast], strict=True):
         absolute += abs(forecasted - actual)
@@ -108,7 +108,7 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
 
 
 def test_a_backfill_of_one_depot_leaves_the_scores_of_its_city(seeded, write):
-    """With another model: of two, the one that forecast the whole city is published."""
+    """The backfill has another model; the model that forecast the whole city is published."""
     expected = queries.depot_accuracy(ScoreFilter(False), queries.freshness())
     made, scored = (
         rows[~rows["is_live"] & (rows["depot_id"] == "LON-01")]
@@ -122,7 +122,7 @@ def test_a_backfill_of_one_depot_leaves_the_scores_of_its_city(seeded, write):
 
 
 def test_a_later_backfill_of_fewer_days_ahead_is_published(seeded, write):
-    """Of a whole city: fewer days ahead are not fewer depots."""
+    """The backfill covers whole cities; it may have fewer days ahead, but not fewer depots."""
     made, scored = (
         rows[~rows["is_live"] & (rows["target_on"] <= rows["origin_on"] + 3 * A_DAY)]
         for rows in (seeded.forecasts, seeded.scores)
@@ -136,7 +136,7 @@ def test_a_later_backfill_of_fewer_days_ahead_is_published(seeded, write):
 
 
 def test_a_day_without_a_baseline_is_not_compared(seeded, write):
-    """A baseline that had nothing to repeat is no reason to compare other days."""
+    """All forecasters are scored on the same days: those with both naive forecasts."""
     scores = schema.scores
     changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
     unknown = {"seasonal_naive": None, "median4": None}
@@ -177,7 +177,7 @@ def within(scores, scope):
     return rows
 
 
-# Nine days begin within the horizon of older origins.
+# A scope of nine days begins within the horizon of older origins.
 SCOPES = [
     ScoreFilter(True),
     ScoreFilter(True, days_back=9),
@@ -290,10 +290,10 @@ def test_a_large_error_has_the_override_that_counted_last(freshness, seeded, wri
 
 
 def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
-    """One day changed twice; of the others none can be compared.
+    """One day was overridden twice; the other overrides cannot be compared.
 
-    One was set as forecast, one taken back, one is not known, one was closed although
-    orders came, and one has no earlier same weekday.
+    One equals the forecast, one was taken back, one has no actual yet, one is of a closed
+    day with orders, and one has no naive forecast.
     """
     day, origin = seeded.through - A_DAY, seeded.through - 2 * A_DAY
     base = {"origin_on": origin, "model_version": CHAMPION, "made_by": "Anna"}
@@ -337,7 +337,7 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
 
 
 def add_totals(seeded, write):
-    """Totals of every live forecast, with narrow bands."""
+    """Adds totals of every live forecast, with narrow bands."""
     places = seeded.depots.set_index("depot_id")["city"]
     made = seeded.forecasts[seeded.forecasts["is_live"]]
     made = made.assign(
@@ -351,7 +351,7 @@ def add_totals(seeded, write):
 
 
 def special_days(seeded):
-    """The days of holidays and events of each city."""
+    """(city, day) of each holiday and event."""
     events = make_events(seeded.through).query("kind != 'closed'")
     days = {
         ("London", row.starts_on + n * A_DAY)
@@ -363,7 +363,7 @@ def special_days(seeded):
 
 
 def kind_of(city_days, special):
-    """The rarest kind of day of some cities."""
+    """Kind of day of some cities: special in any city, else beside a special day, else ordinary."""
     if city_days & special:
         return "holidays and events"
     near = {(city, day + n * A_DAY) for city, day in city_days for n in (-1, 1)}
@@ -372,7 +372,7 @@ def kind_of(city_days, special):
 
 @pytest.mark.parametrize("city", ["", "London"])
 def test_coverage_by_kind_of_day_agrees_with_plain_loops(seeded, write, city):
-    """A total counts where every depot in it was counted: Poplar's last day is missing."""
+    """A total is scored only if every depot in it has an actual; Poplar's last day has none."""
     add_totals(seeded, write)
     place = dict(zip(seeded.depots["depot_id"], seeded.depots["city"], strict=True))
     rows = seeded.scores[seeded.scores["is_live"]]

@@ -53,7 +53,7 @@ def features_of(panel):
 
 
 def test_training_takes_a_late_event_as_if_it_had_been_known():
-    """Its day would else look like an ordinary one that went wrong."""
+    """Otherwise its day would look like an ordinary day with a large error."""
     afterwards = panel_of(*LONG_KNOWN, (GAME, GAME + timedelta(days=3)))
     early = windows_of(EARLY)
     for late in (windows_of(LATE), windows_of(afterwards)):
@@ -73,7 +73,7 @@ def windows_of(panel):
 
 
 def test_no_forecast_knows_an_event_before_its_announcement():
-    """Not on its own day, nor on the days beside it, which speak of it too."""
+    """Neither on its own day nor on the days beside it, whose features refer to it, too."""
     artefact = made_artefact()
     for ago in range(HORIZON + 3, -3, -1):
         origin = GAME - timedelta(days=ago)
@@ -125,7 +125,7 @@ def test_a_closure_announced_late_is_open_a_week_ahead():
 
 
 def test_tampering_with_the_future_changes_no_feature_of_the_past():
-    """Demand after a day: every array that an origin reads."""
+    """Changes demand after a day, and compares every array that an earlier origin reads."""
     cut = GAME - timedelta(days=2)
     demand = make_demand(3, N_DAYS)
     later = demand["service_on"] > cut

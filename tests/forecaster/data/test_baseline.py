@@ -1,4 +1,4 @@
-"""Smoothing agrees with loops over the days, and holds where models break."""
+"""Smoothing agrees with loops over the days, and is robust to gaps and odd series."""
 
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ def test_one_extreme_day_counts_as_three_spreads():
 )
 @settings(max_examples=20)
 def test_rates_are_weighted_as_a_loop_weights_them(n_steps, missing, seed, first_step):
-    """A level of each rate, and a weight that falls with its misses of the last days."""
+    """Each rate has a level, and a weight that falls with its errors of the last 112 days."""
     rng = np.random.default_rng(seed)
     regular = rng.random(n_steps) >= missing
     regular[0] = True
@@ -116,7 +116,7 @@ def last_week_share(counts):
 
 
 def test_the_last_week_is_what_a_depot_with_a_timetable_is_forecast_by():
-    """Its counts repeat each week, and are others every four weeks."""
+    """Counts repeat each week, and change to another timetable every four weeks."""
     rng = np.random.default_rng(0)
     timetables = rng.integers(20, 60, (3, 6, 1, 7))
     counts = np.tile(timetables, (1, 1, 4, 1)).reshape(3, -1)
@@ -168,7 +168,7 @@ def test_changing_weekdays_are_followed_and_steady_ones_averaged():
 
 
 def _profiles(log_dt):
-    """The profile of each rate alone."""
+    """The weekday profile of each rate by itself."""
     profiles = []
     for rate in baseline.PROFILE_RATES:
         with pytest.MonkeyPatch.context() as patch:
@@ -191,14 +191,14 @@ def test_a_weekday_without_orders_is_a_profile_and_not_a_strange_day():
 
 @pytest.mark.parametrize("gap", [7, 40, 400])
 def test_days_that_are_not_regular_change_nothing(gap):
-    """Nor does a gap so long that every sum has faded."""
+    """Not even after a gap so long that the smoothing sums have decayed to 0."""
     rng = np.random.default_rng(1)
     log = rng.normal(5, 0.1, (1, 100 + gap))
     regular = np.ones(log.shape, bool)
     regular[:, 60 : 60 + gap] = False
     log[:, 60 : 60 + gap] = 0
     season, level = smoothed(log, regular, np.full(log.shape, 5.0))
-    # Without days to judge them by, the rates weigh the same.
+    # Without recent days to score the rates by, their weights are equal.
     np.testing.assert_allclose(level[0, 60 : 60 + gap], level[0, 59], atol=0.03)
     assert np.isfinite(season).all()
     np.testing.assert_allclose(level[0, 60 + gap :], 5, atol=0.5)

@@ -1,4 +1,4 @@
-"""Effects of holidays and events: what is known of a day before it ever came."""
+"""Estimated effects of holidays and events, also of those that have not occurred yet."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -38,10 +38,10 @@ def fleet(
     days=DAYS,
     known_from=None,
 ):
-    """Depots of two cities with a week; `effect_of` gives log effects of some days.
+    """Depots of two cities with a weekly pattern; `effect_of` holds log effects by day.
 
-    Promotions are the city's, or of one depot. With `known_from` a game of the day after it
-    is announced then.
+    Promotions are the city's, or of one depot. With `known_from`, a game on the day after
+    it is announced on that day.
     """
     depot_ids = [f"D{row}" for row in range(n_depots)]
     cities = [CITIES[row % 2] for row in range(n_depots)]
@@ -115,7 +115,7 @@ def test_an_event_on_every_other_week_is_estimated_whole(rng):
     ghent = np.array(panel.cities) == "Ghent"
     assert np.median(effect_dt[ghent][:, steps]) == pytest.approx(0.4, abs=0.06)
     usual = [step for step in range(DAYS) if step not in steps]
-    # But for the days around the four holidays.
+    # The median ignores the days around the four holidays.
     assert np.median(np.abs(effect_dt[:, usual])) < 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Weekdays, months and years of many days, as `date` has them."""
+"""Weekdays, months and years of arrays of days equal those of `date`."""
 
 from calendar import isleap, monthrange
 from datetime import date

@@ -125,7 +125,7 @@ def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
     ("special", "expected"), [(24, [23]), (25, [24]), (26, [25, 26])]
 )
 def test_days_in_a_row_of_one_holiday_are_matched_in_their_order(special, expected):
-    """The longer block of the next year has a fourth day, matched with the last one."""
+    """Next year's longer block has a fourth day, which is matched with this year's last day."""
     block = [(date(2024, 12, day), "Break") for day in (24, 25, 26)]
     next_block = [(date(2025, 12, day), "Break") for day in (23, 24, 25, 26)]
     panel = long_panel(holidays=block + next_block)
@@ -149,7 +149,7 @@ def test_a_depots_age_starts_with_its_first_day():
 
 
 def test_days_beyond_the_receptive_field_change_no_feature():
-    """Serving reads these days alone; training reads all of them."""
+    """Serving reads only the receptive field; training reads all days."""
     panel = long_panel(n_days=1400, holidays=CHRISTMAS)
     artefact = make_artefact(panel)
     served = panel.last(predict.receptive_field_days(artefact))
@@ -188,7 +188,7 @@ def test_a_calendar_of_the_stated_reach_equals_a_longer_one():
 
 
 def test_the_event_response_ends_a_horizon_before_the_day():
-    """Games double the first depot's days and leave the second's alone."""
+    """Games double the first depot's orders, and do not affect the second's."""
     games = [START + timedelta(days=day) for day in (60, 81, 102, 130)]
     rows = [("game", day, day, None, None, None) for day in games]
     demand = make_demand(2, 120)
@@ -196,7 +196,7 @@ def test_the_event_response_ends_a_horizon_before_the_day():
     demand.loc[doubled, "orders"] *= 2
     panel = make_panel(2, 120, 28, demand=demand, events=make_events(*rows))
     response = build_features(panel, ("game",), 14).event_response_dtf
-    # Drawn towards 0: three games of log 2 over three games and one.
+    # Shrunk towards 0: the sum of three games' log 2, divided by three plus one.
     assert response[0, 130, RESPONSE] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)
     assert abs(response[1, 130, RESPONSE]) < 0.15
     assert response[0, 130, LOG_COUNT] == pytest.approx(np.log(4))

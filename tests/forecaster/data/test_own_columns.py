@@ -1,4 +1,4 @@
-"""Events of single depots are read as those of a city that has but this depot."""
+"""An event of a single depot is read like one of a city that has only this depot."""
 
 from datetime import timedelta
 

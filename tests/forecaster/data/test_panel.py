@@ -105,7 +105,7 @@ def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
 
 
 def test_an_own_event_has_the_value_of_the_one_announced_first():
-    """Also where the other one is of the depot's whole city."""
+    """Also if the other event is of the depot's whole city."""
 
     def day(ago):
         return START + timedelta(days=20 - ago)
@@ -231,7 +231,7 @@ def test_without_any_value_no_array_of_values_is_kept():
 
 @pytest.mark.parametrize("turned", [False, True], ids=["as loaded", "turned"])
 def test_of_two_events_of_a_kind_the_value_is_of_the_one_announced_first(turned):
-    """The later one's would be seen before it was announced."""
+    """The value of the event announced later would be visible before its announcement."""
     rows = [
         (3, 4, 0.1, day(1)),
         (4, 5, 0.5, day(2)),

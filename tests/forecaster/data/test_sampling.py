@@ -89,7 +89,7 @@ def test_a_level_below_zero_weighs_least():
 
 @given(n_days=st.integers(35, 200), first=st.integers(0, 100), epoch=st.integers(0, 99))
 def test_no_window_begins_before_the_history_that_it_is_of(n_days, first, epoch):
-    """A whole window of days is known, unless the depot is younger than that."""
+    """A window lies within its depot's history, unless the depot is younger than a window."""
     first = min(first, n_days - 1)
     panel = make_panel(n_depots=2, n_days=n_days)
     demand = panel.demand_dt.copy()

@@ -1,4 +1,4 @@
-"""Numbers known in advance move the forecast by what they moved demand, and no more."""
+"""Signals move the forecast by as much as they have moved demand, and no more."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -23,9 +23,9 @@ SIZES = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
 
 
 def fleet(rng, *, strength=EFFECT, days_ahead=AHEAD, unit=1.0, events=None):
-    """Depots whose demand follows the signal `booked`; `noise` says nothing.
+    """Depots whose demand follows the signal `booked`, and not the signal `noise`.
 
-    What is booked is in proportion to a depot's size.
+    Values of both signals are proportional to the depot's size.
     """
     booked_dt, noise_dt = rng.normal(0, 1, (2, DEPOTS, N_DAYS + AHEAD))
     week_t = np.array([0.2, 0.1, 0.0, 0.1, 0.3, -0.3, -0.5])[np.arange(N_DAYS) % 7]
@@ -67,7 +67,7 @@ def coefficient(effects, name):
 
 
 def ahead_of(effect_dtf):
-    """Effects of the days ahead, each as its origin, the newest day, knew it."""
+    """Effects on the days ahead, as known at the newest origin."""
     days = [effect_dtf[:, N_DAYS + day, day] for day in range(HORIZON)]
     return np.stack(days, axis=-1)
 
@@ -126,7 +126,7 @@ def test_a_signal_known_two_days_ahead_is_not_seen_earlier(rng):
 
 
 def test_what_is_booked_a_week_ahead_is_compared_with_what_was_booked_a_week_ahead(rng):
-    """Orders come in until the day: fewer are booked a week ahead, and that is usual."""
+    """Bookings come in until the day, so that fewer of them a week ahead are usual."""
     panel, booked_dt = fleet(rng)
     rows = panel.signals.values
     late = replace(rows, known_r=rows.step_r - 1, value_r=2 * rows.value_r)
@@ -147,7 +147,7 @@ def test_what_is_booked_a_week_ahead_is_compared_with_what_was_booked_a_week_ahe
 
 
 def test_an_origin_of_the_past_knew_what_it_knew(rng):
-    """Effects seen from the newest origin equal those of the panel as it was."""
+    """Effects at a past origin are the same in the whole panel and in the panel as of then."""
     panel, _ = fleet(rng, days_ahead=3)
     effects = fit_effects(panel, HORIZON)
     whole_dtf, step = effects.of(panel, HORIZON), N_DAYS - 12

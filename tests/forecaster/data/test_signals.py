@@ -1,4 +1,4 @@
-"""A signal is seen from the origin that knew it on, at the lead at which it was known."""
+"""A signal's value is visible from the first origin that knew it, and at no longer lead."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ def panel_of(signals, through=LAST):
 
 
 def booked(*rows):
-    """Of D0, from (step, value, step of the first origin that knows it)."""
+    """Signal rows of D0 from (step, value, step of the first origin that knows it)."""
     return make_signals(
         *(
             ("booked", "D0", None, day(step), value, None if at is None else day(at))
@@ -48,7 +48,7 @@ def test_each_lead_has_what_was_known_then():
 
 
 def test_a_correction_holds_from_its_own_origin_on_in_the_place_of_its_value():
-    """5 was known from day 3 on and mended to 6 at origin 12; 8 had replaced it at 10."""
+    """5 was known from day 3, replaced by 8 at origin 10, and corrected to 6 at origin 12."""
     table = booked((20, 5.0, 3), (20, 6.0, 3), (20, 8.0, 10)).assign(
         corrected_from=[None, day(12), None], known_until=[day(12), None, None]
     )
@@ -101,7 +101,7 @@ rows = st.lists(
     st.tuples(
         st.sampled_from(["booked", "rain"]),
         st.sampled_from([("D0", None), ("D1", None), (None, "Delft"), ("D9", None)]),
-        # Few days, so that rows meet; the first and the last lie outside of the panel.
+        # Few days, so that rows overlap; the first and the last lie outside the panel.
         st.sampled_from([-2, 5, 20, N_DAYS + 3, N_DAYS + AHEAD + 2]),
         st.none() | st.integers(0, N_DAYS + AHEAD),
         st.floats(-100, 100, width=32),
@@ -122,7 +122,7 @@ def signals_of(drawn, origin):
 
 
 def known_at(drawn, origin):
-    """All that signals say at an origin, by name and at every lead."""
+    """All signal values known at an origin, at every lead, by name."""
     signals = signals_of(drawn, origin)
     if signals is None:
         return {}
@@ -142,7 +142,7 @@ def test_what_is_known_after_an_origin_changes_nothing_of_it(drawn, later, origi
 @FEW
 @given(rows, st.integers(0, 9))
 def test_no_lead_sees_a_value_that_became_known_later(drawn, days):
-    """Against a plain loop over the rows."""
+    """Compares the values with a plain loop over the rows."""
     expected = {}
     for name, (depot_id, city), step, at, value in sorted(
         drawn, key=lambda row: -1 if row[3] is None else row[3]

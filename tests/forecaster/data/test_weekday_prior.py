@@ -1,4 +1,4 @@
-"""Weekday profiles are drawn to the fleet's pattern as far as chance reaches, and no further."""
+"""Weekday profiles are shrunk towards the fleet's pattern by as much as they are noise."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def fleet(pattern_dw, weeks, mean=8.0, seed=0):
 
 
 def shrunk(panel, residuals):
-    """The last week's profiles, own and shrunk, Monday first."""
+    """The last week's profiles, own and shrunk, Monday first, and the prior."""
     effect_dt = np.zeros_like(residuals.log_dt)
     prior = fit_weekday_prior(panel, effect_dt)
     own_dt = weekday_profile(residuals)
@@ -74,7 +74,7 @@ def test_three_depots_are_no_fleet():
 
 
 def test_the_noise_of_a_profile_is_its_variance_over_equal_depots():
-    """Also where levels jump from week to week, which is no noise of weekdays."""
+    """Levels that jump from week to week hardly raise the noise of the weekday profile."""
     panel, residuals = fleet(np.tile(PATTERN, (400, 1)), weeks=16, mean=20)
     last = panel.n_steps - 1
     variance = weekday_profile(residuals)[:, last - 6 : last + 1].var(axis=0).mean()

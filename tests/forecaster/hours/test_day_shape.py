@@ -12,7 +12,7 @@ from tests.benchmarks.known_fleets import chain
 
 MONDAY = np.datetime64("2026-08-03")
 HOURS = np.arange(24)
-# Most at eight, and around five.
+# Peaks at 8:00 and 17:00.
 WORKING = np.exp(-((HOURS - 8) ** 2) / 4) + np.exp(-((HOURS - 17) ** 2) / 9)
 LATE = np.exp(-((HOURS - 20) ** 2) / 6)
 
@@ -22,7 +22,7 @@ def shape(value):
 
 
 def past(volume_dt, shape_of, kind_dt=None, start=MONDAY, seed=0):
-    """Counts drawn from shapes, `shape_of(depot, weekday)`."""
+    """Hourly counts drawn from shapes, `shape_of(depot, weekday)`."""
     rng = np.random.default_rng(seed)
     n_depots, n_days = np.shape(volume_dt)
     count = np.zeros((n_depots, n_days, 24), np.float32)
@@ -71,7 +71,7 @@ def test_a_depot_that_opens_at_noon_keeps_closed_mornings():
 
 
 def test_shrinkage_beats_the_raw_shares_of_small_depots():
-    """Against the truth, for depots of two orders a day whose shapes are alike but not equal."""
+    """Errors against the true shares, of depots with two orders a day and similar shapes."""
     rng = np.random.default_rng(3)
     shapes = WORKING * rng.lognormal(0, 0.3, (40, 24))
     hours = past(np.full((40, 56), 2), lambda depot, _: shapes[depot])
@@ -118,7 +118,7 @@ def test_a_special_day_takes_the_shape_of_its_own_past_days():
     ahead = np.full((4, 7), ORDINARY)
     ahead[:, 2] = 0
     share_dhk = shares_of(hours, list("AAAA"), 7, ahead).share_dhk
-    # One day weighs as much as the weekday's shape.
+    # One special day has the same weight as the weekday's shape.
     expected = (shape(truth) + shape(WORKING)) / 2
     assert np.abs(share_dhk[:, 2] - expected).sum(axis=-1).max() < 0.1
     assert np.abs(share_dhk[:, 3] - shape(WORKING)).sum(axis=-1).max() < 0.1
@@ -135,7 +135,7 @@ def test_a_holiday_without_a_past_day_takes_the_weekday_that_holidays_are_like()
     ahead = np.zeros((3, 1), int)
     share_dhk = shares_of(hours, list("AAA"), 1, ahead, holidays=range(2)).share_dhk
     assert np.abs(share_dhk[:, 0] - shape(LATE)).sum(axis=-1).max() < 0.1
-    # An event without a past day is an ordinary day.
+    # An event without a past day gets the shape of an ordinary day.
     share_dhk = shares_of(hours, list("AAA"), 1, ahead).share_dhk
     assert np.abs(share_dhk[:, 0] - shape(WORKING)).sum(axis=-1).max() < 0.1
 
@@ -150,7 +150,7 @@ def test_a_fleet_without_times_has_no_shares():
 
 
 def test_every_day_special_is_every_day_usual():
-    """A closed market has its own event each day: nothing would be left."""
+    """With an event on every day, as of a closed market, no ordinary day would be left."""
     hours = past(np.full((2, 56), 100), lambda *_: WORKING, np.zeros((2, 56), int))
     share_dhk = shares_of(hours, ["A", "A"]).share_dhk
     assert np.abs(share_dhk - shape(WORKING)).sum(axis=-1).max() < 0.2

@@ -1,4 +1,4 @@
-"""Where the running day is heading."""
+"""Estimates of the running day."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def test_at_the_start_the_forecast_stands_and_at_the_end_the_count():
 
 
 def test_bands_hold_for_days_that_are_drawn():
-    """Days, shapes and counts are drawn as the estimate supposes: 80 % end in the band."""
+    """If days, shapes and counts are drawn as the estimate assumes, 80 % end in the band."""
     rng = np.random.default_rng(1)
     n, orders, sigma = 20_000, 600.0, 90.0
     day = orders * np.maximum(rng.normal(1, sigma / orders, n), 0.05)

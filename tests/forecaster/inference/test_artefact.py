@@ -1,4 +1,4 @@
-"""An artefact comes back as it went, or is refused with a sentence."""
+"""An artefact is loaded exactly as it was saved, or refused with a message."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_only_the_owner_may_read_the_file(result, tmp_path):
 
 
 def test_the_group_may_read_it_where_the_folder_is_open_to_it(result, tmp_path):
-    """Pages that have an account of their own answer what-ifs from it."""
+    """Pages that run under a separate account read the artefact for what-ifs."""
     folder = tmp_path / "artefacts"
     folder.mkdir()
     folder.chmod(0o2750)
@@ -89,7 +89,7 @@ def test_a_file_other_than_the_recorded_one_is_refused(path):
 
 
 def test_the_verified_bytes_are_the_ones_used(result, path, monkeypatch):
-    """A file that somebody changes right after it was read does not get in."""
+    """A change of the file right after it was read has no effect."""
     recorded, read = artefacts.file_sha256(path), Path.read_bytes
 
     def read_and_change(one):
@@ -126,7 +126,7 @@ def test_a_pickle_is_refused(tmp_path):
 
 
 def rewritten(path, change):
-    """The file with its manifest or arrays changed, and a valid archive again."""
+    """Rewrites the file as a valid archive, with its manifest or arrays changed."""
     with np.load(path) as stored:
         arrays = {name: stored[name] for name in stored.files}
     change(arrays)
@@ -170,7 +170,7 @@ def test_the_file_carries_no_time(path):
 
 
 def test_a_kept_artefact_keeps_its_forecast():
-    """Beside schema-N.npz lies its forecast. To make both anew, with N the schema:
+    """The forecast of schema-N.npz is stored beside it. To recreate both, with N the schema:
 
     panel = make_panel(n_depots=3, n_days=100)
     made = make_artefact(panel, seed=3)
@@ -191,8 +191,8 @@ def test_a_kept_artefact_keeps_its_forecast():
 def test_an_odd_fleet_keeps_its_forecast():
     """A new depot, a late one, one silent for months, gaps, closed days and events.
 
-    Faster code gives the same numbers, but for sums taken in another order. The file is
-    made anew as that of a kept artefact.
+    Faster code must give the same numbers up to rounding. The expected forecast is recreated
+    like that of a kept artefact.
     """
     panel = odd_panel(400, seed=1)
     artefact = make_artefact(panel, seed=3)

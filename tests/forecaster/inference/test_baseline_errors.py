@@ -1,4 +1,4 @@
-"""The errors of a year are those that a forecast from each origin would have made."""
+"""The errors of a year equal those of a forecast from each of its origins."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ def whole(panel, effects):
 
 def test_an_origins_baseline_is_the_one_that_serving_makes():
     panel = make_panel(n_depots=3, n_days=200)
-    # Without effects, which are fitted anew for the year.
+    # An artefact without effects, which are fitted separately for the year.
     artefact = make_artefact(panel)
     errors = whole(panel, fit_effects(panel, HORIZON))
     n_origins = errors.error_doh.shape[1]
@@ -41,7 +41,7 @@ def test_an_error_is_the_actual_less_the_baseline_and_unknown_past_the_panels_en
     panel = make_panel(n_depots=3, n_days=200)
     errors = whole(panel, fit_effects(panel, HORIZON))
     log_dt = np.log1p(panel.demand_dt)
-    # The last origin is the day before the last: its first day ahead alone is known.
+    # The last origin is the last day but one, so that only its first day ahead is known.
     np.testing.assert_allclose(
         errors.error_doh[:, -1, 0],
         log_dt[:, -1] - errors.baseline_doh[:, -1, 0],

@@ -1,4 +1,4 @@
-"""New depots: their missing history is their city's, at their own level."""
+"""New depots get the history of their city, scaled to their own level."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def panel():
 
 
 def with_days(panel, days):
-    """The last depot has only its newest days."""
+    """The panel with only the newest days of its last depot."""
     demand_dt = panel.demand_dt.copy()
     demand_dt[5, : N_DAYS - days] = np.nan
     return replace(panel, demand_dt=demand_dt)
@@ -73,7 +73,7 @@ def test_after_four_weeks_a_depot_stands_alone(panel):
 
 
 def test_only_the_first_week_decides_the_level(panel):
-    """Later days must not reach back into forecasts from earlier origins."""
+    """Later days must not influence forecasts from earlier origins."""
     young = with_days(panel, 14)
     other = young.demand_dt.copy()
     other[5, -7:] *= 3

@@ -1,4 +1,4 @@
-"""The parts of a forecast add up to it, and each is what its cause does."""
+"""The parts of a forecast add up to it, and each equals the effect of its cause."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -69,7 +69,7 @@ def panel():
 
 
 def with_effects(made, panel):
-    """The artefact with `EFFECTS` everywhere, and a tenth for a spread of the signal."""
+    """The artefact with `EFFECTS` at every depot, and `PER_SPREAD` per spread of the signal."""
     kinds = ("holiday: King's Day", "fair", "market")
     names = effect_columns(panel, kinds).names
     effect_f = np.array([EFFECTS.get(name, 0.0) for name in names], np.float32)
@@ -134,7 +134,7 @@ def test_a_holiday_is_one_part_with_its_classes_and_its_eve_another(model, panel
 
 
 def test_a_holiday_s_part_is_what_the_forecast_loses_without_it(model, panel):
-    """By running the model again, as the parts of the page do; without the network."""
+    """Compared with a second run of the model without the holiday; the network's share is 0."""
     model = replace(model, postprocessing=Postprocessing(network_share=0.0))
     row = panel.depot_ids.index("D3")
     with_holiday, plain = (

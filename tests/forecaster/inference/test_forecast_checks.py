@@ -26,7 +26,7 @@ def failed(forecast, champion, panel, parity_error=0.0):
 
 
 def scaled(forecast, times, depots=slice(None)):
-    """The same forecast with some depots' numbers so many times larger."""
+    """The same forecast with the numbers of some depots multiplied by `times`."""
     by_d = np.ones(len(forecast.p50_dh))
     by_d[depots] = times
     quantiles = {

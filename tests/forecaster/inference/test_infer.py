@@ -33,7 +33,7 @@ def no_history(demand):
 
 
 def test_a_depot_without_history_is_forecast_from_its_city_and_widely(artefact, panel):
-    # A depot that was never seen is not known by name either.
+    # A depot that was never seen is not among the artefact's depots either.
     named = replace(artefact, depot_ids=panel.depot_ids[3:])
     result = infer.forecast(named, with_demand(panel, no_history))
     assert result.basis_dh[0].tolist() == ["cold_start"] * 7
@@ -61,7 +61,7 @@ def test_a_fleet_without_history_is_refused(artefact, panel):
 
 def test_a_fleet_in_chunks_equals_the_whole_fleet(artefact, panel, monkeypatch):
     whole = infer.forecast(artefact, panel)
-    # Neither part has all the depots of a city.
+    # Neither chunk has all the depots of a city.
     monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 3)
     np.testing.assert_allclose(
         infer.forecast(artefact, panel).p50_dh, whole.p50_dh, rtol=1e-5
@@ -74,7 +74,7 @@ def test_a_calendar_too_short_for_the_horizon_says_so(artefact):
 
 
 def test_a_forecast_starts_the_day_after_the_origin(panel):
-    """A weekly wave without noise comes back in phase from a network that adds nothing."""
+    """A weekly wave without noise is forecast in phase, with a network that adds nothing."""
     artefact = make_artefact(panel)
     silent = {**artefact.weights}
     silent["correction/kernel"] = np.zeros_like(silent["correction/kernel"])

@@ -1,4 +1,4 @@
-"""Many origins in one pass equal single forecasts, and see no more."""
+"""Forecasts of many origins in one pass equal single forecasts, and see no later data."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -72,13 +72,13 @@ def test_many_origins_in_one_pass_equal_single_forecasts(panel):
     assert list(forecasts) == origins
     for origin, result in forecasts.items():
         alone = infer.forecast(artefact, panel.as_of(origin))
-        # A pass over many lets the network stand on more days than a night does.
+        # In a pass over many origins, the network reads more days than for a single one.
         np.testing.assert_allclose(as_one(result), as_one(alone), rtol=2e-3)
         np.testing.assert_array_equal(result.basis_dh, alone.basis_dh)
 
 
 def test_a_depot_opens_every_other_day_at_the_cost_of_one_pass_and_the_new_depots():
-    """Their histories change with every origin; no other depot is computed again."""
+    """Only the histories of new depots change with every origin; only they are computed again."""
     opening, n_depots = 14, 40
     first_step = dict(zip(range(opening), range(N_DAYS - 27, N_DAYS, 2), strict=True))
     demand = make_demand(n_depots, N_DAYS)

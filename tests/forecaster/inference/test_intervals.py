@@ -1,4 +1,4 @@
-"""Intervals hold their share, on ordinary days and on holidays, and keep quantiles in order."""
+"""Intervals cover their share of ordinary days and of holidays; quantiles are in order."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from forecaster.inference.intervals import IntervalTable
 
 
 def errors_of(error_doh, spread=1.0, effect_sd=0.0):
-    """A year of errors of depots with one spread."""
+    """A year of errors, of depots with equal spread."""
     error_doh = np.asarray(error_doh, np.float32)
     return BaselineErrors(
         np.full(error_doh.shape, 5, np.float32),
@@ -68,7 +68,7 @@ def test_a_history_without_an_error_gives_the_usual_interval():
 
 
 def test_holidays_are_held_as_well_as_ordinary_days_and_widen_no_other(rng):
-    """A holiday in ten; effects miss by twice the standard deviation that was estimated."""
+    """One day in ten is a holiday; effects are off by twice their estimated deviation."""
     spread, effect_sd = 0.2, 0.3
 
     def year():

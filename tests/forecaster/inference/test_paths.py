@@ -1,4 +1,4 @@
-"""Paths keep every band: of depots, of cities, of the fleet; and days that hang together."""
+"""Paths agree with the bands of depots, cities and fleet, and keep days correlated."""
 
 import math
 
@@ -50,7 +50,7 @@ def test_depots_keep_their_quantiles_and_cities_their_bands(rng, correlation):
 
 @pytest.mark.parametrize("correlation", [0.2, 0.9])
 def test_cities_hang_together_as_the_fleets_band_says(rng, correlation):
-    """On a holiday the fleet's band is wider than last year's ordinary errors make it."""
+    """On a holiday the fleet's band is wider than last year's ordinary errors imply."""
     n_city = DEPOTS // 2
     sigma = SIGMA * n_city
     fleet = band(FLEET, DEPOTS, sigma * math.sqrt(2 + 2 * correlation))
@@ -63,14 +63,14 @@ def test_cities_hang_together_as_the_fleets_band_says(rng, correlation):
 
 
 def test_days_hang_together_as_they_did_last_year(rng):
-    """A city whose weeks were wholly high or wholly low is so on the paths."""
+    """If each week of a city was wholly high or wholly low, so is each path."""
     error_och = np.repeat(rng.standard_normal((358, 1, 1)), HORIZON, axis=2)
     replay = PathTable(("Aden",), error_och.astype(np.float32))
     whole = [band("Aden", 3, SIGMA * 3)]
     drawn = paths.sample(replay, forecasts(3), whole, ("Aden",) * 3)
     total_sh = drawn.sum(axis=1)
     assert np.corrcoef(total_sh[:, 0], total_sh[:, -1])[0, 1] > 0.95
-    # "Short on any day of the week" is then hardly likelier than on one day.
+    # High orders on any day of the week are then hardly likelier than on a given day.
     high_sh = total_sh > np.quantile(total_sh, 0.9, axis=0)
     assert high_sh.any(axis=1).mean() < 0.15
 
@@ -136,7 +136,7 @@ def test_a_short_history_is_not_replayed(rng):
 
 
 def test_the_sum_over_a_path_agrees_with_the_band_of_the_total(rng):
-    """End to end: a year's errors give totals, and paths that have their bands."""
+    """End to end: totals and paths that are calibrated on a year's errors have the same bands."""
     errors = year(rng, together=0.4)
     of_totals = TotalErrors.of([errors], CITIES)
     totals_table = totals.calibrate(of_totals)

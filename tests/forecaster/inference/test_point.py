@@ -1,4 +1,4 @@
-"""The point is made for its metric: the median, or below it where days scatter."""
+"""The point suits its metric: it is the median, or below it where days vary much."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -24,7 +24,7 @@ def by_point(panel, artefact=ARTEFACT):
 
 
 def fleet(seed, level, scatter, missing):
-    """A fleet with gaps, days that are closed, and a depot that nobody has seen."""
+    """A fleet with gaps, closed days, and a depot without history."""
     rng = np.random.default_rng(seed)
     shape = PANEL.demand_dt.shape
     demand_dt = np.round(level * rng.lognormal(0, scatter, shape)).astype(np.float32)

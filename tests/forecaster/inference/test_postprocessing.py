@@ -15,7 +15,7 @@ YEARS, WEEKS = 900, 60
 
 
 def unseen_of(rng, plain_noise, network_noise, origins=22):
-    """Forecasts that miss by so much."""
+    """Holdout forecasts whose baseline and network have errors of this size, in log counts."""
     shape = (origins, len(DEPOTS), 7)
     actual = rng.lognormal(np.log(200), 0.05, shape)
     centre = np.full(shape, np.log1p(200.0))
@@ -66,7 +66,7 @@ def test_a_correction_of_nothing_has_the_share_of_its_history(rng, days):
 
 @pytest.mark.parametrize(("gain", "delivered"), [(0.02, False), (0.2, True)])
 def test_a_small_share_is_none_at_all(rng, gain, delivered):
-    """A young fleet's share is the gain that its held-out days show, drawn to 0."""
+    """A young fleet's share is the gain on its holdout days, shrunk towards 0."""
     holdout = unseen_of(rng, 0.1, 0.1)
     correction = np.full_like(holdout.baseline, holdout.spread[0, 0, 0] * 1.3)
     actual = np.expm1(holdout.baseline + gain * correction)
@@ -97,7 +97,7 @@ def test_one_odd_day_does_not_decide(rng):
 
 
 def test_the_share_is_the_least_of_a_penalised_robust_loss(rng):
-    """Huber's loss and the penalty, on a grid."""
+    """Compared with the minimum of Huber's loss plus the penalty on a grid."""
     holdout = unseen_of(rng, plain_noise=0.3, network_noise=0.25)
     missed = (np.log1p(holdout.actual) - holdout.baseline) / holdout.spread
     correction = holdout.correction / holdout.spread

@@ -31,7 +31,7 @@ HOLIDAYS = [
 
 
 def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
-    """Gaps, closed days, events; depots that open late, fall silent, were never seen."""
+    """A panel with gaps, closed days, events, and depots that are late, silent or never seen."""
     rng = np.random.default_rng(seed)
     demand = make_demand(6, n_days, seed)
     gone = rng.random(len(demand)) < 0.1
@@ -92,7 +92,7 @@ def test_the_last_slices_are_those_that_are_cut(n_days):
 
 
 def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):
-    """Parts of a fleet tell it from their last days, the fleet at once from all."""
+    """Chunks compute them from the last days, the whole fleet from all days."""
     panel = odd_panel(700, seed=5)
     artefact = make_artefact(panel)
     monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 4)
@@ -104,7 +104,7 @@ def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):
         return build(*args)
 
     monkeypatch.setattr(predict, "build_features", record)
-    # Strangers are lent days before; a fleet without one is the same for both.
+    # Depots without history are filled in before; this fleet has none of them.
     panel = replace(panel, demand_dt=np.nan_to_num(panel.demand_dt, nan=80.0))
     predict.predict(artefact, panel)
     whole = CityResidualMean()

@@ -1,4 +1,4 @@
-"""Totals hold their share of what happened, whether depots miss together or apart."""
+"""Totals cover their share of actuals, whether or not depots' errors are correlated."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ MEDIAN, SPREAD = 100.0, 0.1
 def year(rng, together=0.0, sd=SPREAD, effect_sd=0.0, effect_miss=0.0):
     """A year of forecasts of 100; `together` is the share of the variance common to depots.
 
-    A holiday in twelve days is misjudged by `effect_miss` at every depot at once.
+    One day in twelve is a holiday, misjudged by `effect_miss` at every depot at once.
     """
     shape = (DEPOTS, ORIGINS, HORIZON)
     own = rng.normal(0, sd, shape)
@@ -39,7 +39,7 @@ def table_of(errors, cities=CITIES):
 
 
 def bands(table, errors, city=totals.FLEET, cities=CITIES):
-    """Share of a city's or the fleet's totals that lay in their band, by origin."""
+    """Whether the total of a city or the fleet lay in its band, by origin and day ahead."""
     here_d = np.array([city in (totals.FLEET, each) for each in cities])
     actual_oh = np.expm1(errors.baseline_doh + errors.error_doh)[here_d].sum(axis=0)
     median_doh = np.expm1(errors.baseline_doh)
@@ -64,12 +64,12 @@ def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_interva
     apart, alike = (
         np.ptp(table_of(year(rng, together)).fleet_q) for together in (0.0, 1.0)
     )
-    # The root of the number of depots is what chance would give.
+    # Independent errors narrow the total by the square root of the number of depots.
     assert apart / alike == pytest.approx(DEPOTS**-0.5, rel=0.3)
 
 
 def test_a_holiday_misjudged_everywhere_is_not_averaged_out(rng):
-    """Each depot misses by two of its spreads; together they miss by as much."""
+    """All depots are off by 2.5 spreads in the same direction, and so is their total."""
     errors = year(rng, effect_sd=0.2, effect_miss=0.25)
     table = table_of(errors)
     fresh = year(rng, effect_sd=0.2, effect_miss=0.25)

@@ -1,4 +1,4 @@
-"""A trained network holds where models break: odd depots, closures, long horizons."""
+"""Forecasts of a trained network for odd depots, closures and long horizons."""
 
 from datetime import date, timedelta
 
@@ -34,7 +34,7 @@ def steady(level, noise=0.08):
 
 
 def only(first, last, level=200.0):
-    """Known from one day before the end to another; nothing else is."""
+    """Orders known only from `first` to `last` days before the end; NaN elsewhere."""
 
     def orders(rng):
         result = np.full(N_DAYS, np.nan)
@@ -179,7 +179,7 @@ def test_nothing_for_months_and_one_order_a_day_stay_what_they_are(result):
 
 @pytest.fixture(scope="module")
 def two_months():
-    """A fleet and what it is forecast for 63 days."""
+    """A fleet, and a model trained on it for a horizon of 63 days."""
     panel = make_panel(n_depots=4, n_days=400, ahead=63)
     recipe = Recipe(
         TaskConfig(horizon=63, context=128),
@@ -194,10 +194,10 @@ def test_the_same_code_learns_a_horizon_of_63_days(two_months):
     result = infer.forecast(production, panel)
     assert result.p50_dh.shape == (4, 63)
     assert production.parity_error <= 1e-5
-    # More than a year of history has seasons.
+    # With more than a year of history, the season columns have weights.
     assert np.abs(production.weights["calendar/kernel"][:, :SEASON_COLUMNS]).max() > 0
     assert ((result.p10_dh > 0) & (result.p10_dh < result.p50_dh)).all()
-    # Nine weeks ahead still have their weekdays: Friday is the week's best day.
+    # Forecasts of nine weeks keep the weekdays: Friday has the most orders.
     weekday_h = (panel.origin.weekday() + 1 + np.arange(63)) % 7
     by_weekday = [result.p50_dh[:, weekday_h == day].mean() for day in range(7)]
     assert int(np.argmax(by_weekday)) == 4

@@ -1,4 +1,4 @@
-"""A fleet in its first year, forecast by a trained network: what it has not seen yet."""
+"""A fleet in its first year, forecast by a trained network, with days it has not seen yet."""
 
 from datetime import date, timedelta
 
@@ -65,7 +65,7 @@ def days_after(origin):
 
 
 def test_the_growth_of_a_spring_is_not_continued():
-    """Ten days after it has stopped."""
+    """The origin is nine days after the growth has stopped."""
     origin = GROWN + timedelta(days=9)
     usual = sum(
         expected(level, day) for level in LEVELS.values() for day in days_after(origin)
@@ -75,7 +75,7 @@ def test_the_growth_of_a_spring_is_not_continued():
 
 @pytest.fixture(scope="module")
 def christmas():
-    """Four days before the first one."""
+    """Forecast and days of the week from four days before the first Christmas."""
     origin = CHRISTMAS - timedelta(days=4)
     return week_after(origin), days_after(origin)
 

@@ -13,7 +13,7 @@ MIB = 2**20
 
 
 def program():
-    """A new function each time, as in a new process, of the same program."""
+    """A new function of the same program each time, as in a new process."""
 
     def doubled_and_one_more(value):
         return 2 * value + 1

@@ -1,4 +1,4 @@
-"""One device per core, as far as the batch feeds them."""
+"""One CPU device per core, but no more than the batch can fill."""
 
 import subprocess
 import sys

@@ -16,7 +16,7 @@ from tests.make import make_artefact, make_panel
 
 
 def trained_looking(panel, horizon, context, units=5):
-    """An artefact and the Flax parameters behind it, no layer at zero."""
+    """An artefact, its Flax parameters with no layer at zero, and windows."""
     model = ModelConfig(units=units, head_units=6)
     features = build_features(panel, (), 7, embedding_rows(panel.depot_ids))
     task = TaskConfig(horizon, context)
@@ -55,7 +55,7 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
 
 
 def test_a_calendar_is_computed_once_for_its_depots_or_for_each():
-    """As many calendars as there are depots, more than its columns, or one of them all."""
+    """`group_b` is None, the panel's groups of equal calendars, or three groups."""
     panel = make_panel(n_depots=24, n_days=100)
     artefact, params, windows = trained_looking(panel, 7, 28)
     assert windows.calendar.shape[2] < panel.n_depots

@@ -33,7 +33,7 @@ def module():
 
 @pytest.fixture(scope="module")
 def apply(module):
-    """Compiled once; one by one, every operation would be."""
+    """The network compiled once; otherwise every operation would be compiled by itself."""
     return jax.jit(module.apply, static_argnames="train")
 
 
@@ -74,7 +74,7 @@ def test_gradients_agree_with_finite_differences(apply, params, window):
     actual, observed = inputs.actuals(jnp, window, TASK.horizon)
 
     def loss(weights):
-        # A wide Huber is smooth, as finite differences need it.
+        # A wide Huber loss is smooth, as finite differences require.
         result = apply({"params": weights}, window)
         total, count = losses.huber(actual, result, observed, delta=10.0)
         return total / count

@@ -19,7 +19,7 @@ from tests.make import make_panel
 from tests.ports import free_port
 
 UNEVEN = replace(TRAIN, epochs=11, batch_size=7)
-"""Batches that do not divide by two processes: the second one's last row is padding."""
+"""The batch size is odd, so that the last row of the second process is padding."""
 CHILD = """
 import json, sys
 from pathlib import Path

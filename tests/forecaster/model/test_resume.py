@@ -1,4 +1,4 @@
-"""A training that is killed goes on where it was, and ends as if nothing had happened."""
+"""A killed training resumes from a checkpoint, and ends with the same result."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ print("done", weights, fitted.epochs, fitted.loss)
 
 
 def started(folder):
-    """A training whose programs the first of them, which is unbroken, has compiled for all."""
+    """Starts a training; all of them share a compile cache, which the unbroken one fills."""
     cache = {
         "JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
@@ -56,7 +56,7 @@ def finished(folder):
 
 
 def killed(folder, at):
-    """Kills a training in an epoch; the epochs that it reported."""
+    """Kills a training in an epoch, and returns the epochs that it reported."""
     with started(folder) as process:
         epochs = []
         for line in process.stdout:
@@ -70,7 +70,7 @@ def killed(folder, at):
 
 
 def test_killed_it_ends_with_the_same_weights(tmp_path):
-    """Checkpoints are ten epochs apart; the newest may not have been whole yet."""
+    """Checkpoints are ten epochs apart; the newest may be incomplete."""
     _, unbroken = finished(tmp_path / "unbroken")
     folder = tmp_path / "killed"
     assert killed(folder, at=25)[0] == 1

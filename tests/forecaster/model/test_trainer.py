@@ -36,7 +36,7 @@ def flat(params):
 
 
 def test_training_learns_what_the_baseline_cannot_know(panel):
-    """Every month starts high."""
+    """Demand is higher in the first ten days of each month."""
     early_t = np.array([panel.day(step).day <= 10 for step in range(panel.n_steps)])
     raised = panel.demand_dt * np.where(early_t, 1.5, 1.0).astype(np.float32)
     parts = (features_of(replace(panel, demand_dt=raised)), TASK, MODEL)
@@ -63,7 +63,7 @@ def test_steps_are_bounded_whatever_the_epochs(panel):
 
 @pytest.fixture
 def many_checkpoints(monkeypatch):
-    """One after every fourth epoch."""
+    """Writes a checkpoint after every fourth epoch."""
     monkeypatch.setattr(trainer, "EPOCHS_BETWEEN_CHECKPOINTS", 4)
 
 
@@ -127,7 +127,7 @@ def test_nothing_observed_is_nothing_to_learn_from(panel):
 
 def test_absurd_counts_stop_training_with_a_sentence(panel):
     features = features_of(panel)
-    # The sum of four such weekdays is more than a float32 holds.
+    # The sum of four such weekdays overflows a float32.
     huge = np.full_like(features.log_demand_dt, 1e38)
     absurd = replace(features, log_demand_dt=huge)
     with pytest.raises(TrainingError, match=r"loss is (nan|inf) in epoch"):

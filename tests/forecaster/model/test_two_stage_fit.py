@@ -1,4 +1,4 @@
-"""Two fits: one for evaluation, one for production, neither peeking.
+"""Two fits: one for evaluation, one for production, neither of which sees later days.
 
 A second training in the same process compiles nothing, even one day or depot larger.
 """
@@ -38,7 +38,7 @@ def panel():
 
 @pytest.fixture(scope="module")
 def compilations():
-    """Events of XLA's compilations, a list that grows."""
+    """A list that gets an event for each compilation by XLA."""
     events = []
 
     def count(event, *_, **__):
@@ -74,7 +74,7 @@ def test_a_first_night_compiles_its_steps_once_and_little_else(first_night):
 
 
 def test_the_next_night_compiles_nothing(compilations, first_night):
-    """A day longer, with a depot ten days old, whose window fills no batch."""
+    """The panel is a day longer and has a depot ten days old, whose window fills no batch."""
     assert first_night is not None
     before = len(compilations)
     panel = make_panel(n_depots=5, n_days=151)
@@ -94,7 +94,7 @@ def test_the_evaluation_fit_ends_before_its_validation_days(panel, trained_model
 
 
 def test_the_evaluation_fit_does_not_see_later_days(panel, trained_models):
-    """Its weights stay, though those days say more."""
+    """Its weights stay the same when the later days are changed."""
     demand = panel.demand_dt.copy()
     demand[:, -14:] *= 1.01
     other = train_model(replace(panel, demand_dt=demand), RECIPE)

@@ -1,4 +1,4 @@
-"""Orders become demand on the right local day; silence, zero and unknown stay apart."""
+"""Orders become demand on the right local day; missing, zero and unknown counts stay apart."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -245,7 +245,7 @@ def test_past_days_without_a_count_are_known_by_depot(connection):
     add_counts(connection, ["D"], days, None)
     recount(connection, TODAY, NOW)
     second, fourth, fifth, sixth, seventh = (days[each] for each in (1, 3, 4, 5, 6))
-    # A's Saturday, Monday and Tuesday; B's days after its last; none of D, which never began.
+    # A's Saturday, Monday and Tuesday; B's days after its last count; none of D: not started.
     expected = {second: 1, fourth: 1, fifth: 2, sixth: 1, seventh: 1}
     assert unknown_days(connection, days[0]) == expected
     assert unknown_days(connection, sixth) == {}

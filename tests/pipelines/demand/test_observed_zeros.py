@@ -1,4 +1,4 @@
-"""A day without orders is 0 where the depot's feed spoke of it, and else not observed."""
+"""A day without orders is 0 if the depot's feed has covered it, and else not observed."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -15,12 +15,12 @@ DAYS = 21
 TODAY = MONDAY + timedelta(days=DAYS)
 NOW = datetime.combine(TODAY, datetime.min.time(), UTC) + timedelta(hours=5)
 TUESDAY, YESTERDAY = 15, 20
-"""Days since the first: a Tuesday in the third week, and the newest day that is over."""
+"""Days since `MONDAY`: a Tuesday in the third week, and the newest day that is over."""
 BUSY, QUIET = 40, 2
 
 
 def load(connection, files, opened_on=None):
-    """Files in order of arrival, each as {depot: {day: orders}}."""
+    """Inserts the orders of files in order of arrival, each as {depot: {day: orders}}."""
     named = sorted({depot for file in files for depot in file})
     for depot in named:
         add_depot(connection, depot, opened_on=opened_on)
@@ -44,7 +44,7 @@ def load(connection, files, opened_on=None):
 
 
 def observed(connection, depot="A", today=TODAY, now=NOW):
-    """The depot's newest counts, by days since the first."""
+    """The depot's current counts, by days since `MONDAY`."""
     recount(connection, today, now)
     found = connection.execute(
         sa.text(
@@ -57,7 +57,7 @@ def observed(connection, depot="A", today=TODAY, now=NOW):
 
 
 def daily(depots, without=()):
-    """One file a day for all the depots; `without` are (depot, day) of no orders."""
+    """One file per day for all the depots; `without` holds each (depot, day) without orders."""
     return [
         {
             depot: {day: count}
@@ -69,7 +69,7 @@ def daily(depots, without=()):
 
 
 def apart(depots, without=()):
-    """One file a day and depot."""
+    """One file per day and depot."""
     return [
         {depot: {day: count}}
         for day in range(DAYS)
@@ -223,7 +223,7 @@ def test_a_late_file_turns_a_day_that_was_not_observed_into_its_count(connection
 
 
 def test_what_is_observed_stays_so_as_later_files_come(connection):
-    """Each night sees one more day; what it knew of the days before does not change."""
+    """Each night sees one more day; the counts of the days before do not change."""
     without = [("A", 3), ("A", TUESDAY), *SUNDAYS, *[(depot, 9) for depot in CITY]]
     load(connection, daily(CITY, without))
     known = {}

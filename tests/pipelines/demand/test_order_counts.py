@@ -1,4 +1,4 @@
-"""Only days that changed are counted again, and that finds what counting all would."""
+"""Only changed days are counted again, with the same result as a count of every day."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -22,14 +22,14 @@ NOW = datetime(2026, 6, 1, 9, tzinfo=UTC)
 
 
 def count_all(engine):
-    """Changes that a count of every day finds beside the last one."""
+    """Counts every day again, and returns how many new and corrected days that finds."""
     query(engine, "insert into changed_days (day_on) values ('-infinity')")
     change = counting.rebuild(engine, NOW)
     return change.new, change.corrected
 
 
 def some_orders(rng, n_orders):
-    """Orders of few ids, so that many move to another day, depot or zone; some are bad."""
+    """Yields orders with few ids, so that many change day, depot or zone; some are invalid."""
     for _ in range(n_orders):
         day = START + timedelta(days=int(rng.integers(40)))
         hour, offset = int(rng.integers(24)), OFFSETS[int(rng.integers(4))]
@@ -87,7 +87,7 @@ def test_whatever_writes_orders_counts_or_depots_marks_what_must_be_counted(
 
 
 def test_days_that_did_not_change_are_not_looked_at(clean_engine, tmp_path):
-    """Two numbers are made wrong behind the counter's back; one of them stays so."""
+    """All three stored counts are falsified; only that of the changed day is corrected."""
     days = [START + timedelta(days=day) for day in (0, 1, 20)]
     body = "".join(f"{at},A,{day}T12:00\n" for at, day in enumerate(days))
     load(clean_engine, write(tmp_path / "a.csv", ORDERS + body))

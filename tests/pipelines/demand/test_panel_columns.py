@@ -1,4 +1,4 @@
-"""Panels read in packed columns, against a plain loop over rows of the same tables."""
+"""Panels read in packed columns equal a plain loop over rows of the same tables."""
 
 from datetime import date, timedelta
 
@@ -23,7 +23,7 @@ from tests.pipelines.make import START, add_depot, add_event, add_fleet, correct
 
 @pytest.fixture
 def fleet(clean_engine):
-    """Four depots, corrected in many nights; large and unknown counts; a closed week."""
+    """Four depots with eight nights of corrections, large and unknown counts, and a closed week."""
     rng = np.random.default_rng(7)
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=4, n_days=DAYS)
@@ -105,7 +105,7 @@ def test_a_panel_as_known_is_that_of_a_loop_over_the_versions(fleet, days):
 
 
 def test_counts_of_thousands_of_days_of_a_depot_come_whole(clean_engine):
-    """Postgres hands a packed row over in parts, however long it is."""
+    """Postgres returns a long packed row in several parts."""
     first = date(2000, 1, 1)
     with clean_engine.begin() as connection:
         add_depot(connection, "A0")

@@ -1,4 +1,4 @@
-"""Panels of past origins, as they were known in the night after."""
+"""Panels of past origins, as known in the night after the origin."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -65,7 +65,7 @@ def test_a_count_changes_for_the_origins_whose_night_knew_of_it(fleet):
     assert known(day) == first
     assert known(LAST) == first
     assert known(LAST + timedelta(days=1)) == 7_000
-    # What came at one o'clock came after the night.
+    # The correction at 13:00 came after the night of its day.
     assert known(again) == 7_000
     assert np.isnan(known(again + timedelta(days=1)))
 
@@ -94,7 +94,7 @@ def test_a_training_through_a_past_day_learns_no_later_correction(fleet):
 
 
 def test_a_backtest_as_of_a_night_knows_no_correction_since(fleet, harbor, monkeypatch):
-    """Its one forecast is of three days, of which one is corrected much later."""
+    """Its only forecast covers three days, one of which is corrected much later."""
     day = LAST - timedelta(days=1)
     count_again(fleet, "A0", day, 90_000, morning_after(LAST + timedelta(days=9)))
     monkeypatch.setattr("forecaster.model.two_stage_fit.train_model", _learn_nothing)
@@ -117,7 +117,7 @@ def _learn_nothing(panel, *_, **__):
 def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(
     fleet, newcomer_between_statements
 ):
-    """It was written over the last depot's history, as row -1 of the matrix."""
+    """A depot without a row must not be written to row -1, the last depot's history."""
     before = [
         read_panel(fleet, LAST).demand_dt,
         PanelsAsKnown(fleet, LAST, ZONE).at(LAST).demand_dt,
@@ -131,7 +131,7 @@ def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(
 
 
 def test_counts_of_a_depot_that_is_not_laid_out_are_left_out(fleet):
-    """As where its row was taken away by hand, and its counts were not."""
+    """For instance if the depot's row was deleted by hand, and its counts were not."""
     with fleet.begin() as connection:
         connection.execute(sa.delete(depots).where(depots.c.depot_id == "A1"))
     for panel in (
@@ -143,7 +143,7 @@ def test_counts_of_a_depot_that_is_not_laid_out_are_left_out(fleet):
 
 
 def test_reading_a_panel_writes_nothing(fleet):
-    """Holidays of its days and the days ahead were looked up when they were counted."""
+    """Holidays of past days and days ahead are stored when demand is counted."""
     reader = fleet.execution_options(postgresql_readonly=True)
     panel = read_panel(reader, LAST)
     new_year = panel.calendar.active_gtk[0, panel.step(date(2024, 1, 1))]
@@ -157,7 +157,7 @@ def test_reading_a_panel_writes_nothing(fleet):
 
 
 def test_a_holiday_that_the_library_lists_no_longer_goes(fleet):
-    """An estimated day, say, of which a later release knows better."""
+    """For instance an estimated date that a later release of the library corrects."""
     king, other, before = date(2024, 4, 27), date(2024, 3, 5), date(2023, 3, 5)
     with fleet.begin() as connection:
         named = sa.update(public_holidays).where(public_holidays.c.day_on == king)
@@ -173,7 +173,7 @@ def test_a_holiday_that_the_library_lists_no_longer_goes(fleet):
         }
     assert ("NL", other) not in stored
     assert stored["NL", king] == "As it was called"
-    # Those before the demand, and of a country without a depot, are nobody's.
+    # Holidays before the demand, and of a country without a depot, are left alone.
     assert {("NL", before), ("BE", other)} <= stored.keys()
 
 

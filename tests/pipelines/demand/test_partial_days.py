@@ -16,10 +16,10 @@ from tests.pipelines.make import add_depot
 
 ZONE = ZoneInfo("Europe/Amsterdam")
 LAST = date(2024, 3, 20)
-"""The day of which only the first hours have come."""
+"""The day of which only the first hours are loaded."""
 NIGHT = time(4, 30)
 HOURS = (1, 9, 12, 18, 23)
-"""Hours of a depot's orders; the first comes before the night's file."""
+"""Hours of a depot's orders; only the first is before the time of the night's file."""
 
 
 def at(day, hour):
@@ -27,7 +27,7 @@ def at(day, hour):
 
 
 def add_file(connection, loaded_at, *parts):
-    """A file that came at a time; its parts are (depot, day, hours of orders)."""
+    """Adds a file loaded at a time; its parts are (depot, day, hours of orders)."""
     row = {
         "path": str(loaded_at), "sha256": token_hex(), "options_sha256": "",
         "kind": "orders", "size_bytes": 1, "accepted": 1, "unchanged": 0, "rejected": 0,
@@ -50,7 +50,7 @@ def add_file(connection, loaded_at, *parts):
 
 
 def add_nights(connection, depots, last=LAST, days=30, hours=HOURS, night=NIGHT):
-    """A file each night of `last` and before, with the hours since the one before."""
+    """Adds a file for each night up to `last`, with the hours since the previous file."""
     for back in range(days, -1, -1):
         day = last - timedelta(days=back)
         eve = day - timedelta(days=1)
@@ -93,7 +93,7 @@ def test_the_next_file_makes_it_whole(connection):
     morning = LAST + timedelta(days=1)
     add_file(connection, at(morning, NIGHT), ("A", LAST, HOURS[1:]))
     assert counts_of(connection)[LAST] == len(HOURS)
-    # The file of two depots had no order of one of them: they speak for each other.
+    # The file has no order of B, whose day stays partial until a later file has one.
     assert LAST not in counts_of(connection, "B")
     add_file(connection, at(morning, time(6)), ("B", morning, (5,)))
     assert counts_of(connection, "B")[LAST] == 1
@@ -128,7 +128,7 @@ def test_a_stream_that_ends_at_noon_leaves_a_partial_day(connection):
 
 
 SHOPS = {"A": (9, 14, 21), "B": (9, 12, 21), "C": (10, 15, 20)}
-"""Hours of the depots' orders; each hour has a file of its own."""
+"""Hours of each depot's orders; each hour is loaded from a separate file."""
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_the_first_hours_of_others_are_no_zero(connection):
 
 
 def test_a_day_ends_where_its_depot_is(connection):
-    """At 03:00 in Amsterdam New York has two hours of its day before it."""
+    """At 03:00 in Amsterdam, the day in New York has two more hours."""
     add_depot(connection, "A")
     add_depot(connection, "N", timezone="America/New_York")
     before = LAST - timedelta(days=1)
@@ -225,7 +225,7 @@ def test_a_day_ends_where_its_depot_is(connection):
 
 
 def test_a_clock_that_was_behind_does_not_make_a_day_partial(connection):
-    """The file has orders of the day after: it knows of the whole day, whatever the clock."""
+    """The file has orders of the next day, so that it covers the whole day despite the clock."""
     add_depot(connection)
     day = LAST - timedelta(days=1)
     add_file(connection, at(day, NIGHT), ("A", day, HOURS), ("A", LAST, (1,)))
@@ -236,7 +236,7 @@ def test_a_clock_that_was_behind_does_not_make_a_day_partial(connection):
 def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
     clean_engine, tmp_path
 ):
-    """Loaded on the real clock, as commands load."""
+    """The files are loaded with the real time, as commands do."""
     header = "depot_id,name,city,timezone,country,subdivision\n"
     depots = write(tmp_path / "depots.csv", f"{header}E,E,X,{EAST},KI,\n")
     load_one(clean_engine, depots)
@@ -263,7 +263,7 @@ def test_a_file_of_a_day_that_is_not_over_counts_once_a_later_one_has_come(
 def test_the_orders_of_a_day_count_once_another_file_repeats_them_after_it(
     clean_engine, tmp_path
 ):
-    """As of a small depot whose last order came before its first file did."""
+    """For instance of a small depot without orders since its first file."""
     with clean_engine.begin() as connection:
         add_depot(connection, "E", timezone=EAST)
     today = datetime.now(ZoneInfo(EAST)).date()
@@ -276,7 +276,7 @@ def test_the_orders_of_a_day_count_once_another_file_repeats_them_after_it(
         two_days = "update orders set ordered_local = ordered_local - interval '2 days'"
         connection.execute(sa.text(two_days))
         order_counts.mark_all(connection)
-    # The same bytes are what was there before the day was over.
+    # The same bytes show no more than was known before the day was over.
     assert load_now(clean_engine, first).state == "unchanged"
     assert demand(clean_engine) == {}
     over = f"{today - timedelta(days=2)}"
@@ -293,10 +293,10 @@ BUSY = tuple(range(1, 24))
 
 
 def add_fleet_with_a_missing_file(connection, missing=None):
-    """Files of each night but that after LAST, of two busy depots and a quiet one.
+    """Adds nightly files of two busy depots and a quiet one; `missing` is that after LAST.
 
     Returns:
-      The night that would be counted next.
+      The time of the next count.
     """
     for depot in "ABQ":
         add_depot(connection, depot)
@@ -322,12 +322,12 @@ def add_fleet_with_a_missing_file(connection, missing=None):
 
 @pytest.mark.parametrize("depot", ["A", "Q"])
 def test_days_that_a_missing_file_has_cut_are_not_observed(connection, depot):
-    """The file before brings its morning, the file after the next day's evening."""
+    """The file before has LAST's morning, the file after has the next day's evening."""
     now = add_fleet_with_a_missing_file(connection)
     counts = counts_of(connection, depot, now)
     assert LAST - timedelta(days=1) in counts
     assert not {LAST, LAST + timedelta(days=1)} & counts.keys()
-    # Of three depots, with the day that is running when the newest file comes.
+    # Three depots; the third day is that of the newest file, which was still running.
     assert recount(connection, now.date(), now).partial == 3 * 3
 
 

@@ -35,7 +35,7 @@ def count_from(connection, depot_id, first, orders):
 
 @pytest.fixture
 def fleet(clean_engine):
-    """Two old depots, and one of each kind that is new, planned or dead."""
+    """Two depots with history, and one of each kind of new, planned or inactive depot."""
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
         add_depot(connection, "described")
@@ -73,7 +73,7 @@ def test_a_panel_has_the_depots_that_have_started_by_its_origin(fleet):
 
 
 def test_an_earlier_calendar_of_a_panel_is_that_of_its_depots(fleet):
-    """As an event announced within the panel makes the calendar be built again."""
+    """An event that is announced within the panel's days makes it rebuild the calendar."""
     day, known_from = LAST - timedelta(days=2), LAST - timedelta(days=5)
     with fleet.begin() as connection:
         add_event(connection, "closed", day, depot_id="young", known_from=known_from)
@@ -99,7 +99,7 @@ def test_a_backtest_leaves_a_depot_out_until_it_has_started(fleet):
     starts = split.origins.index(YOUNG_FROM)
     assert starts == 5
     assert np.isnan(point_odh[:starts, 3:]).all()
-    # "rests" has not started by then either: "young" is in the fourth row of the panel.
+    # "rests" has not started by then either: "young" is the fourth row of the panel.
     assert (point_odh[starts:, 4] == 3).all()
     assert (point_odh[:, :3, 0] == [0, 1, 2]).all()
 
@@ -107,7 +107,7 @@ def test_a_backtest_leaves_a_depot_out_until_it_has_started(fleet):
 def test_one_that_is_only_described_is_neither_expected_nor_late(fleet):
     with fleet.begin() as connection:
         (city,) = late_depots.by_city(connection, LAST)
-        # One rests every day, one opens later, and two have no count.
+        # Not expected: one rests every day, one opens later, and two have no count.
         assert (city.expected, city.late) == (4, 0)
         assert not_started(connection) == ["described", "no counts"]
 
@@ -132,7 +132,7 @@ def test_totals_are_those_of_the_depots_that_have_started_and_the_others_are_nam
     assert depot_ids == {"A0", "A1", "opens", "rests", "young", "zeros"}
     assert bases == ["closed"] * 3 + ["cold_start"] * 4
 
-    # Without the two, every number is the same.
+    # Without the two depots, every number is the same.
     for table in ("demand_versions", "daily_counts", "depots"):
         query(
             fleet, f"delete from {table} where depot_id in ('described', 'no counts')"
@@ -162,7 +162,7 @@ def test_the_list_of_depots_and_the_doctor_name_them(harbor):
 
 
 def test_the_first_day_is_before_every_panel(fleet):
-    """Nothing is read of a depot that has not started on the first day of the counts."""
+    """A panel of the first day of counts leaves out depots that have not started by then."""
     assert [panel.depot_ids for panel in panels_of(fleet, START)] == [
         ("A0", "A1", "opens")
     ] * 3

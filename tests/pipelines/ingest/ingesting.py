@@ -14,12 +14,12 @@ from pipelines.ingest.load import FileOptions, FileReport, IngestReport, ingest
 from pipelines.settings import Settings
 
 TODAY = date(2026, 6, 1)
-# Tiny files, of which a test may want every row rejected.
+# Test files are tiny, and every row of one may be rejected.
 SETTINGS = Settings(timezone="Europe/Brussels", country="BE", max_rejected_ratio=1)
-# Numbers given by the database depend on the order of loads; what they number does not.
+# Generated ids depend on the order of loads; the other columns do not.
 # The namespace of ids has tests of its own.
 NUMBERED = {"file_id", "id_namespace"}
-# Nor does the moment.
+# Times of loading depend on the moment of the test.
 MOMENTS = {"known_at", "superseded_at"}
 
 
@@ -45,7 +45,7 @@ def counts(report: IngestReport, kind: str) -> tuple[int, int, int]:
 
 
 def rows(engine: sa.Engine, table: str) -> list[tuple[Any, ...]]:
-    """A table's rows in the order of their text, without given numbers."""
+    """A table's rows in the order of their text, without generated ids and times of loading."""
     with engine.connect() as connection:
         found = connection.execute(sa.text(f"select * from {table}")).mappings()
         plain = [
@@ -58,7 +58,7 @@ def rows(engine: sa.Engine, table: str) -> list[tuple[Any, ...]]:
 
 
 def data(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
-    """All tables that files go to."""
+    """Rows of all tables that files are loaded into."""
     names = ("orders", "daily_counts", "depots", "events", "signal_versions")
     return {name: rows(engine, name) for name in names}
 
@@ -78,7 +78,7 @@ def quarantined(engine: sa.Engine) -> list[tuple[Any, ...]]:
 
 
 def write(path: Path, text: str | bytes) -> Path:
-    """Writes a text file as it is, line ends included."""
+    """Writes a text file unchanged, line ends included."""
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 

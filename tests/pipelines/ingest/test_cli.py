@@ -13,7 +13,7 @@ DAILY = "depot_id,date,orders\n"
 
 @pytest.fixture
 def path(tmp_path):
-    """A file of one count."""
+    """Path of a file with one daily count."""
     return str(write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n"))
 
 
@@ -68,7 +68,7 @@ def test_a_refused_file_ends_with_one_and_says_once_that_others_went_in(
     assert done.stderr.endswith(
         f"harbor: {gone} does not exist. Check the path. Other files loaded: 1 of 1.\n"
     )
-    # The log of the refusal is no second message to a person.
+    # The refusal is not printed a second time as a log line.
     assert done.stderr.count("does not exist") == 1
     assert len(rows(clean_engine, "daily_counts")) == 1
     assert harbor("ingest", gone).stderr.endswith("Nothing was changed.\n")

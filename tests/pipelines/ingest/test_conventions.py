@@ -1,4 +1,4 @@
-"""Which mark sets decimals apart, proved over a whole file or asked for."""
+"""Detects the decimal mark from a whole file; refuses files that stay ambiguous."""
 
 from decimal import Decimal
 
@@ -22,7 +22,7 @@ DAILY = "depot_id;date;orders\n"
 
 
 def found(*cells, separator=";"):
-    """The mark and its proof; None where there is nothing to prove."""
+    """The detected mark and its proof; None if the cells need neither."""
     told = detect_decimal_mark([pa.array(cells, pa.string())], "x.csv", separator)
     return told and (told.value, told.proof)
 
@@ -84,7 +84,7 @@ def test_the_proof_may_stand_in_any_batch():
 
 
 def unambiguous_text(number, mark):
-    """A number as people of that mark write it, its thousands set apart."""
+    """A number written with a decimal mark and its thousands separator."""
     return f"{number:,}".translate(
         str.maketrans({".": mark, ",": THOUSANDS_SEPARATOR[mark]})
     )
@@ -99,7 +99,7 @@ def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
     try:
         told = detect_decimal_mark([pa.array(cells)], "x.csv", ";")
     except RefusedFileError:
-        # Only what looks alike in both is asked about.
+        # Only cells that are numbers with either mark are refused.
         assert all(len(cell.strip("-")) <= 7 for cell in cells)
         return
     if told is not None:

@@ -1,4 +1,4 @@
-"""Files of one kind go in together, and come to the same as one by one."""
+"""Files of one kind are loaded together, with the same result as one by one."""
 
 from contextlib import contextmanager
 
@@ -22,7 +22,7 @@ def write_all(folder, texts):
 
 
 def both_ways(engine, folder, monkeypatch):
-    """The same folder loaded together, and each file by itself."""
+    """Loads a folder as groups and file by file; asserts that the results are equal."""
     together = load(engine, folder)
     found = data(engine), recorded(engine)
     empty_tables(engine)
@@ -43,7 +43,7 @@ def recorded(engine):
 
 @contextmanager
 def noted(engine):
-    """The statements and the commits meanwhile."""
+    """Records the statements and the commits inside the block."""
     statements, commits = [], []
 
     def note(_connection, _cursor, statement, *_):
@@ -78,7 +78,7 @@ def test_files_that_correct_repeat_and_break_each_other_come_to_the_same(
     texts[7] = orders(3, "B")  # corrects
     texts[11] = orders(2)  # repeats
     texts[13] = orders(99) + "100,A,never\n101,A,2024-01-01T09:00\n"  # has a bad row
-    texts[17] = ORDERS  # has none
+    texts[17] = ORDERS  # has no rows
     texts[19] = texts[18]  # the same bytes
     texts[23] = "depot_id,date,orders\nA,2024-01-01,7\n"
     texts[25] = orders("q").replace("q", '"odd, ""id"""')
@@ -111,7 +111,7 @@ def test_a_file_that_changes_meanwhile_is_refused_and_the_others_go_in(
 
 
 def test_what_a_refused_file_did_is_undone_in_its_group(clean_engine, tmp_path):
-    """It names a depot that only it has, and rejects a row, before it is refused."""
+    """Before it is refused, the file has named a new depot and had a row rejected."""
     folded = ORDERS + "x,NEW,2024-01-01T10:00\n" * 30 + "y,NEW,never\n"
     write_all(tmp_path, [orders(1), folded, orders(2), orders(3, "NEW")])
     report = load(clean_engine, tmp_path)

@@ -1,4 +1,4 @@
-"""The inbox is there before the first night, so that files can be dropped into it."""
+"""The inbox: made early, emptied of loaded files, left alone while a file is being written."""
 
 import os
 import re
@@ -81,7 +81,7 @@ def test_a_loaded_file_moves_to_done_and_a_refused_one_stays(clean_engine, inbox
     assert lying(inbox) == ["broken.csv", "north/a.csv"]
     load(clean_engine, inbox)
     assert lying(inbox) == ["broken.csv", "done/north/a.csv"]
-    # The next night does not look into it.
+    # The next night does not look into `done`.
     assert load(clean_engine, inbox) == {"broken.csv": "refused"}
 
 
@@ -89,7 +89,7 @@ def test_a_file_of_the_same_name_moves_beside_the_one_before(clean_engine, inbox
     for orders in (1, 2):
         write(inbox.inbox / "orders.csv", DAILY + f"A,2024-01-0{orders},{orders}\n")
         load(clean_engine, inbox)
-    # The same bytes once more: known, and out of the way.
+    # A file with the same bytes is unchanged, and moved to `done`, too.
     write(inbox.inbox / "again.csv", DAILY + "A,2024-01-01,1\n")
     assert load(clean_engine, inbox) == {"again.csv": "unchanged"}
     stamped, *others = lying(inbox)
@@ -128,7 +128,7 @@ def test_a_file_that_may_not_be_moved_stays_and_the_log_says_so(inbox, monkeypat
 
 @pytest.fixture
 def naps(monkeypatch):
-    """Seconds slept; what happens meanwhile may be put in."""
+    """Recorded sleeps in seconds; each one calls `meanwhile`, which a test may set."""
 
     class Naps(list):
         meanwhile = staticmethod(lambda: None)
@@ -145,7 +145,7 @@ def naps(monkeypatch):
 
 @pytest.fixture
 def patient(inbox):
-    """Waits for files that have just been written."""
+    """Settings that wait for files that have just been written."""
     return inbox.model_copy(update={"settle_seconds": 10})
 
 
@@ -184,7 +184,7 @@ def test_files_that_have_settled_or_were_named_elsewhere_are_not_waited_for(
 
 
 def test_a_file_that_is_gone_after_the_wait_is_left(clean_engine, patient, naps):
-    """An upload under another name, for instance, that is renamed at its end."""
+    """For instance the temporary file of an upload, which is renamed at its end."""
     path = write(patient.inbox / "a.csv", DAILY)
     naps.meanwhile = path.unlink
     assert load(clean_engine, patient) == {"a.csv": "waiting"}

@@ -1,4 +1,4 @@
-"""Which kind a header is, and what is said when it is none."""
+"""Detects the kind of a file from its header; unknown headers are refused with a message."""
 
 import pytest
 

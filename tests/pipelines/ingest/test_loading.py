@@ -71,7 +71,7 @@ def test_numbers_and_timestamps_of_parquet_go_in_as_text_would(clean_engine, tmp
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "+05:30"])
 def test_a_day_of_parquet_is_that_of_its_zone(clean_engine, tmp_path, zone):
-    """In UTC, midnight in summer is another day, or an hour of the day."""
+    """In UTC, local midnight lies on another day, or at another hour."""
     winter, summer = datetime(2024, 1, 1), datetime(2024, 7, 1)
     midnights = pc.assume_timezone(pa.array([winter, summer]), zone)
     columns = {"depot_id": ["A", "A"], "date": midnights, "orders": [5, 6]}
@@ -225,7 +225,7 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
         "(HARBOR_MAX_REJECTED_RATIO). The first is line 4: orders 'x' is not a number"
     )
     assert len(quarantined(clean_engine)) == 1
-    # Such a file need not be read to its end.
+    # A file with too many bad rows need not be read to its end.
     monkeypatch.setattr(loading, "MAX_REJECTED_ROWS", 1)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
     path = str(write(tmp_path / "long.csv", DAILY + 100 * bad))
@@ -276,7 +276,7 @@ def test_a_header_without_rows_is_loaded_and_says_of_no_day_that_it_had_none(
 def test_a_file_that_breaks_its_parser_is_refused_and_the_others_go_in(
     clean_engine, tmp_path, monkeypatch, memory_mib
 ):
-    """A mistake of ours must not stop the night; here it is one in the Parquet reader."""
+    """A bug in the program, here in the Parquet reader, must not stop the night."""
     broken = write_parquet(
         tmp_path / "b.parquet", depot_id=["A"], date=["2024-01-01"], orders=[1]
     )
@@ -372,7 +372,7 @@ def test_a_new_spelling_of_a_depot_of_the_fleet_is_told_once(clean_engine, tmp_p
 
 
 def test_an_event_of_a_place_that_no_depot_has_is_told(clean_engine, tmp_path):
-    """Such as one in another case, or of a city that a later file has renamed."""
+    """For instance a city in another letter case, or one that a later file has renamed."""
     depots = f"{DEPOTS}\nA,Alpha,Ghent,Europe/Brussels,BE,\n"
     events = (
         "kind,starts_on,ends_on,city,depot_id\nclosed,2024-05-01,2024-05-01,ghent,\n"
@@ -565,7 +565,7 @@ def small_gz(path):
 
 
 def small_parquet(path):
-    """Its dictionary says how much it holds, and not its keys."""
+    """A small file whose one long dictionary value is repeated in 20,000 rows."""
     keys = pa.array([0] * 20_000, pa.int32())
     columns = {"order_id": "x" * 150, "depot_id": "A", "ordered_at": "2024-01-01"}
     return write_parquet(

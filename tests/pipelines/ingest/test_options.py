@@ -1,4 +1,4 @@
-"""Sources of harbor.toml: which files are of one, and how they are read therefore."""
+"""Sources of harbor.toml: which files belong to a source, and how they are read."""
 
 from datetime import date
 
@@ -23,7 +23,7 @@ HEADER = "Depot;Dag;Aantal\n"
 
 
 def load(engine, *paths, sources, **asked):
-    """Loads files where harbor.toml has these sources."""
+    """Loads files with these sources configured in harbor.toml."""
     settings = SETTINGS.model_copy(update={"sources": sources})
     named = [str(path) for path in paths]
     return ingest(engine, named, FileOptions(**asked), settings, today=TODAY).files
@@ -111,7 +111,7 @@ def test_an_unknown_source_is_told_with_those_there_are(engine):
 def test_a_wrong_source_keeps_its_own_files_out_and_no_other(
     clean_engine, monkeypatch, tmp_path, table, problem
 ):
-    """The settings are read, the other files are loaded, and the doctor says it."""
+    """The settings are read, the other files are loaded, and the doctor reports the problem."""
     (tmp_path / "harbor.toml").write_text(f"[sources.north]\n{table}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
@@ -138,7 +138,7 @@ def test_a_wrong_source_keeps_its_own_files_out_and_no_other(
 def test_a_file_of_no_source_waits_for_a_wrong_one_without_a_pattern(
     engine, monkeypatch, tmp_path, toml
 ):
-    """It may be of that source, and would be read otherwise."""
+    """The file may belong to that source, whose options would apply to it."""
     (tmp_path / "harbor.toml").write_text(f"{toml}\n")
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path / "south.csv", "depot_id,date,orders\nA,2024-01-01,1\n")

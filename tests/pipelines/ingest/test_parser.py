@@ -1,4 +1,4 @@
-"""A parser in a child: the same rows, a limit on its memory, and what it survives."""
+"""The parser in a child process: the same rows, a limit on memory, recovery from crashes."""
 
 import os
 import zipfile
@@ -23,7 +23,7 @@ ORDERS = "order_id,depot_id,ordered_at\n"
 
 
 def chunks_of(parser, path, **options):
-    """Every chunk of a file, its rows as plain bytes."""
+    """Column mapping, conventions and chunks of a file, with rows as plain bytes."""
     (source,) = find_sources([str(path)])
     mapping = parser.open(source, FileOptions(**options), TODAY)
     conventions, chunks = parser.parse()
@@ -39,7 +39,7 @@ def child():
 
 @pytest.fixture
 def odd_files(tmp_path):
-    """Files with bad rows, with dates to be guessed, packed, refused, and whole."""
+    """Files with bad rows, day/month dates, a half row, PNG bytes, Parquet columns, and orders."""
     days = "".join(f"A,{day:02}/01/2024,{day}\n" for day in range(1, 32))
     pq.write_table(
         pa.table(
@@ -85,7 +85,7 @@ def test_a_child_imports_nothing_of_the_database():
 
 
 def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_path):
-    """A thousand bytes, and two hundred thousand cells of one megabyte each."""
+    """A file of less than 50 kB, with 200,000 cells of one megabyte each."""
     word = pa.DictionaryArray.from_arrays(
         pa.array([0] * 200_000, pa.int32()), pa.array(["x" * (1 << 20)])
     )
@@ -160,7 +160,7 @@ def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path
 
 
 def test_a_spreadsheet_with_a_stray_far_cell_is_one_sentence(child, tmp_path):
-    """Every cell of the grid up to it would take memory, and no header tells its size."""
+    """Every cell of the grid up to it would take memory, and no header holds the grid's size."""
     near = workbook(tmp_path / "near.xlsx", {"S": [["depot_id", "date", "orders"]]})
     stray = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
     with (

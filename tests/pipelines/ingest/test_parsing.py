@@ -1,4 +1,4 @@
-"""Cells to values, and the reasons against them."""
+"""Cells are parsed to values, or rejected with a reason."""
 
 # ruff: noqa: DTZ001 - wall-clock times, as files have them
 
@@ -19,7 +19,7 @@ TODAY = date(2026, 6, 1)
 
 
 def read(kind, column, *cells, date_format=None):
-    """Values of the first stored column, and reasons."""
+    """Values of each stored column, and the reason of each rejected cell."""
     texts = cells[0] if isinstance(cells[0], pa.Array) else pa.array(cells, pa.string())
     parsed = SCHEMAS[kind].column(column).parse(texts, ParseOptions(TODAY, date_format))
     return [values.to_pylist() for values in parsed.values], parsed.reasons.to_pylist()
@@ -56,7 +56,7 @@ def read(kind, column, *cells, date_format=None):
 )
 def test_a_moment_keeps_its_wall_clock_time_and_its_offset(written, local, offset):
     assert read("orders", "ordered_at", written) == ([[local], [offset]], [None])
-    # The same verdict beside a neighbour that cannot be read.
+    # The result is the same next to cells that cannot be parsed.
     neighbours = ("soon", "2014-02-30T00:00", "3000-01-01", written)
     values, reasons = read("orders", "ordered_at", *neighbours)
     assert (values[0][3], values[1][3], reasons[3]) == (local, offset, None)
@@ -218,7 +218,7 @@ def test_a_count(written, count, reason):
         ("1e16", None, "is larger than 1,000,000,000,000,000, either way"),
         # As a float it would be infinite.
         ("1e400", None, "is larger than 1,000,000,000,000,000, either way"),
-        # No computer holds its digits, or rounds it.
+        # Too many digits to hold in memory or to round.
         ("-1e1000000", None, "is larger than 1,000,000,000,000,000, either way"),
         ("9" * 100_000, None, "is larger than 1,000,000,000,000,000, either way"),
         ("inf", None, "is not a number"),

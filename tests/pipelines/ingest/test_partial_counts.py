@@ -1,4 +1,4 @@
-"""A daily count that came before its day was over does not count."""
+"""A daily count that was loaded before its day was over is not used."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -16,13 +16,13 @@ EAST, WEST = "Pacific/Kiritimati", "Etc/GMT+12"
 
 
 def load_now(engine, path, **options):
-    """Loads a file on the real day, on which depots' days are over or not."""
+    """Loads a file at the real time, which decides whether a depot's day is over."""
     (file,) = ingest(engine, [str(path)], FileOptions(), SETTINGS, **options).files
     return file
 
 
 def age_files(engine, days=1):
-    """Moves every load, and every count, to days ago."""
+    """Moves every load, and every count, some days back."""
     for statement in (
         "update files set loaded_at = loaded_at - make_interval(days => :days)",
         "update daily_counts set service_on = service_on - cast(:days as integer)",
@@ -31,7 +31,7 @@ def age_files(engine, days=1):
 
 
 def demand(engine, now=None):
-    """Newest known demand by depot, of any day."""
+    """Current known demand by depot, whatever its day."""
     counting.rebuild(engine, now or datetime.now(UTC))
     found = (
         "select depot_id, orders from demand_versions "
@@ -100,7 +100,7 @@ def test_orders_of_the_day_count_where_a_count_is_partial(depots, tmp_path, day)
 
 
 def test_a_zone_that_is_mended_decides_again(clean_engine, tmp_path, day):
-    """Counts may come before the file that says in which zone their depot lies."""
+    """Counts may be loaded before the file with their depot's time zone."""
     path = write(tmp_path / "a.csv", f"{DAILY}N,{day},9\n")
     load_now(clean_engine, path)
     body = f"N,N,X,{WEST},US,\n"

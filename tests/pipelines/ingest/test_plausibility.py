@@ -1,4 +1,4 @@
-"""Ids of orders: unique within their source, and refused where they cannot be ids."""
+"""Ids of orders are unique within their source; files with implausible ids are refused."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ SOURCES = {
 
 @pytest.fixture
 def load(clean_engine, tmp_path):
-    """Writes a file, loads it, and gives its report."""
+    """Returns a function that writes a file, loads it, and returns its report."""
 
     def run(name, lines, header="order_id,depot_id,ordered_at", **asked):
         path = write(tmp_path / name, "\n".join([header, *lines, ""]))
@@ -29,7 +29,7 @@ def load(clean_engine, tmp_path):
 
 
 def orders(depot, n=100, day=1, start=1):
-    """Lines of orders numbered from one on."""
+    """Lines of orders, with ids numbered from `start`."""
     return [f"{start + at},{depot},2024-01-{day:02}T10:{at % 60:02}" for at in range(n)]
 
 
@@ -41,7 +41,7 @@ def test_two_sources_may_count_from_the_same_numbers(load, clean_engine):
     assert load("north.csv", orders("A", 132)).counts.accepted == 132
     assert load("south.csv", orders("B")).counts.accepted == 100
     assert by_depot(clean_engine) == {"A": 132, "B": 100}
-    # And each corrects its own.
+    # Each source corrects its own orders.
     load("north2.csv", orders("A", 2, day=2))
     assert by_depot(clean_engine) == {"A": 132, "B": 100}
 

@@ -28,7 +28,7 @@ names = st.text(alphabet='ab",;|\n é\\', min_size=1, max_size=5).filter(
     lambda name: name == name.strip()
 )
 moments = st.datetimes(datetime(1990, 1, 1), datetime(2026, 6, 1))
-# Two files of so few rows never look as if the wrong column were the order's id.
+# Two files of so few rows pass the plausibility check of order ids.
 order_rows = st.lists(st.tuples(names, names, moments), min_size=1, max_size=9)
 daily_rows = st.lists(
     st.tuples(
@@ -79,7 +79,7 @@ def test_a_folder_loaded_three_times_leaves_what_it_left_first(
         assert again.is_nothing_new
         assert counts(again, "orders") == (0, len(orders), 0)
         assert data(engine) == kept
-    # What a dictionary keeps of the rows is what the tables keep.
+    # The tables keep the last row of each key, as a dictionary does.
     last = {order_id: (depot_id, moment) for order_id, depot_id, moment in orders}
     assert counts(first, "orders") == (len(last), len(orders) - len(last), 0)
     assert rows(engine, "orders") == sorted(
@@ -108,7 +108,7 @@ def test_two_files_without_conflicts_come_in_either_order(
         [row for row in orders if row[0] in ours] or [last[ids[0]]],
         [row for row in orders if row[0] not in ours] or [last[ids[0]]],
     )
-    # A row that both files have, alike, is no conflict.
+    # An equal row in both files is no conflict.
     both = [last[order_id] for order_id in sorted(shared)]
     one = write_rows(folder / "a", "orders", [*parts[0], *both], first_parquet)
     other = write_rows(folder / "b", "orders", [*parts[1], *both], second_parquet)
@@ -121,7 +121,7 @@ def test_two_files_without_conflicts_come_in_either_order(
 
 def _merge_rows(engine, *paths):
     for path in paths:
-        # Forced: rows drawn may repeat so few ids that the file would be refused.
+        # Forced, as drawn rows may repeat ids so often that the file would be refused.
         assert load(engine, path, force=True).files[0].state in ("loaded", "unchanged")
 
 
@@ -132,7 +132,7 @@ def test_of_two_loads_the_later_one_wins(
 ):
     empty_tables(clean_engine)
     engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
-    # Named against their order of arrival, which is what counts between loads.
+    # Names in reverse order of arrival: only arrival matters between loads.
     load(engine, write_rows(folder / "z", "daily", earlier, as_parquet=False))
     load(engine, write_rows(folder / "a", "daily", later, as_parquet=True))
     expected = {(depot_id, day): count for depot_id, day, count in [*earlier, *later]}

@@ -1,4 +1,4 @@
-"""Rows leave the quarantine once their cause is mended, as if they had gone in then."""
+"""Rows leave the quarantine once they are valid, as if loaded with their file."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,7 @@ def test_a_row_whose_cause_is_mended_goes_in_and_the_others_stay(
     )
     assert load_one(clean_engine, path).counts.rejected == 3
     assert let_out(clean_engine) == ReplayResult(left=3)
-    # A week on, two of the days do not lie ahead any more.
+    # A week later, two of the days are no longer in the future.
     later = NOW + timedelta(days=8)
     assert let_out(clean_engine, later) == ReplayResult(accepted=2, left=1)
     assert counted(clean_engine) == {
@@ -52,7 +52,7 @@ def test_a_row_whose_cause_is_mended_goes_in_and_the_others_stay(
         ("B", "2026-06-08"): 3,
     }
     assert [row[0] for row in rows(clean_engine, "depots")] == ["A", "B"]
-    # Nothing is lost: what went in says when, and is not let out twice.
+    # Replayed rows stay in quarantine with a time, and are not replayed twice.
     marks = "select replayed_at is null from quarantine order by line"
     assert query(clean_engine, marks) == [(False,), (True,), (False,)]
     assert let_out(clean_engine, later) == ReplayResult(left=1)
@@ -151,7 +151,7 @@ def test_the_command_tells_machines_and_counts_demand(clean_engine, harbor, tmp_
 
 
 def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
-    """A run that is about to begin sees it, or finds it newer."""
+    """A run that begins meanwhile either sees the event or finds it newer."""
     text = "kind,starts_on,ends_on\nclosed,2026-08-02,2026-08-01\n"
     load_one(clean_engine, write(tmp_path / "a.csv", text))
     mended = """update quarantine set raw = raw || '{"ends_on": "2026-08-02"}'"""

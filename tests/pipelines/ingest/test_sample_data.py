@@ -1,4 +1,4 @@
-"""Real files, as they were published, against the facts known about them."""
+"""Published files of real data agree with the facts known about them."""
 
 import csv
 import io

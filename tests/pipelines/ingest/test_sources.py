@@ -1,4 +1,4 @@
-"""From what was named to files: folders, links, URLs, and what is none of them."""
+"""Finds the files of given paths: folders, links, URLs, and invalid paths."""
 
 import os
 
@@ -73,15 +73,15 @@ def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     found = find_sources([str(folder)])
     assert [isinstance(each, Skipped) for each in found] == [False, False, True]
     assert "is a link to a folder, or out of its own" in found[2].reason
-    # Folders behind links are not walked into, and that is said.
+    # Links to folders are skipped, with a reason.
     (folder / "d").symlink_to(tmp_path)
     linked = find_sources([str(folder)])[3]
     assert isinstance(linked, Skipped)
     assert f"{folder}/d is a link to a folder" in linked.reason
-    # A link to itself ends nothing.
+    # A link to itself does not stop the search.
     (folder / "e.csv").symlink_to(folder / "e.csv")
     assert "does not exist" in find_sources([str(folder)])[4].reason
-    # Who names a link means it.
+    # A link that is named itself is followed.
     assert names(folder / "c.csv") == ["c.csv"]
 
 
@@ -113,7 +113,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path):
 def test_the_digest_is_of_the_bytes_as_they_lie_there(tmp_path):
     path = write(tmp_path / "a.csv.gz", b"not packed at all")
     (source,) = find_sources([str(path)])
-    # What `printf 'not packed at all' | sha256sum` says.
+    # Output of `printf 'not packed at all' | sha256sum`.
     assert source.sha256() == (
         "ac66d111265cb32b89df78f24b57af08964f5bfecc21b422f392f9d03a3834ef"
     )

@@ -27,7 +27,7 @@ ONE = DAILY + "A,2024-01-01,7\n"
 
 @pytest.fixture
 def web():
-    """A server of files by path, with the Content-Length in `lengths`; `seen` are requests."""
+    """A web server: `files` and Content-Length (`lengths`) by path, and requests `seen`."""
     files, lengths, seen = {}, {}, []
 
     class Handler(BaseHTTPRequestHandler):
@@ -259,7 +259,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_whole(clean_engine, tmp_
 def test_a_corrupt_member_refuses_its_archive_and_no_other_file(clean_engine, tmp_path):
     corrupt = archive(tmp_path / "a.zip", a_csv=ONE * 50)
     packed = bytearray(corrupt.read_bytes())
-    # The name ends 5 letters after the header of 30 bytes; a block of type 3 is none.
+    # The data follow 30 bytes of header and a name of 5; there is no block type 3.
     packed[35] = 0x07
     corrupt.write_bytes(packed)
     write(tmp_path / "b.csv", ONE)
@@ -341,7 +341,7 @@ def test_a_spreadsheet_that_is_not_one_table_is_refused(
 
 @pytest.fixture
 def harbor(harbor, monkeypatch):
-    """Runs a command with standard input."""
+    """Runs a command with standard input, and returns its exit code."""
 
     def run(*words, given):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
@@ -379,7 +379,7 @@ def test_a_spreadsheet_and_an_archive_on_standard_input_are_told_apart(
         ("s3://key:p/w@bucket/a.csv", "s3://bucket/a.csv"),
         ("http://u:p?w@host/a.csv", "http://host/a.csv"),
         ("abfs://me:p/w@host/a.csv", "abfs://host/a.csv"),
-        # Azure's address has its container there.
+        # In an Azure address, the part before @ is the container.
         ("abfs://shop@host/a.csv", "abfs://shop@host/a.csv"),
         ("http://u:p@host:80/a@b.csv?sig=p@w", "http://host:80/a@b.csv"),
         ("http://host:80/a.csv?mail=me@host&sig=p", "http://host:80/a.csv"),

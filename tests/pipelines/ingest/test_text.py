@@ -1,4 +1,4 @@
-"""CSV as it comes: line ends, banners, quotes, half rows, and where each row stands."""
+"""Variants of CSV: line ends, banners, quotes, half rows, and the line of each row."""
 
 import pytest
 from hypothesis import given

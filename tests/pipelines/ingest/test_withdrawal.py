@@ -36,7 +36,7 @@ def file_id_of(engine, name):
 
 
 def counted(engine):
-    """Newest demand of each depot and day that is known."""
+    """Current known demand by depot and day."""
     counting.rebuild(engine, NOW)
     found = query(
         engine,
@@ -77,7 +77,7 @@ def test_first_middle_and_last_of_three_files_can_be_withdrawn(
     done = withdraw(clean_engine, [file_id_of(clean_engine, gone)])
     assert done.removed == (3 if gone == "c.csv" else 1)
     assert state(clean_engine) == wanted
-    # The depots too: of those that only this file named, none is left.
+    # Depots that only this file named are removed, too.
     named = {depot for depot, _ in wanted[2]} | {row[1] for row in wanted[0]}
     assert {row[0] for row in rows(clean_engine, "depots")} == named
 

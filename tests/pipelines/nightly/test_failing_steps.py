@@ -1,4 +1,4 @@
-"""A fleet with a champion and a good day of data has its forecast, whatever step fails."""
+"""With a champion and complete data, the night makes a forecast whichever step fails."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def night(fleet, tmp_path, monkeypatch):
 
 @pytest.fixture
 def fail(monkeypatch):
-    """Makes steps fail after their work, with a statement that the database refuses."""
+    """Makes steps fail after their work, with an SQL statement that raises an error."""
 
     def work_then_fail(step):
         def work(context, run):
@@ -137,10 +137,10 @@ def test_a_failure_is_told_also_where_there_is_nothing_to_do(fleet, night, fail)
 def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
     fleet, night, monkeypatch, says_so, point, tries
 ):
-    """As where memory does not suffice: the third attempt of the scheduler is its last.
+    """For instance for lack of memory; the third attempt of the scheduler is its last.
 
-    With other settings there may be less to train. A process that the kernel kills records
-    no end.
+    Changed settings allow another training, which may need less memory. A run that the
+    kernel kills records no end.
     """
     whole = train_module.train
 

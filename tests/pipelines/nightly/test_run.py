@@ -1,4 +1,4 @@
-"""One night at a time, once for an origin and its data; what is done is not done again."""
+"""Nights run one at a time, once per origin and data; finished steps are not repeated."""
 
 from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
@@ -44,7 +44,7 @@ def fleet(clean_engine):
 
 @pytest.fixture
 def light(monkeypatch):
-    """Training and forecasting that only say that they were asked, and what was late."""
+    """Replaces training and forecasting by stubs that record their calls and the late depots."""
     calls = []
 
     def train(engine, _settings, through, _recipe, _report, run, _panels):
@@ -108,7 +108,7 @@ def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, 
 
 @pytest.mark.usefixtures("light")
 def test_a_night_without_news_says_which_of_its_files_were_refused(fleet, night):
-    """Else a day whose only file cannot be read ends as one on which none was sent."""
+    """Otherwise a day with only an unreadable file would look like a day without files."""
     settings = night().settings
     run_nightly(night())
     (settings.inbox / "today.csv").write_text("Filiale;Anzahl\nA0;7\n")
@@ -146,14 +146,14 @@ def test_what_comes_after_the_clock_was_set_back_is_news(
         run_nightly(night())
     (night().settings.inbox / name).write_text(text)
     run_nightly(night())
-    # Trained anew, too: the first training has not seen what came.
+    # It trains again, too: the first training has not seen the new data.
     assert light == ["train", "forecast"] * 2
 
 
 def test_a_night_that_failed_after_the_clock_was_set_back_is_tried_again(
     fleet, night, light, monkeypatch
 ):
-    """Its file is loaded by then, and bears an earlier time than the night that ran ahead."""
+    """Its file is loaded already, with an earlier time than the night on the fast clock."""
     run_nightly(night())
     with fleet.begin() as connection:
         day = timedelta(days=1)
@@ -199,7 +199,7 @@ def test_a_challenger_that_a_clock_ahead_has_left_does_not_take_the_judge_from_t
 
 
 def test_orders_of_the_running_day_are_no_news(fleet, night, light):
-    """A feed that speaks each hour would start the whole night anew each time."""
+    """Otherwise an hourly feed would restart the whole night each time."""
     run_nightly(night())
     today = LAST + timedelta(days=1)
     rows = "".join(f"{n},A0,{today}T0{n}:10:00\n" for n in range(4))
@@ -249,7 +249,7 @@ def _power_cut(*_, **__):
 
 @pytest.fixture
 def logged():
-    """Log lines of the steps are stored in the ledger."""
+    """Configures logging, so that log lines of the steps are stored in the ledger."""
     configure_logs()
     yield
     structlog.reset_defaults()
@@ -280,7 +280,7 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
     assert "prune" not in headline
     assert "The step 'prune' failed, too: RuntimeError: a folder that nobody" in rest
 
-    # What nobody foresaw keeps its traceback where 'harbor runs show' finds it.
+    # The traceback of an unexpected error is stored for 'harbor runs show'.
     with fleet.connect() as connection:
         [(step, fields)] = connection.execute(
             sa.select(runs.c.step, run_lines.c.fields)

@@ -48,7 +48,7 @@ def silent(_fit):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Two epochs of a small network: enough to go the whole road."""
+    """Trains a small network for two epochs, enough to run every step."""
     from forecaster.config import ModelConfig, TaskConfig, TrainConfig
     from forecaster.model.two_stage_fit import Recipe
     from pipelines.training import train
@@ -63,7 +63,7 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def invented(monkeypatch):
-    """Weights by chance instead of a training."""
+    """Random weights instead of a training."""
     invent_training(monkeypatch.setattr)
 
 
@@ -75,7 +75,7 @@ def fleet(clean_engine):
 
 
 def assert_totals_fit_the_depots(engine):
-    """No wider than the sums of the depots' bands, for the fleet and every city."""
+    """Asserts that bands of fleet and cities are no wider than the depots' bands summed up."""
     with engine.connect() as connection:
         rows = connection.execute(
             sa.text(
@@ -99,7 +99,7 @@ def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
 
 @pytest.fixture
 def histories(monkeypatch):
-    """The last days through which the history was read, one for each time."""
+    """The last day of each read of the history."""
     read, through = panel_store.read_panel_tables, []
 
     def read_and_note(connection, last):
@@ -112,7 +112,7 @@ def histories(monkeypatch):
 
 @pytest.fixture
 def forecasts_made(monkeypatch):
-    """The models that forecast, one for each time."""
+    """The model version of each forecast."""
     forecast_by, made = infer.forecast, []
 
     def forecast_and_note(model, *others, **named):
@@ -127,7 +127,7 @@ def forecasts_made(monkeypatch):
 def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     fleet, settings, histories, forecasts_made
 ):
-    """One story, because the training in it is what takes time."""
+    """One long test, because its training takes most of the time."""
     done = run_nightly(night_of(fleet, settings))
 
     # Training, canary and forecast share one history; canary and forecast are made once.
@@ -147,7 +147,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
         "message",
     ]
 
-    # The first model is champion; the fit it was judged by is kept for hindcasts.
+    # The first model is champion; its evaluation fit is kept for hindcasts.
     with fleet.connect() as connection:
         night = sa.select(runs.c.metrics).where(runs.c.step == "nightly")
         told = connection.scalar(night)
@@ -158,12 +158,12 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert evaluation["trained_through"] == LAST - timedelta(days=14)
     table = champion["scores"]["models"]
     assert set(table) == {"gru", "seasonal_naive", "median4"}
-    # The file says of itself how good it is.
+    # The artefact contains its own scores.
     served = forecast.load_recorded(settings.artefacts, champion)
     assert served.backtest == table
     assert champion["scores"]["network_share"] == served.postprocessing.network_share
 
-    # Three depots, seven days, live; every quantile in order.
+    # Three depots, seven days, all live.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
     # The fleet and its city have bands of their own, no wider than the depots' together.
@@ -173,7 +173,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert count(fleet, runs, runs.c.state == "done") == 11
     assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 10
 
-    # It says what training and forecasting cost; the CPU does not tell of its memory.
+    # It has the cost of training and forecasting; a CPU reports no device memory.
     cost = done["steps"]["train"]
     assert cost["compilations"] + cost["cache_hits"] > 0
     assert cost["compilations"] == cost["cache_misses"]
@@ -184,11 +184,11 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert inference["inference_seconds"] > 0
     assert inference["inference_host_memory_peak_bytes"] > 50 * 2**20
 
-    # A second night of the same origin does nothing and says so.
+    # A second night of the same origin does nothing, and reports that.
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
         run_nightly(night_of(fleet, settings))
 
-    # Forecasting again replaces, never doubles; made late, it leaves the live ones alone.
+    # A repeated forecast replaces its rows; a late one leaves the live rows unchanged.
     late = AFTER_THE_NIGHT + timedelta(hours=37)
     for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
         forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
@@ -196,7 +196,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
         assert count(fleet, forecast_totals) % 7 == 0
         assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
-    # Past origins are hindcast by the judged fit, which saw nothing after them.
+    # Past origins are hindcast by the evaluation fit, which saw no later data.
     first = evaluation["trained_through"]
     before, last = first - timedelta(days=1), LAST - timedelta(days=1)
     request = backfill.BackfillRequest(before, last)
@@ -207,7 +207,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert count(fleet, scores) > 0
     assert count(fleet, scores, scores.c.is_live) == 0
 
-    # Scores say what the forecast said and what happened.
+    # Scores hold the forecast's point and the actual.
     with fleet.connect() as connection:
         rows = connection.execute(
             sa.text(
@@ -229,7 +229,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     counting.rebuild(fleet, late)
     assert score_known_days(fleet) > 0
 
-    # A count that turns out not to be known takes its scores along.
+    # When a count becomes unknown, its scores are deleted.
     before = count(fleet, scores)
     with fleet.begin() as connection:
         correct_count(connection, "A0", LAST, None)
@@ -238,7 +238,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert 0 < count(fleet, scores) < before
     assert score_known_days(fleet) == 0
 
-    # Judging again keeps the verdict; an older model never takes the champion's place.
+    # A repeated decision is the same; an older model never replaces the champion.
     assert judge(fleet, settings.artefacts, champion["version"]).promoted
     with fleet.begin() as connection:
         record_model(connection, "older", role="challenger")
@@ -273,7 +273,7 @@ def test_two_nights_at_once_are_one(fleet, settings):
         other.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))
         with pytest.raises(NothingToDoError, match="Another nightly run"):
             run_nightly(night_of(fleet, settings))
-        # The pool would hand the session on with its lock.
+        # Otherwise the pool would reuse the session with its lock.
         other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
     assert count(fleet, models) == 0
 
@@ -296,7 +296,7 @@ def test_a_night_whose_training_fails_still_forecasts(
     monkeypatch.setattr(train, "train", whole)
     run_nightly(night_of(fleet, settings))
     assert count(fleet, models, models.c.trained_through == LAST) == 1
-    # One history a night, which its scoring shares.
+    # The history is read once per run, and shared with scoring.
     assert histories == [eve, LAST, LAST]
 
 

@@ -1,4 +1,4 @@
-"""A champion that cannot be used, as after an upgrade, costs no night its forecast."""
+"""A night makes its forecast even if the champion is unusable, as after an upgrade."""
 
 import json
 from dataclasses import replace
@@ -35,7 +35,7 @@ def of_an_earlier_schema(engine, path):
 
 
 def of_other_columns(engine, path):
-    """Writes a file whose network has a column less than this program makes."""
+    """Writes an artefact with one feature less than this program builds, and records it."""
     made = artefact.load(path)
     saved = artefact.save(
         replace(made, feature_names=made.feature_names[:-1]), path.parent
@@ -102,7 +102,7 @@ def test_a_usable_champion_stays_before_a_model_that_is_worse(fleet, night):
 def test_a_night_trains_again_where_an_earlier_release_has_trained_for_it(
     fleet, night, tmp_path, monkeypatch
 ):
-    """The night broke off after its training, and then came the upgrade."""
+    """The night failed after its training, and then the program was upgraded."""
 
     def work(*_):
         raise OSError("broken")
@@ -144,7 +144,7 @@ def test_a_night_killed_twice_in_training_trains_again_if_nothing_else_can_forec
 
 
 def with_another_seed(made):
-    """The models of this release, whose versions are others than those of the one before."""
+    """Models of this release, whose versions differ from those of the earlier release."""
     for name in ("evaluation", "production"):
         setattr(made, name, replace(getattr(made, name), seed=1))
     return made
