@@ -62,9 +62,9 @@ def backfill(
 ) -> None:
     """Forecasts from each past day with a model trained on or before it, and scores it.
 
-    A hindcast sees only what was known in the night after its origin. One that is there
-    with the same model and the same data is left, and a live forecast always. Interrupted,
-    the same command goes on from there; Ctrl-C stops it after the current group of origins.
+    A hindcast sees only what was known in the night after its origin. Live forecasts are
+    kept, and so are hindcasts of the same model and data. Interrupted, the same command goes
+    on from there; Ctrl-C stops it after the current group of origins.
     If nothing is due, it does nothing and ends with 3.
 
     Example: `harbor backfill --from 2026-03-01 --to 2026-03-31 --dry-run`

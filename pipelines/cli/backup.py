@@ -100,7 +100,7 @@ def restore(
         echo(f"Missing from the backup: {reason}")
     if later := [path.name for path in files_since(done, manifest.made_at)]:
         echo(
-            f"Files in {done} that came after the backup, so that it lacks their rows: "
+            f"Files in {done} that are newer than the backup, which lacks their rows: "
             f"{shortened_list(later)}. Move them back into the inbox; the next night loads "
             "them."
         )

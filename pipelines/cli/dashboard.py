@@ -135,7 +135,7 @@ def _require_success(status: int) -> None:
             else f"status {status}"
         )
         raise HarborError(
-            f"The dashboard's server ended, by {cause}. See what it said above, and "
+            f"The dashboard's server ended, by {cause}. See its output above, and "
             "whether the machine ran out of memory; then start 'harbor dashboard' again."
         )
 

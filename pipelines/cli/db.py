@@ -44,7 +44,7 @@ def upgrade(as_json: AsJson = False) -> None:
 
 @app.command("roles")
 def show_roles(as_json: AsJson = False) -> None:
-    """Creates the roles beside the owner where they are missing, and shows their rights.
+    """Creates the missing roles, all but the owner, and shows their rights.
 
     A role can log in once HARBOR_WRITER_PASSWORD or HARBOR_DASHBOARD_PASSWORD is set for it.
 
@@ -131,8 +131,8 @@ def prune(as_json: AsJson = False) -> None:
 
     Artefacts of models that nothing needs are deleted after HARBOR_KEEP_ARTEFACTS_DAYS,
     orders after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
-    are deleted are frozen: no later file changes their count, and an order of theirs that
-    comes again with a later date counts on both days. Forecasts and scores are deleted
+    are deleted are frozen: no later file changes their count, and an order of
+    theirs that is loaded again with a later date is counted on both days. Forecasts and scores are deleted
     after HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`

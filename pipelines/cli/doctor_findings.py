@@ -204,7 +204,7 @@ def unknown_finding(unknown: dict[date, int], since: date) -> Finding:
         f"{day} ({n:,} {'depot' if n == 1 else 'depots'})" for day, n in unknown.items()
     )
     message = (
-        f"no orders known of {days}; they are left out, and not taken for 0. Load their files "
+        f"no orders are known of {days}; they are left out, not counted as 0. Load their files "
         "with 'harbor ingest'"
     )
     return Finding("past days", True, message)

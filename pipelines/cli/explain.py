@@ -26,7 +26,7 @@ def explain(
     """Shows what the forecast of a depot is made of; the parts add up to the number shown.
 
     Level: a usual day of a week without effects. Network: its share of the correction. Effects
-    multiply, so the percentage of each is of the parts above it.
+    multiply, so each percentage is of the sum of the parts above it.
 
     Example: `harbor explain GNT 2026-03-31`
     """

@@ -51,8 +51,7 @@ def forecast(
         bool,
         typer.Option(
             "--today",
-            help="Forecast nothing; say where the running day is heading, from the orders that "
-            "have come so far.",
+            help="Make no forecast; estimate today's orders from those that have come so far.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -158,8 +157,9 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
                 engine, settings.artefacts, folder, day, version, n_paths
             )
             echo(f"{n_paths} paths of all depots and days: {path}")
-    reason, not_started = map(run.metrics.get, ("reason", "not_started_ids"))
-    return _Made(day, version, rows, totals, by_hour, shown, reason, not_started or [])
+    reason = run.metrics.get("reason")
+    not_started = run.metrics.get("not_started_ids", [])
+    return _Made(day, version, rows, totals, by_hour, shown, reason, not_started)
 
 
 def _show(made: _Made) -> None:
@@ -200,7 +200,7 @@ def _tell_today(*, as_csv: bool, as_json: bool) -> None:
         cities = running_day(connection, context.now)
     if cities.empty:
         raise NothingToDoError(
-            "Nothing can be said of today yet: it needs a forecast of today, and orders of "
+            "There is no estimate of today yet: it needs a forecast of today, and orders of "
             "today with their times. Load the newest file with 'harbor ingest PATH'."
         )
     if as_json:

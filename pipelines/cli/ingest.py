@@ -28,7 +28,7 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=FILE_COLUMN",
-        help="Map a column of the file to a name of ours; may be repeated.",
+        help="Map a column of the file to one of Harbor Fleet; may be repeated.",
     ),
 ]
 DateFormat = Annotated[

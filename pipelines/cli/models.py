@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +35,11 @@ LIVE_COLUMNS = {
     "coverage80": "80 % band",
     "days": "days",
 }
+NONE_YET = (
+    "No live forecast has been scored yet. Each night scores the forecasts whose actuals have "
+    "come in."
+)
+NONE_OF_PERIOD = "No live forecast of these days has been scored."
 app = CommandGroup("models", "Which model is served, and why.")
 
 
@@ -138,43 +144,39 @@ def live(
         scores = live_accuracy.scores_by(context.engine, segments, period)
         overall = live_accuracy.scores_by(context.engine, (), period)
         by_day = live_accuracy.scores_by(context.engine, ("day",), period)
+    n_scored = len(by_day)
+    scored_days = [row["segment"] for row in by_day] or [None]
     if as_json:
-        span = (
-            [str(by_day[each]["segment"]) for each in (0, -1)] if by_day else [None] * 2
-        )
-        answer = {"by": by, "days": period.days, "from": span[0], "to": span[1]}
-        whole = overall[0] if overall else None
         show_json(
-            {**answer, "scored_days": len(by_day), "overall": whole, "scores": scores}
+            {
+                "by": by,
+                "days": period.days,
+                "from": scored_days[0],
+                "to": scored_days[-1],
+                "scored_days": n_scored,
+                "overall": overall[0] if overall else None,
+                "scores": scores,
+            }
         )
         return
     if not scores:
-        echo(
-            "No live forecast has been scored yet. Each night scores the forecasts "
-            "whose actuals have come in."
-            if not is_period
-            else "No live forecast of these days has been scored."
-        )
+        echo(NONE_OF_PERIOD if is_period else NONE_YET)
         return
-    rows = [
-        (
-            *map(str, row["segment"] if len(segments) > 1 else [row["segment"]]),
-            *_cells(row),
-        )
-        for row in scores
-    ]
-    rows.append(("all", *[""] * (len(segments) - 1), *_cells(overall[0])))
-    n_scored = len(by_day)
+    rows = [_cells(row, segments) for row in scores]
+    rows.append(_cells(overall[0] | {"segment": "all"}, segments))
     title = (
         f"Live forecasts of {n_scored} scored {'day' if n_scored == 1 else 'days'}, "
-        f"{by_day[0]['segment']} to {by_day[-1]['segment']}"
+        f"{scored_days[0]} to {scored_days[-1]}"
     )
     show_table(title, (*segments, *LIVE_COLUMNS.values()), rows)
 
 
-def _cells(row: dict[str, Any]) -> tuple[object, ...]:
+def _cells(row: dict[str, Any], segments: Sequence[str]) -> tuple[object, ...]:
+    """The cells of a row of `scores_by`: a column for each segment, then the scores."""
+    names = row["segment"] if isinstance(row["segment"], list) else [row["segment"]]
+    padding = [""] * (len(segments) - len(names))
     shown = row | {"coverage80": coverage_percent(row["coverage80"])}
-    return tuple(shown[name] for name in LIVE_COLUMNS)
+    return (*map(str, names), *padding, *(shown[name] for name in LIVE_COLUMNS))
 
 
 @app.command("promote")

@@ -27,7 +27,7 @@ def export(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="File to write; its suffix, .csv or .parquet, says what.",
+            help="File to write; its suffix, .csv or .parquet, sets the format.",
             dir_okay=False,
         ),
     ],

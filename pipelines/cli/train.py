@@ -57,9 +57,10 @@ def train(
 ) -> None:
     """Trains a model, evaluates it on held-out days, and makes it champion if it passes.
 
-    It passes if its MAPE there is at most the seasonal naive's, at most 1.02 times the
-    champion's and an earlier champion's, and not the same as the champion's, if it is not
-    trained on older data, and if its canary, a trial forecast, passes. The first model of a fleet needs only the canary.
+    It passes if it is trained on no older data than the champion; if its MAPE on those days is
+    at most the seasonal naive's, and at most 1.02 times that of the champion and of an earlier
+    champion, but not the same as the champion's; and if its canary, a trial forecast, passes.
+    The first model of a fleet needs only the canary.
 
     Example: `harbor train --through 2026-03-31`
     """

@@ -320,6 +320,6 @@ def test_a_restore_names_the_files_that_came_after_the_backup(original, tmp_path
     restored = harbor("backup", "restore", str(tmp_path), "--replace", **places)
     assert restored.returncode == 0, restored.stderr
     said = " ".join(restored.stderr.split())
-    assert "that came after the backup" in said
+    assert "that are newer than the backup" in said
     assert "after.csv" in said
     assert "before.csv" not in said

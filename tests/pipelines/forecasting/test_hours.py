@@ -184,7 +184,7 @@ def test_a_fleet_of_daily_counts_has_no_hours(clean_engine, harbor, tmp_path):
     assert "--today goes with --csv or --json only" in both.stderr
     told = harbor("forecast", "--today")
     assert told.returncode == 3
-    assert "Nothing can be said of today yet" in told.stderr
+    assert "There is no estimate of today yet" in told.stderr
     assert today_so_far(clean_engine).empty
 
 
