@@ -16,7 +16,7 @@ from dashboard.tables.workbook import Sheets
 from dashboard.text import summaries
 
 MAX_DEPOTS, IN_SIGHT = 50, 5
-"""Most rows of a table, which Excel has in full; rows of "Single days furthest off"."""
+"""Most rows of a long table (Excel has them all), and of the two "furthest off" tables."""
 
 
 def last_day(

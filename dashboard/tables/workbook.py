@@ -11,7 +11,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from dashboard.planning import van_plan
 from dashboard.tables import display_tables
-from dashboard.text import formatting
+from dashboard.text import formatting, summaries
 from pipelines.planning.van_plan import DRIVERS, Plan
 from pipelines.planning.words import decision_words
 
@@ -51,7 +51,7 @@ GRIDS = {
         "short_alone", "Vans short at each depot for its own service level, if none is moved",
     ),
     "Drivers": ("drivers", "Drivers of these vans"),
-    "Orders": ("point", "Planned orders, planners' numbers among them"),
+    "Orders": ("point", f"Planned orders, planners' numbers among them. {summaries.TOTALS_NOTE}"),
 }  # fmt: skip
 """Sheets of depots × days: the column of `Plan.depots`, and a description."""
 MIN_WIDTH, MAX_WIDTH = 12, 40

@@ -56,6 +56,6 @@ widgets.chart(
     forecast_charts.daily_totals,
     days_ahead.daily_totals(city, freshness),
     f"Orders per day: the last three weeks, and {formatting.next_days(freshness.horizon)} as "
-    "planned. Triangles: holidays and events. Paler: with missing data. Thin line: the total's "
-    "80 % band.",
+    "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: the "
+    "totals' 80 % bands.",
 )

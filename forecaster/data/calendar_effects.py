@@ -25,11 +25,13 @@ from forecaster.data.own_columns import OwnColumns
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.ridge import Coefficients, Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
-from forecaster.data.shapes import DepotTime, DepotTime32, DepotTimeFlags
+from forecaster.data.shapes import DepotTime, DepotTimeFlags
 
 ONLY_CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.5
-"""Prior standard deviations of the deviations of a fleet's only city, and of depots, as shares of
-the fleet effect's. With several cities, theirs is estimated, up to the fleet effect's."""
+"""Prior standard deviations of deviations, as shares of the fleet effect's: of a fleet's only city,
+and the largest of depots', which are estimated. Those of several cities are estimated, too, up to
+the fleet effect's. A column with `ridge.MIN_OWN_ROWS` days at a sampled depot may exceed the depots'
+share, up to its family's prior."""
 MAX_SAMPLED_DEPOTS = 64
 """Number of depots from which the prior standard deviations of all depots are estimated."""
 NEIGHBOUR_WEEKS = 4
@@ -37,7 +39,8 @@ NEIGHBOUR_WEEKS = 4
 MAX_FITTED_RESIDUAL = 3.0
 """Largest absolute deviation from the normal level, log counts; larger ones are clipped."""
 MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
-"""Standard deviation of residuals, log counts: smallest, and default with fewer known days."""
+"""Standard deviation of residuals, log counts: its minimum, and the default with
+fewer than `MIN_NOISE_DAYS` known days."""
 PARTS = 4
 """Parts of the history; in training, each part has the effects fitted to the parts before it."""
 
@@ -67,12 +70,21 @@ class CalendarEffects:
 
     def of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the effect of every day of a panel, days ahead included."""
-        effect_df = self._of_depots(panel)
-        columns = effect_columns(panel, self.kinds)
-        effect_dt = _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
-        own = columns.own
-        own_effect_r = own.value_r * effect_df[own.depot_r, own.column_r]
-        np.add.at(effect_dt, (own.depot_r, own.step_r), own_effect_r)
+        return self.applied(panel, effect_columns(panel, self.kinds))
+
+    def applied(
+        self, panel: Panel, columns: EffectColumns
+    ) -> Float32[np.ndarray, "depot day"]:
+        """Returns the effect of every day of some columns of a panel; log counts."""
+        effect_df, group_d = self._of_depots(panel), panel.calendar.group_d
+        effect_dt = np.zeros((len(group_d), columns.value_gtf.shape[1]), np.float32)
+        # One matrix product per calendar.
+        for group in np.unique(group_d):
+            here_d = group_d == group
+            effect_dt[here_d] = effect_df[here_d] @ columns.value_gtf[group].T
+        days = _OwnDays.of(columns, group_d)
+        own_effect_n = (days.value_nf * effect_df[days.depot_n]).sum(axis=1)
+        effect_dt[days.depot_n, days.step_n] = own_effect_n
         return effect_dt
 
     def by_column(self, panel: Panel, step: int) -> dict[str, float]:
@@ -81,7 +93,7 @@ class CalendarEffects:
         value_f = columns.value_gtf[panel.calendar.group_d[0], step].copy()
         own = columns.own
         own = own.rows((own.depot_r == 0) & (own.step_r == step))
-        value_f[own.column_r] += own.value_r
+        value_f[own.column_r] = own.value_r
         effect_f = value_f * self._of_depots(panel)[0]
         return dict(zip(columns.names, effect_f.tolist(), strict=True))
 
@@ -101,7 +113,7 @@ class CalendarEffects:
     def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the standard deviation of the effect of every day, log counts.
 
-        It falls as days of a kind are observed; 0 on a day of no kind.
+        It falls as days with a column are observed; 0 where all columns are 0.
         """
         columns, group_d = effect_columns(panel, self.kinds), panel.calendar.group_d
         variance_dt = self._variance(columns.value_gtf)[group_d]
@@ -137,8 +149,8 @@ def forward_chained_calendar_effects(
     """Yields each part of the history, and the effects fitted to the days before it.
 
     With effects fitted to the same days, a network would learn to trust effects more than new
-    days justify. With effects fitted to later days too, last year's residual of a holiday
-    would predict this year's, which it does not when serving.
+    days justify. Effects fitted to later days too would leak this year's holiday into
+    last year's residual, which serving cannot know.
     """
     regression = _CalendarRegression.of(panel)
     prior_sds = regression.prior_sds()
@@ -159,9 +171,13 @@ class CalendarResiduals(NamedTuple):
 
 
 def calendar_residuals(panel: Panel, effects: CalendarEffects) -> CalendarResiduals:
-    """Returns the residuals of a panel less the effects of its calendar."""
+    """Returns the residuals of a panel less the effects that were fitted to it.
+
+    The columns of frequent events are less their neighbours', as the residuals are.
+    """
     regression = _CalendarRegression.of(panel)
-    residual_dt = regression.residual_dt - effects.of(panel)[:, : panel.n_steps]
+    effect_dt = effects.applied(panel, regression.columns)
+    residual_dt = regression.residual_dt - effect_dt
     return CalendarResiduals(residual_dt, regression.known_dt, regression.noise_d)
 
 
@@ -285,7 +301,7 @@ class _CalendarRegression:
         return np.searchsorted(self._cities, self.panel.cities)
 
     def _cells(self, counted_t: Bool[np.ndarray, " time"]) -> "_Cells":
-        """Mean residuals of the depots of a city that share a calendar, as one series.
+        """Averages residuals over a city's depots with one calendar; a depot with own events alone.
 
         A day's common effect on these depots is one observation, not one per depot.
         """
@@ -350,7 +366,7 @@ class _Deviations(NamedTuple):
     """Deviations of cities from the fleet's effects, or of depots from their city's."""
 
     mean_nf: Float[np.ndarray, "place feature"]
-    # Mean over the places with a day of the column; over all places where none has one.
+    # Mean over the places that have a day of the column, or over all if none has.
     variance_f: Float[np.ndarray, " feature"]
 
     @classmethod
@@ -411,7 +427,7 @@ class _Cells:
         weight_nt: Float[np.ndarray, "cell time"],
         mean_nt: Float[np.ndarray, "cell time"],
     ) -> "_Cells":
-        """Builds one row for each day that the cells of a city and a calendar share.
+        """Builds one row per city, calendar and day with a column, merging cells that share both.
 
         The weighted mean of rows with equal columns is equivalent to these rows in a regression.
         """
@@ -497,7 +513,7 @@ def _less_neighbours(
     excluded_gt: Bool[np.ndarray, "calendar time"],
     normal_dt: DepotTimeFlags,
 ) -> EffectColumns:
-    """Subtracts from columns of frequent events their medians nearby, as is done with counts.
+    """Subtracts from each frequent event's column its median on the same weekdays nearby.
 
     Days of frequent events are part of the normal level, so a residual reflects the difference
     between the day's column and its neighbours' columns.
@@ -546,16 +562,3 @@ def _autocorrelation_inflation(
     square_r = (value_rt[:, 1:] ** 2 * both_rt).sum(axis=1)
     correlation_r = np.clip(product_r / np.maximum(square_r, 1e-9), 0.0, 0.8)
     return np.sqrt((1 + correlation_r) / (1 - correlation_r))
-
-
-def _applied(
-    value_gtf: Float32[np.ndarray, "calendar time feature"],
-    effect_df: Float[np.ndarray, "depot feature"],
-    group_d: Int[np.ndarray, " depot"],
-) -> DepotTime32:
-    """Effects on every depot's days, by one matrix product per calendar."""
-    effect_dt = np.zeros((len(group_d), value_gtf.shape[1]), np.float32)
-    for group in np.unique(group_d):
-        here_d = group_d == group
-        effect_dt[here_d] = effect_df[here_d] @ value_gtf[group].T
-    return effect_dt

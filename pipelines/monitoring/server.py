@@ -29,7 +29,7 @@ class Snapshot:
     """The samples read from the database at one time.
 
     Args:
-      taken_at: When the database was read, with a time zone.
+      taken_at: When the watch read the database, or tried to; with a time zone.
       error: The reason why nothing could be read, in one sentence; None if all was read.
       schema_is_current: Whether the tables are of this release; None if unknown.
       samples: Empty if nothing could be read.

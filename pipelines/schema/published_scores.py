@@ -83,6 +83,6 @@ PUBLISHED_BY_DEPOT = f"""
 """
 """The `MEASURES` by depot.
 
-Origins whose target days all lie in the period are read from the sums by depot; for earlier
-origins, the scores of the days in the period are added up.
+Origins whose target days all lie in the period have rows of sums by depot; earlier
+origins have a row for each score in the period. The caller adds them up.
 """

@@ -1,4 +1,4 @@
-"""Backtests: forecasts past days from the data known then, scored with the naive forecasts."""
+"""Backtests: forecasts past days from the data known then; scores models and naive forecasts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
 
 PanelAsKnown = Callable[[date], Panel]
-"""Returns the panel of an origin as known then: `PanelsAsKnown.at`."""
+"""Returns the panel as it was known at an origin: `PanelsAsKnown.at`."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ def run_backtest(
 
     Raises:
       NoDataError: the history is too short.
+      TrainingError: the training cannot go on.
+      ArtefactError: NumPy and Flax disagree.
     """
     from forecaster.model.two_stage_fit import train_model
 
@@ -109,7 +111,7 @@ def evaluation_scores(
     earlier_champion: Artefact | None = None,
     point: PointFor = DEFAULT_POINT,
 ) -> dict[str, Any]:
-    """Scores the evaluation model on its holdout, with the naive forecasts.
+    """Scores the evaluation model and the naive forecasts on that model's holdout.
 
     In `models`, `gru` is the evaluation model, as in the JSON of `harbor backtest`. The champion's
     evaluation model and an earlier champion are scored, too, if they were not trained on the

@@ -11,7 +11,7 @@ HISTORY_DAYS = 150
 DEPOTS = {"A0": "Delft", "A1": "Delft", "A2": "Delft", "B0": "Ghent", "B1": "Ghent"}
 SHAPE = (50, 55, 52, 60, 70, 35, 25)
 
-# Days of the month by number; night 0 is that of the history.
+# Nights by number, and days by the night whose origin they are; night 0 brings the history.
 LATE_FILE_NIGHT, LATE_DEPOT = 5, "B0"
 CORRECTED_DAY, CORRECTED_NIGHT, CORRECTED_DEPOT = 7, 12, "A1"
 NEW_NIGHT, NEW_DEPOT = 9, "B2"

@@ -32,7 +32,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class Conventions:
-    """Detected conventions of a file; None if an option sets one or the default fits."""
+    """Detected conventions of a file; None if an option sets one, or none needs a proof."""
 
     dates: Convention | None = None
     numbers: Convention | None = None
@@ -97,7 +97,7 @@ def detect_date_order(columns: Iterable[pa.Array], name: str) -> Convention | No
     The first batch decides whether its dates look like 01/13/2015 at all.
 
     Returns:
-      None if the first batch is mostly something else, such as ISO 8601.
+      None if at least half of the first batch is something else, such as ISO 8601.
 
     Raises:
       RefusedFileError: nothing in the file proves one order, or both are proved.
@@ -110,8 +110,12 @@ def detect_date_order(columns: Iterable[pa.Array], name: str) -> Convention | No
         first = pc.struct_field(parts, "first").cast(pa.int32())
         second = pc.struct_field(parts, "second").cast(pa.int32())
         sample = sample or _first_where(cells, pc.is_valid(first))
-        day_first = day_first or _first_where(cells, pc.greater(first, 12))
-        month_first = month_first or _first_where(cells, pc.greater(second, 12))
+        # 99/99/2015 is no date, and proves nothing.
+        is_first, is_second = pc.greater(first, 12), pc.greater(second, 12)
+        day_first = day_first or _first_where(cells, pc.and_not(is_first, is_second))
+        month_first = month_first or _first_where(
+            cells, pc.and_not(is_second, is_first)
+        )
     return _decide(sample, day_first, month_first, name) if sample else None
 
 
@@ -163,7 +167,7 @@ def _ambiguous(mark: str) -> str:
 
 
 def _decimal(mark: str) -> str:
-    """Returns a pattern for numbers that fit the mark, ambiguous ones too: 1,234.5 for '.'."""
+    """Returns a pattern for numbers that show the mark: 1.5, 1,234.5 or 1,234,567 for '.'."""
     groups = rf"\d{{1,3}}([{THOUSANDS_SEPARATOR[mark]}]\d{{3}})"
     alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
     return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
@@ -177,7 +181,7 @@ def detect_decimal_mark(
     If commas separate the cells, an ambiguous comma is read as a thousands separator.
 
     Returns:
-      None if a decimal point, the default, reads every number correctly.
+      None, for the default decimal point, if nothing proves a comma and no number needs a proof.
 
     Raises:
       RefusedFileError: a number such as 1.234 is ambiguous and nothing in the file proves
@@ -197,9 +201,9 @@ def detect_decimal_mark(
 
 def _contradiction_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
     return RefusedFileError(
-        f"{name} writes {evidence.proofs['.']} with a decimal point and {evidence.proofs[',']} "
-        "with a decimal comma, and can mean only one of them. Correct it, or pass --decimal "
-        "'.' or --decimal ',': the others then go to quarantine."
+        f"{name} has {evidence.proofs['.']}, which proves a decimal point, and "
+        f"{evidence.proofs[',']}, which proves a decimal comma. Correct it, or pass --decimal "
+        "'.' or --decimal ',': numbers that do not fit then go to quarantine."
     )
 
 

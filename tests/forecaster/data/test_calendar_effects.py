@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from forecaster.data.calendar_effects import (
+    calendar_residuals,
     fit_calendar_effects,
 )
 from forecaster.data.effect_columns import (
@@ -117,6 +118,33 @@ def test_an_event_on_every_other_week_is_estimated_whole(rng):
     usual = [step for step in range(DAYS) if step not in steps]
     # The median ignores the days around the four holidays.
     assert np.median(np.abs(effect_dt[:, usual])) < 1e-6
+
+
+def test_what_an_event_on_every_other_week_leaves_is_noise(rng):
+    """Signals are fitted to it; also where a depot has an event of its own."""
+    steps = [step for step in range(DAYS + AHEAD) if step // 7 % 2]
+    for depot_id in (None, "D0"):
+        panel = fleet(rng, promotion=0.4, promoted_steps=steps, depot_id=depot_id)
+        known = calendar_residuals(panel, fit_calendar_effects(panel))
+        first_t = known.residual_dt[0, known.valid_dt[0]]
+        # A median of neighbours adds some noise to that of the day, 0.05.
+        assert np.median(np.abs(first_t)) < 0.06
+        is_promoted_t = np.isin(np.flatnonzero(known.valid_dt[0]), steps)
+        between = first_t[is_promoted_t].mean() - first_t[~is_promoted_t].mean()
+        assert abs(between) < 0.05
+
+
+def test_an_event_of_the_city_and_of_a_depot_on_one_day_counts_once(rng):
+    panel = fleet(rng, promotion=0.5)
+    both = fleet(rng, promotion=0.5, depot_id="D0")
+    calendar = replace(panel.calendar, own=both.calendar.own)
+    twice = replace(panel, calendar=calendar)
+    effects = fit_calendar_effects(panel)
+    np.testing.assert_allclose(effects.of(twice), effects.of(panel), atol=1e-6)
+    step = 20 + 31
+    assert effects.by_column(twice, step) == pytest.approx(
+        effects.by_column(panel, step)
+    )
 
 
 def test_the_one_depot_beside_the_stadium_keeps_its_match_days(rng):

@@ -72,7 +72,7 @@ def test_commas_that_separate_cells_are_no_decimal_commas():
 
 def test_two_proofs_against_each_other_are_refused():
     with pytest.raises(
-        RefusedFileError, match=r"writes 2\.5 with a decimal point and 3,5"
+        RefusedFileError, match=r"has 2\.5, which proves a decimal point, and 3,5"
     ):
         found("1.000", "2.5", "3,5")
 

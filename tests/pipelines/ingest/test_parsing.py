@@ -285,6 +285,7 @@ def test_what_describes_a_depot(column, written, value, reason):
         ([["01/02/2015"], ["01/13/2015", None]], "%m/%d/%Y", "01/13/2015"),
         ([["13.01.2015", "01.02.2015"]], "%d.%m.%Y", "13.01.2015"),
         ([["1/31/2015 10:00"]], "%m/%d/%Y", "1/31/2015 10:00"),
+        ([["99/99/2015", "01/13/2015"]], "%m/%d/%Y", "01/13/2015"),
     ],
 )
 def test_one_day_past_the_twelfth_proves_the_order(batches, date_format, proof):

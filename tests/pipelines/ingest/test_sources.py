@@ -1,4 +1,4 @@
-"""Finds the files of given paths: folders, links, URLs, and invalid paths."""
+"""Finding files at paths, in folders, behind links and at URLs, and skipping the rest."""
 
 import os
 
@@ -16,7 +16,7 @@ def names(*paths):
     ]
 
 
-def test_a_folder_is_taken_in_the_order_of_names_and_what_is_not_ready_is_passed_over(
+def test_a_folder_yields_its_loadable_files_sorted_by_path_and_ignores_others(
     tmp_path,
 ):
     below = tmp_path / "2024"
@@ -43,7 +43,7 @@ def test_a_file_named_twice_is_taken_once(tmp_path):
     assert names(path, tmp_path, tmp_path / "." / "a.csv") == ["a.csv"]
 
 
-def test_what_was_named_and_is_not_there_is_said(tmp_path):
+def test_missing_unknown_and_special_files_are_skipped_with_a_reason(tmp_path):
     write(tmp_path / "notes.txt", "x")
     os.mkfifo(tmp_path / "pipe.csv")
     assert names(tmp_path / "gone.csv") == [
@@ -81,7 +81,7 @@ def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     # A link to itself does not stop the search.
     (folder / "e.csv").symlink_to(folder / "e.csv")
     assert "does not exist" in find_sources([str(folder)])[4].reason
-    # A link that is named itself is followed.
+    # A link given by its own path is followed.
     assert names(folder / "c.csv") == ["c.csv"]
 
 
@@ -95,7 +95,7 @@ def test_a_url_opens_a_file_and_a_folder(tmp_path):
 
 
 @pytest.mark.parametrize("url", ["nosuch://user:hunter2@x/a.csv"])
-def test_a_url_that_does_not_open_is_told_without_its_password(url):
+def test_an_unknown_url_scheme_is_reported_without_its_password(url):
     (reason,) = names(url)
     assert "file://, s3://, gs://, abfs://" in reason
     assert "hunter2" not in reason
@@ -110,7 +110,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path):
         source.require_unchanged()
 
 
-def test_the_digest_is_of_the_bytes_as_they_lie_there(tmp_path):
+def test_the_digest_is_of_the_file_as_stored(tmp_path):
     path = write(tmp_path / "a.csv.gz", b"not packed at all")
     (source,) = find_sources([str(path)])
     # Output of `printf 'not packed at all' | sha256sum`.
