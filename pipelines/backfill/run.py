@@ -307,9 +307,9 @@ def origins_by_reason(origins: Sequence[Decision]) -> dict[str, int]:
 
 def _nothing_to_do(origins: Sequence[Decision]) -> str:
     reasons = [
-        f"{n_origins} of {len(origins)} {reason}"
+        f"{n_origins} of {len(origins)}: {reason}"
         for reason, n_origins in origins_by_reason(origins).items()
     ]
     is_there = any(each.reason_code == "unchanged" for each in origins)
-    hint = " --again makes them again." if is_there else ""
-    return f"No origin is due: {'; '.join(reasons)}.{hint}"
+    hint = " --again makes again what is there." if is_there else ""
+    return f"No origin is due. {'; '.join(reasons)}.{hint}"

@@ -51,7 +51,7 @@ def test_it_says_what_was_done_and_a_second_time_that_nothing_is_due(harbor, add
     second = harbor(8, 6)
     assert second.returncode == 3
     assert (
-        "2 of 3 already there, with the same model and data. --again" in second.stderr
+        "2 of 3: already there, with the same model and data. --again" in second.stderr
     )
     answer = json.loads(harbor(8, 6, "--again", "--json").stdout)
     assert (answer["n_forecast"], answer["rows"], answer["scored"]) == (2, 42, 0)

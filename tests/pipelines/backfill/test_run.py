@@ -72,8 +72,8 @@ def test_a_second_run_changes_nothing_and_says_why(fleet, settings, model):
     with pytest.raises(NothingToDoError) as error:
         backfill(fleet, settings, 12, 5)
     assert str(error.value) == (
-        "No origin is due: 8 of 8 already there, with the same model and data. --again "
-        "makes them again."
+        "No origin is due. 8 of 8: already there, with the same model and data. --again "
+        "makes again what is there."
     )
     assert stored(fleet) == before
     assert ledger(fleet)[-2][:2] == ("backfill", "skipped")
