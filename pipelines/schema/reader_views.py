@@ -48,8 +48,9 @@ from scores s join depots d using (depot_id)
 """
 SCORES_OF_ORIGIN = f"{SCORES} where s.origin_on = :origin"
 
+# Not materialized, so that a filter by depot reaches the index.
 DEMAND = f"""
-with closures as ({CLOSURES}), counted as (
+with closures as ({CLOSURES}), counted as not materialized (
     select * from demand_versions where superseded_at is null
 ), firsts as (select depot_id, min(service_on) as first_on from counted group by depot_id)
 select d.depot_id, d.city, day_on::date as service_on, v.orders,
