@@ -131,9 +131,9 @@ def prune(as_json: AsJson = False) -> None:
 
     Artefacts of models that nothing needs are deleted after HARBOR_KEEP_ARTEFACTS_DAYS,
     orders after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
-    are deleted are frozen: no later file changes their count, and an order of
-    theirs that is loaded again with a later date is counted on both days. Forecasts and scores are deleted
-    after HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
+    are deleted are frozen: no later file changes their count, and an order of theirs that
+    is loaded again with a later date is counted on both days. Forecasts and scores are
+    deleted after HARBOR_KEEP_FORECASTS_DAYS. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """

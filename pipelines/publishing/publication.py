@@ -8,7 +8,7 @@ from pipelines.ingest.sources.files import first_line
 from pipelines.publishing.destination import Destination
 from pipelines.publishing.files import publish_files
 from pipelines.publishing.webhooks import post, webhooks_of
-from pipelines.runs.error_messages import FULL_DISK_ERRNOS
+from pipelines.runs.error_messages import is_full_disk
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 
@@ -48,7 +48,7 @@ def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> No
             run.metrics["published"] = publish_files(engine, destination).written
         except (OSError, pa.ArrowException) as error:
             advice = "Check HARBOR_PUBLISH_URL and what this account may do there"
-            if isinstance(error, OSError) and error.errno in FULL_DISK_ERRNOS:
+            if is_full_disk(error):
                 advice = "Make room there"
             raise PublishError(
                 f"The forecast could not be published to {where}: {first_line(error)}. "

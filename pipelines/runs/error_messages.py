@@ -20,7 +20,6 @@ FULL_DEVICE = "RESOURCE_EXHAUSTED"
 # A checkpoint write on a full disk raises with the same prefix and ends with this message.
 FULL_DISK = os.strerror(errno.ENOSPC)
 FULL_DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""No space left: on the disk, in the user's quota, or under the limit of a file's size."""
 UNUSABLE_PATH_ERRNOS = frozenset(
     {
         errno.EACCES,
@@ -55,7 +54,7 @@ def describe_error(error: BaseException) -> str:
         else str(error).strip().splitlines()[:1]
     )
     kind = type(error).__name__
-    if _is_full_disk(error):
+    if is_full_disk(error):
         kind = "The disk is full"
     message = ": ".join([kind, *first]).rstrip(".")
     return f"{message}. {_advice(error)}."
@@ -68,13 +67,13 @@ def is_expected(error: BaseException) -> bool:
     unusable path.
     """
     is_foreseen = isinstance(error, HarborError) or _is_unusable_path(error)
-    return is_foreseen or _is_lost_database(error) or _is_full_disk(error)
+    return is_foreseen or _is_lost_database(error) or is_full_disk(error)
 
 
 def _advice(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Give the machine more memory, or stop what else runs on it"
-    if _is_full_disk(error):
+    if is_full_disk(error):
         return "Make room under HARBOR_HOME and where the database lies, then start it again"
     if str(error).startswith(FULL_DEVICE):
         return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
@@ -100,7 +99,8 @@ def _describe_path_error(error: BaseException) -> str:
     )
 
 
-def _is_full_disk(error: BaseException) -> bool:
+def is_full_disk(error: BaseException) -> bool:
+    """Whether there was no room left: on the disk, in a quota, or below a limit of file size."""
     cause = _driver_error(error)
     if isinstance(cause, OSError):
         return cause.errno in FULL_DISK_ERRNOS
@@ -109,7 +109,7 @@ def _is_full_disk(error: BaseException) -> bool:
 
 def _full_disk_behind(error: BaseException | None) -> BaseException | None:
     """Returns the first full-disk error in an error's chain of causes and contexts, or None."""
-    while error is not None and not _is_full_disk(error):
+    while error is not None and not is_full_disk(error):
         error = error.__cause__ or error.__context__
     return error
 

@@ -48,10 +48,16 @@ from scores s join depots d using (depot_id)
 """
 SCORES_OF_ORIGIN = f"{SCORES} where s.origin_on = :origin"
 
-# Not materialized, so that a filter by depot reaches the index.
-DEMAND = f"""
+
+def every_day(condition: str = "true") -> str:
+    """SQL of the demand of each depot and day, from its first counted day to the fleet's last.
+
+    `condition` limits the counted days. They are not materialized, so that a filter by depot
+    reaches the index.
+    """
+    return f"""
 with closures as ({CLOSURES}), counted as not materialized (
-    select * from demand_versions where superseded_at is null
+    select * from demand_versions where superseded_at is null and {condition}
 ), firsts as (select depot_id, min(service_on) as first_on from counted group by depot_id)
 select d.depot_id, d.city, day_on::date as service_on, v.orders,
        v.orders is not null as is_observed, {is_closed("day_on::date")} as is_closed, v.known_at
@@ -140,7 +146,7 @@ READER_VIEWS = {
         },
     ),
     "daily_demand": ReaderView(
-        DEMAND,
+        every_day(),
         "Orders as counted now: a row for each depot and day, from its first to the fleet's last.",
         {
             **DEPOT,

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
+from pipelines.schema.reader_views import every_day
 from pipelines.store import (
     load_timestamps,
     observed_zeros,
@@ -144,22 +145,16 @@ class ClosedDayOrders:
     last_on: date | None
 
 
+LAST_DAY = """
+select max(service_on) from demand_versions
+where superseded_at is null and orders is not null
+"""
 UNKNOWN_DAYS = f"""
-with closures as ({CLOSURES}), counted as (
-    select depot_id, service_on, orders from demand_versions
-    where superseded_at is null and service_on >= :since
-), firsts as (select depot_id, min(service_on) as first_on from counted group by depot_id)
-select day_on::date as service_on, count(*) as depots
-from firsts
-join depots d using (depot_id)
-cross join lateral generate_series(
-    first_on::timestamp, (select max(service_on) from counted where orders is not null),
-    interval '1 day') as day_on
-left join counted c on (c.depot_id, c.service_on) = (d.depot_id, day_on::date)
-where c.orders is null and not {is_closed("day_on::date")}
+select service_on, count(*) as depots from ({every_day("service_on >= :since")}) d
+where not is_observed and not is_closed and service_on <= ({LAST_DAY})
   and exists (select from demand_versions known where known.depot_id = d.depot_id
               and known.superseded_at is null and known.orders is not null)
-group by 1 order by 1
+group by service_on order by service_on
 """
 
 
@@ -245,12 +240,7 @@ def zones(connection: sa.Connection) -> dict[str, int]:
 
 def last_day(connection: sa.Connection) -> date | None:
     """The newest day with known demand of any depot."""
-    return connection.scalar(
-        sa.text(
-            "select max(service_on) from demand_versions "
-            "where superseded_at is null and orders is not null"
-        )
-    )
+    return connection.scalar(sa.text(LAST_DAY))
 
 
 def on_closed_days(connection: sa.Connection, since: date) -> ClosedDayOrders:

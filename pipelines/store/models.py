@@ -87,18 +87,17 @@ def servable(connection: sa.Connection, origin: date) -> list[Model]:
     """The models that may make the shown forecast of an origin, first choice first.
 
     The champion, then the former champions, the last one first. Left out are models trained on
-    days after the origin (withdrawn since), and all but the champion that were not trained on
-    less than it was: one of them may have been rolled back.
+    days after the origin, which were withdrawn since, and former champions trained through the
+    champion's last day or a later one: one of them may have been rolled back.
     """
     newest = champion(connection)
     if newest is None:
         return []
-    through = min(origin, newest["trained_through"])
     is_champion = models.c.version == newest["version"]
     is_older = models.c.trained_through < newest["trained_through"]
     eligible = sa.select(models).where(
         is_champion | models.c.promoted_at.is_not(None) & is_older,
-        models.c.trained_through <= through,
+        models.c.trained_through <= origin,
         models.c.pruned_at.is_(None),
     )
     statement = eligible.order_by(is_champion.desc(), models.c.promoted_at.desc())

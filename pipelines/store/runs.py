@@ -132,19 +132,18 @@ def end_run(
 def fail_runs_without_session(connection: sa.Connection, error: str) -> list[int]:
     """Fails the runs in progress whose session has ended, and returns their ids.
 
-    Their end is the last time of which their log, or the log, the start or the end of one of
-    their steps, has a trace. The first `%s` of `error` is replaced by the run's pid, the second
-    by its host.
+    A run's end is the latest time known of it or its steps: a log line, a start or an end.
+    The first `%s` of `error` is replaced by the run's pid, the second by its host.
     """
     of_run = runs.alias()
     is_own = sa.or_(
         of_run.c.run_id == runs.c.run_id, of_run.c.parent_id == runs.c.run_id
     )
-    traces = sa.func.greatest(
+    latest = sa.func.greatest(
         of_run.c.started_at, of_run.c.finished_at, run_lines.c.written_at
     )
     joined = of_run.outerjoin(run_lines, run_lines.c.run_id == of_run.c.run_id)
-    ended_at = sa.select(sa.func.max(traces)).select_from(joined).where(is_own)
+    ended_at = sa.select(sa.func.max(latest)).select_from(joined).where(is_own)
     statement = (
         sa.update(runs)
         .where(runs.c.state == "running", sa.text(f"not {HAS_SESSION}"))

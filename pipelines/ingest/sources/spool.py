@@ -34,7 +34,7 @@ from pipelines.ingest.sources.files import (
     without_credentials,
 )
 from pipelines.ingest.sources.refusals import refusal
-from pipelines.runs.error_messages import FULL_DISK_ERRNOS
+from pipelines.runs.error_messages import is_full_disk
 
 STDIN = "-"
 COPY_BLOCK_BYTES = 1 << 20
@@ -170,7 +170,7 @@ class Spool:
         except OSError as error:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
-                if error.errno not in FULL_DISK_ERRNOS:
+                if not is_full_disk(error):
                     raise
             raise RefusedFileError(
                 f"{name} cannot be unpacked or copied: there is no room in the temporary "
