@@ -1,6 +1,7 @@
 """Findings of `harbor doctor` on late data, odd time zones and a clock that was ahead."""
 
-from datetime import date
+import json
+from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from pipelines.settings import Settings
 from pipelines.store import files
 from pipelines.store.depots import far_from_their_city
 from pipelines.store.signal_summaries import SignalSummary
-from tests.pipelines.make import add_depot
+from tests.pipelines.make import LAST, add_depot, count_fleet
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,24 @@ def test_events_that_name_no_depot_of_the_fleet_are_told():
     assert not finding.ok
     assert "not in the fleet: ghent" in finding.message
     assert doctor_findings.event_findings([]) == []
+
+
+def test_a_past_day_whose_file_never_came_is_named(clean_engine, harbor):
+    def past_days():
+        told = json.loads(harbor("doctor", "--json").stdout)
+        [finding] = [each for each in told if each["check"] == "past days"]
+        return finding
+
+    count_fleet(clean_engine)
+    assert "all known since" in past_days()["message"]
+    gap = LAST - timedelta(days=3)
+    with clean_engine.begin() as connection:
+        statement = sa.text("delete from demand_versions where service_on = :day")
+        connection.execute(statement, {"day": gap})
+    finding = past_days()
+    assert finding["ok"], "it may stay unknown"
+    assert f"no orders are known of {gap} (2 depots)" in finding["message"]
+    assert "'harbor ingest'" in finding["message"]
 
 
 def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection):
