@@ -298,7 +298,8 @@ def test_a_depot_says_whose_vans_it_gets_also_from_a_namesake(seeded, write, ope
     [grid] = [body for body in bodies if 'label="Orders of the days ahead"><' in body]
     vans = [row[3] for row in Cells(grid).text[1:] if len(row) > 1]
     lent = [cell for cell in vans if cell not in ("", "0")]
-    assert lent == [f"{cell[0]} +{cell[0]} Nord · RTM-01" for cell in lent]
+    got = r"(\d+)( of \d+)? \+\1 Nord · RTM-01"  # "of" where RTM-01 has too few to lend
+    assert all(re.fullmatch(got, cell) for cell in lent), lent
     assert lent
 
 
@@ -313,8 +314,9 @@ def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
 
 @pytest.mark.parametrize("order", ["Off by", "Vs last week", "Vans short"])
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
-    seeded, open_page, monkeypatch, order
+    seeded, write, open_page, monkeypatch, order
 ):
+    write(sa.update(schema.depots).values(vans=4))
     sheets = {}
     monkeypatch.setattr(page_head, "save_as_excel", lambda *of: sheets.update(of[1]()))
     app = open_page("depot", first=order)
@@ -656,7 +658,8 @@ def test_the_first_page_begins_with_the_brief(seeded, write, open_page):
 def test_marked_days_are_named_below_the_grid(seeded, open_page):
     app = open_page("days_ahead")
     day = formatting.day(seeded.through + timedelta(days=3))
-    assert re.search(rf"▲ {day}( – [^:;]+)?\\: Promotion", page_text(app))
+    of_month = day.rpartition(" ")[0]  # the month stands once: Tue 1 – Thu 3 Dec
+    assert re.search(rf"▲ {of_month}[^:;]*\\: Promotion", page_text(app))
 
 
 @pytest.mark.parametrize("broken", ["missing", "corrupt"])
