@@ -181,6 +181,7 @@ def test_a_late_city_is_told_with_the_day_on_which_its_orders_came(
     write(sa.update(versions).values(recorded_at=in_time))
     queries.runs.clear()
     assert queries.runs()["late_came_at"].isna().all()
+    assert_no_traceback(open_page("pipeline"))
     day = seeded.through - 2 * A_DAY
     came_at = datetime.now(UTC).replace(microsecond=0)
     is_late = (v.depot_id == "LON-02") & (v.service_on == day)
