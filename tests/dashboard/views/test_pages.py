@@ -316,7 +316,7 @@ def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
 def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     seeded, write, open_page, monkeypatch, order
 ):
-    write(sa.update(schema.depots).values(vans=4))
+    write(sa.update(schema.depots).values(vans=1))
     sheets = {}
     monkeypatch.setattr(page_head, "save_as_excel", lambda *of: sheets.update(of[1]()))
     app = open_page("depot", first=order)
