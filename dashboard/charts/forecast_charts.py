@@ -165,7 +165,7 @@ def _dots(table: pd.DataFrame, x: alt.X, column: str, series: str, size: int) ->
 
 
 def contributions(day: pd.DataFrame) -> Chart:
-    """A waterfall of one day of `what_if.contributions`: from a usual day to its forecast."""
+    """A waterfall of one day of `what_if.contributions`: from a usual day to its planned orders."""
     table = _waterfall(day)
     x = alt.X(
         "contribution:O",
@@ -195,7 +195,8 @@ def contributions(day: pd.DataFrame) -> Chart:
 
 def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
     """contribution, low and high (ends of its bar, orders), effect (text), series (its colour)."""
-    rows, reached, forecast = [], 0.0, float(day["forecast"].iloc[0])
+    rows, reached = [], 0.0
+    forecast, planned = day[["forecast", "planned"]].astype("float64").iloc[0]
     for part, value in zip(day["part"], day["orders"], strict=True):
         if part == LEVEL:
             usual = formatting.orders(value)
@@ -207,6 +208,10 @@ def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
             rows.append((name, reached, reached + value, effect, series))
         reached += value
     rows.append(("Forecast", 0.0, forecast, formatting.orders(forecast), FORECAST))
+    if change := round(planned) - round(forecast):
+        series = SCENARIO if change > 0 else DECREASE
+        rows.append(("Planner", forecast, planned, formatting.signed(change), series))
+        rows.append(("Planned", 0.0, planned, formatting.orders(planned), FORECAST))
     table = pd.DataFrame(
         rows, columns=["contribution", "low", "high", "effect", "series"]
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +14,7 @@ from dashboard.queries.depot import PAST_DAYS
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
-from dashboard.text import summaries
+from dashboard.text import formatting, summaries
 
 MAX_DEPOTS, IN_SIGHT = 50, 5
 """Most rows of a long table (Excel has them all), and of the two "furthest off" tables."""
@@ -56,7 +57,9 @@ def show(
         cities = display_tables.last_day_by_city(scored)
         with by_city:
             st.header("By city")
-            widgets.small_table(cities, "By city")
+            day_of = partial(formatting.link, "accuracy", period="1")
+            links = {"City": [day_of(city=city) for city in cities["City"]]}
+            widgets.small_table(cities, "By city", links=links)
             st.caption(summaries.TOTALS_NOTE)
         sheets["By city"] = "Forecast and actual orders of each city", cities
     with by_depot:
@@ -72,11 +75,8 @@ def show_misses(
     """Shows the first rows of `queries.largest_errors` with likely causes; returns all rows."""
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
-    table = display_tables.largest_errors(misses)
-    if scope.days_back == 1:
-        table = table.drop(columns="Day")
-    else:
-        table = table.drop(columns="Off by %")
+    unused = "Day" if scope.days_back == 1 else "Off by %"
+    table = display_tables.largest_errors(misses).drop(columns=unused)
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     # Page Depot explains live forecasts only, of the last `PAST_DAYS` days.
     last_on = freshness.last_on if scope.live else None

@@ -114,7 +114,7 @@ def choose_from_url(
         label,
         list(options),
         key=widget,
-        index=None,
+        index=0 if default else None,
         format_func=options.__getitem__,
         on_change=_write_url,
         args=(widget, name, "", drops),

@@ -103,8 +103,8 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
     """Splits each day's forecast into parts that add up to it, as `harbor explain` does.
 
     Returns:
-      target_on, part (see `explain.Part`), orders, forecast (the model's, orders per day): a row
-      for each day and part, in order.
+      target_on, part (see `explain.Part`), orders, forecast (the model's, orders per day),
+      planned (orders per day, after planners' changes): a row for each day and part, in order.
 
     Raises:
       ArtefactError: as `queries.load_model`.
@@ -114,12 +114,15 @@ def contributions(depot: str, freshness: Freshness) -> pd.DataFrame:
     model = queries.load_model(freshness)
     panel = _panel(model, _inputs(model, depot, freshness), freshness)
     explained = explain.explain(model, panel, depot, queries.settings().point)
+    columns = ["day_on", "model_point", "point"]
     rows = [
-        (day_on, part.name, part.orders, number)
-        for step, day_on, number in published[["day_on", "model_point"]].itertuples()
+        (day_on, part.name, part.orders, number, planned)
+        for step, day_on, number, planned in published[columns].itertuples()
         for part in explained[step].reaching(number, explain.CORRECTED).parts
     ]
-    return pd.DataFrame(rows, columns=["target_on", "part", "orders", "forecast"])
+    return pd.DataFrame(
+        rows, columns=["target_on", "part", "orders", "forecast", "planned"]
+    )
 
 
 def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:

@@ -15,7 +15,6 @@ from pipelines.planning.days_ahead import FLEET_DAYS
 from pipelines.schema.closures import is_closed
 from pipelines.schema.fragments import CLOSURES, COUNTS, DAYS, FIRST_COUNT
 from pipelines.schema.planned_orders import PLANNED_PARTS
-from pipelines.schema.rollback import ROLLBACK_TARGET
 from pipelines.schema.running_day import RUNNING_DAY
 
 MAX_MODELS = 100
@@ -115,9 +114,9 @@ def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
 
 
 # Evaluation models are shown with the model that they evaluate.
-MODELS = f"""
+MODELS = """
 select version, role, trained_through, created_at, promoted_at, pruned_at,
-       decision_reason, scores, ({ROLLBACK_TARGET}) as rollback_target
+       decision_reason, scores
 from models
 where role <> 'evaluation'
 order by (role = 'champion') desc, created_at desc, version desc
@@ -132,8 +131,7 @@ def models(freshness: Freshness) -> pd.DataFrame:
     Returns:
       version, role ('champion', 'challenger', 'retired', 'rejected', 'hindcast'),
       trained_through, created_at, promoted_at (NaT if never), pruned_at (NaT while the artefact
-      exists), decision_reason (None before the evaluation), scores (a dict, perhaps empty),
-      rollback_target (version, the same in every row; None without a former champion).
+      exists), decision_reason (None before the evaluation), scores (a dict, perhaps empty).
     """
     return read(MODELS, days=["trained_through"], row_limit=MAX_MODELS)
 

@@ -100,7 +100,7 @@ select case grouping(target_on, city, model_version, horizon, week_on)
        sum(n_in_interval) filter (where is_own and has_baselines)::float8
          / nullif(sum(n) filter (where has_baselines), 0) as coverage,
        coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
-         as counted
+         as counted, count(distinct target_on) filter (where has_baselines) as n_days
 from published_scores
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
                         (forecaster, model_version), (forecaster, horizon),
@@ -110,7 +110,6 @@ order by grain, day_on, city, model_version, horizon, forecaster
 
 
 ACCURACY = _accuracy(PUBLISHED_BY_CITY)
-
 ACCURACY_OF_DEPOT = _accuracy(PUBLISHED_OF_DEPOT)
 
 
@@ -123,7 +122,7 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       (day_on, for a week its Monday; city, model_version, or horizon in days) and forecaster
       ('forecast', 'seasonal naive', 'median of 4'): mape, wape, bias (forecast - actual, as a
       share of volume) and coverage (of the forecast only), NaN where undefined; counted
-      (forecasts in the MAPE). All are over forecasts that both naive forecasts cover as well.
+      (forecasts in the MAPE); n_days (days that were forecast). All are over forecasts that both naive forecasts cover as well.
     """
     return read(
         ACCURACY_OF_DEPOT if scope.depot else ACCURACY,
@@ -187,7 +186,6 @@ from covered group by level, kind order by level, kind
 
 
 BAND_COVERAGE = _band_coverage(PUBLISHED_BY_CITY)
-
 BAND_COVERAGE_OF_DEPOT = _band_coverage(PUBLISHED_OF_DEPOT)
 KINDS_OF_DAYS = ("ordinary days", "days beside them", "holidays and events")
 
@@ -264,7 +262,7 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     limit cast(:row_limit as integer)
 ), names as ({DEPOT_NAMES})
 select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.point, w.p90,
-       f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by,
+       f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by, same_side,
        {SPECIAL_OF.format(day="w.target_on")}
 from worst w
 join depots d using (depot_id)
@@ -275,6 +273,12 @@ left join lateral (
     where depot_id = w.depot_id and target_on = w.target_on
     order by override_id desc limit 1
 ) o on o.orders is not null
+cross join lateral (
+    select count(distinct target_on) as same_side from scores s
+    where s.depot_id = w.depot_id and s.is_live = :live and s.origin_on = s.target_on - 1
+      and s.target_on between w.target_on - 7 and w.target_on - 1
+      and sign(s.point - s.actual) = sign(w.point - w.actual)
+) before
 order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 """
 
@@ -286,7 +290,8 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     Returns:
       depot_id, name, city, target_on, actual, p10, point, p90 (of the day's last forecast),
       basis, events and holidays (lists, as in `depot_days`); of the day's last override, missing
-      without one: override_orders (the planner's number), override_reason and made_by.
+      without one: override_orders (the planner's number), override_reason and made_by;
+      same_side (of the 7 days before, those with an error in the same direction a day ahead).
     """
     return read(
         LARGEST_ERRORS,

@@ -53,6 +53,9 @@ MISSES_NOTE = (
     "outside the 80 % band."
 )
 OCCASION = "Holiday or event"
+MANY_DAYS = (
+    6  # of the seven before, with an error in one direction, are named as a cause
+)
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
@@ -134,9 +137,10 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def depot_links(result: pd.DataFrame) -> list[str]:
-    """Addresses of the pages of a query result's depots."""
-    return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
+def depot_links(result: pd.DataFrame, chosen: dict[str, str]) -> list[str]:
+    """Addresses of page Accuracy for each depot, with the other parameters of the URL `chosen`."""
+    depots = result["depot_id"]
+    return [formatting.link("accuracy", **chosen | {"depot": each}) for each in depots]
 
 
 def why_links(result: pd.DataFrame, since: date) -> list[str]:
@@ -223,7 +227,13 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ""
     if notes:
         return ", ".join(notes)
-    return "No history" if row["basis"] == "cold_start" else "Not known"
+    if row["basis"] == "cold_start":
+        return "No history"
+    same_side = row.get("same_side", 0)
+    if same_side < MANY_DAYS:
+        return "Not known"
+    side = "low" if row["point"] < row["actual"] else "high"
+    return f"Too {side} on {same_side:,} of the 7 days before, too"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -29,7 +29,7 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
 
     Args:
       models: `queries.models`.
-      scores: `queries.accuracy` of live forecasts; a model without scores is rated by its test.
+      scores: `queries.accuracy` of live forecasts.
       zone: The fleet's zone.
     """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
@@ -41,26 +41,15 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     if pd.isna(since):
         since = champion["created_at"]
     day = formatting.day(since.astimezone(zone))
-    subject = f"The model, live since {day}, "
     live = scores[scores["model_version"] == champion["version"]]
-    mape = live.set_index("forecaster")["mape"].to_dict()
-    names = ("forecast", "seasonal naive")
-    if mape:
-        scored = formatting.count(int(live["counted"].max()), "forecast")
-        subject = f"The model, live since {day} and scored on {scored}, was"
-    else:
-        tested = (champion["scores"] or {}).get("models") or {}
-        mape = {
-            name: (each.get("mape") or math.nan) / 100 for name, each in tested.items()
-        }
-        subject += "is not scored yet; in its test it was"
-        names = ("gru", "seasonal_naive")
-    error = summaries.error_sentence(
-        subject, *(mape.get(name, math.nan) for name in names)
-    )
-    error = error or f"The model, live since {day}, is not scored yet."
-    told = f"{error} {_outcome(newest, zone)}"
-    own, naive = (mape.get(name, math.nan) for name in names)
+    if live["mape"].isna().all():
+        unscored = f"The model, live since {day}, is not scored yet."
+        return f"{unscored} {_outcome(newest, zone)}"
+    mapes = live.set_index("forecaster")["mape"]
+    own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
+    scored = formatting.count(int(live["n_days"].max()), "day")
+    subject = f"The model, live since {day} and scored on {scored}, was"
+    told = f"{summaries.error_sentence(subject, own, naive)} {_outcome(newest, zone)}"
     # Rounded to a tenth of a point, as in the verdict.
     is_worse = round(100 * (naive - own), 1) <= 0
     return f"{told} Train anew with 'harbor train'." if is_worse else told
@@ -130,11 +119,3 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
         pruned = f"Artefact pruned on {formatting.day(day)} {day.year}"
         told.append(f"{pruned}; it can no longer forecast")
     return ". ".join(told)
-
-
-def rollback(models: pd.DataFrame) -> str:
-    """'To go back: `harbor models rollback` makes VERSION champion again.', or that none can be."""
-    version = models["rollback_target"].iloc[0]
-    if pd.isna(version):
-        return "There is no earlier model to go back to."
-    return f"To go back: `harbor models rollback` makes {version} champion again."

@@ -136,7 +136,9 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
     night = next((each for each in every if each["metrics"].get("alarms")), None)
     if night:
         over = ", cleared since" if night is not every[0] else ""
-        sentences.append(f"Last accuracy alarm: {_name(night)}{over}.")
+        what, *_ = night["metrics"]["alarms"][0].removesuffix(".").partition(". ")
+        told = f"Last accuracy alarm, of {_name(night)}{over}: {what}."
+        sentences.append(formatting.with_naive_name(told))
     return " ".join(sentences)
 
 
@@ -160,25 +162,19 @@ def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
 
 def step_links(runs: pd.DataFrame) -> list[str]:
     """Addresses of the steps of each row of `runs_table`."""
-    pages = (
-        formatting.link("pipeline", run=str(run)) for run in _nights(runs)["run_id"]
-    )
-    return [f"{page}#steps-of-a-run" for page in pages]
+    run_ids = _nights(runs)["run_id"].map(str)
+    return [
+        f"{formatting.link('pipeline', run=each)}#steps-of-a-run" for each in run_ids
+    ]
 
 
 def _nights(runs: pd.DataFrame) -> pd.DataFrame:
-    parents = parent_runs(runs)
-    return parents[parents["step"] == "nightly"]
-
-
-def parent_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs that are not a step of another run."""
-    return runs[runs["parent_id"].isna()]
+    return runs[runs["parent_id"].isna() & (runs["step"] == "nightly")]
 
 
 def labels(runs: pd.DataFrame) -> dict[str, str]:
-    """Labels of the parent runs for the select box, by run id; nightly runs first."""
-    parents = parent_runs(runs).sort_values(
+    """Labels of the runs that are no step, for the select box, by run id; nightly runs first."""
+    parents = runs[runs["parent_id"].isna()].sort_values(
         "step", key=lambda steps: steps != "nightly", kind="stable"
     )
     return {

@@ -161,7 +161,7 @@ def error_sentence(
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
     'Good. It was off by 8.3 % a depot and day, 2.1 points better than same day last week.'
-    `subject` is 'It was' in this example. Not 'Good.' with a `coverage` far below 80 %.
+    `subject` is 'It was' in this example. Not 'Good.' where the band is too narrow by its `coverage`.
     """
     if math.isnan(mape):
         return ""
@@ -170,7 +170,7 @@ def error_sentence(
         return f"{error}."
     points = round(100 * (naive - mape), 1)
     if points > 0:
-        good = "" if coverage < 0.8 - 2 * BAND_TOLERANCE else "Good. "
+        good = "" if coverage < 0.8 - BAND_TOLERANCE else "Good. "
         return f"{good}{error}, {points} points better than {formatting.NAIVE}."
     worse = f"{-points} points worse than" if points else "as far as"
     return f"Not good. {error}, {worse} {formatting.NAIVE}."
@@ -233,8 +233,8 @@ def last_error_sentence(scores: pd.DataFrame) -> str:
     mape, naive = (last["mape"].get(name) for name in ("forecast", "seasonal naive"))
     if pd.isna(mape) or pd.isna(naive):
         return ""
-    off = f"Off by {formatting.percent(mape)} a depot"
-    return f"{off}, {formatting.NAIVE} by {formatting.percent(naive)}."
+    own, last_week = formatting.percent(mape), formatting.percent(naive)
+    return f"Off by {own} a depot, {formatting.NAIVE} by {last_week}."
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

@@ -82,7 +82,7 @@ with by_week:
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Depots furthest off",
             hidden_on_phones=("Same day last week",),
-            links={"Depot": display_tables.depot_links(worst)},
+            links={"Depot": display_tables.depot_links(worst, chosen)},
         )
     overridden = queries.override_accuracy(scope, freshness)
     if not overridden.empty:
@@ -115,7 +115,7 @@ if not scope.depot:
             display_tables.depot_accuracy(first),
             "By depot",
             hidden_on_phones=("City", "In the 80 % band", "Forecasts"),
-            links={"Depot": display_tables.depot_links(first)},
+            links={"Depot": display_tables.depot_links(first, chosen)},
         )
     sheets["Depots"] = "MAPE and more by depot", display_tables.depot_accuracy(depots)
 page_head.save_as_excel("accuracy", lambda: sheets, freshness)

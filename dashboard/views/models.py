@@ -34,4 +34,6 @@ st.caption(
     "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
     "actual| ÷ actual. Same day last week: the seasonal naive."
 )
-st.caption(f"{model_list.rollback(models)} Another: `harbor models promote VERSION`.")
+st.caption(
+    "To change it: `harbor models rollback`, or `harbor models promote VERSION`."
+)

@@ -35,7 +35,8 @@ if points:
     st.markdown(f"To do:\n{widgets.bullets(sentences)}")
 elif night:
     trouble = run_descriptions.last_trouble(runs, nights)
-    widgets.answer(f"Nothing to do. {night} {trouble}".strip())
+    told = formatting.format_dates(f"{night} {trouble}".strip(), zone)
+    widgets.answer(f"Nothing to do. {told}")
 
 if n_missing:
     st.header("Missing data")

@@ -220,9 +220,9 @@ def test_the_lines_are_seven_day_means_weighted_by_the_scored_days():
 def driven(**parts):
     """The parts of a day, by name with underscores for what a keyword cannot hold."""
     named = {name.replace("__", ": "): value for name, value in parts.items()}
-    return pd.DataFrame(
-        {"part": [*named], "orders": [*named.values()], "forecast": sum(named.values())}
-    )
+    forecast = sum(named.values())
+    table = pd.DataFrame({"part": [*named], "orders": [*named.values()]})
+    return table.assign(forecast=forecast, planned=forecast)
 
 
 def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
@@ -237,6 +237,17 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
         ("Fair", 79.6, 129.6, "+50"),
         ("Forecast", 0.0, 129.6, "130"),
     ]  # fmt: skip
+    for planned, effect in ((90.0, "−40"), (150.0, "+20")):
+        (_, rows), _ = marks(forecast_charts.contributions(day.assign(planned=planned)))
+        *_, own, last = rows
+        ends = sorted((129.6, planned))
+        assert (own["contribution"], own["effect"]) == ("Planner", effect)
+        assert [own["low"], own["high"]] == ends
+        assert (last["contribution"], last["low"], last["high"]) == (
+            "Planned",
+            0.0,
+            planned,
+        )
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,14 @@ def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, scope
     for row in scores.to_dict("records"):
         is_on = row["city"] == "London" and row["target_on"].date() in promoted
         assert row["events"] == (["promotion"] if is_on else [])
+    day_ahead = seeded.scores[seeded.scores["is_live"] == scope.live]
+    day_ahead = day_ahead[day_ahead["target_on"] - day_ahead["origin_on"] == A_DAY]
+    for row in scores.to_dict("records"):
+        before = day_ahead[day_ahead["depot_id"] == row["depot_id"]]
+        days = (row["target_on"].date() - before["target_on"]) / A_DAY
+        errors = (before["point"] - before["actual"])[days.between(1, 7)]
+        same = np.sign(errors) == np.sign(row["point"] - row["actual"])
+        assert row["same_side"] == same.sum()
 
 
 def test_of_a_single_day_the_errors_of_all_depots_are_told(

@@ -77,7 +77,7 @@ def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
     )  # fmt: skip
     nights = run_descriptions.runs_table(ledger, ZONE)
     assert run_descriptions.last_trouble(ledger, nights) == (
-        "Last accuracy alarm: the night after Thu 20 Nov, cleared since."
+        "Last accuracy alarm, of the night after Thu 20 Nov, cleared since: One."
     )
 
 
@@ -149,7 +149,8 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
     assert table["Result"].tolist() == ["1 accuracy alarm, 2 late depots"]
     told = run_descriptions.last_trouble(runs(alarmed), table)
     assert told == (
-        "Last trouble: the night after Thu 20 Nov. Last accuracy alarm: the night after Thu 20 Nov."
+        "Last trouble: the night after Thu 20 Nov. Last accuracy alarm, of the night after Thu 20 "
+        "Nov: The forecasts shown have missed by more than same day last week for 9 days."
     )
 
 

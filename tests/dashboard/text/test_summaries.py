@@ -281,8 +281,8 @@ def test_accuracy_begins_with_all_days_that_are_scored(naive, verdict, compared)
     )
 
 
-@pytest.mark.parametrize(("coverage", "is_good"), [(0.69, False), (0.71, True)])
-def test_what_a_band_holds_far_too_little_of_is_not_called_good(coverage, is_good):
+@pytest.mark.parametrize(("coverage", "is_good"), [(0.74, False), (0.76, True)])
+def test_what_a_band_holds_too_little_of_is_not_called_good(coverage, is_good):
     told = summaries.accuracy_sentence(
         daily_scores(*9 * [0.1], naive=0.4).assign(coverage=coverage)
     )

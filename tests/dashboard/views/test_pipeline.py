@@ -49,7 +49,6 @@ def test_the_models_page_states_the_reason_of_each_decision(worked, write, open_
     write(sa.update(schema.models).where(m.version == "older").values(promoted_at=None))
     models = queries.models(queries.freshness())
     assert models["version"].tolist() == [CHAMPION, REFUSED, BEFORE, "older"]
-    assert set(models["rollback_target"]) == {BEFORE}
     app = open_page("models")
     assert_no_traceback(app)
     text = page_text(app)
@@ -59,7 +58,6 @@ def test_the_models_page_states_the_reason_of_each_decision(worked, write, open_
     assert "harbor models promote VERSION" in text
     assert text.count("seasonal naive") == 1, "the term, in the caption"
     assert "sha256" not in text
-    assert f"makes {BEFORE} champion again" in text.replace("\\", "")
     assert "harbor models rollback" in text
 
 

@@ -267,8 +267,10 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
 ):
     days = van_plan.city_plan("London", queries.freshness()).cities
     [day] = days[days["target_on"].dt.date == tomorrow].to_dict("records")
-    london = city_settings.by_city(queries.freshness())["London"]
+    cities = city_settings.by_city(queries.freshness())
+    london, rotterdam = cities["London"], cities["Rotterdam"]
     city_settings.save(replace(london, vans=int(day["needed"]) - 1), "Anna")
+    city_settings.save(replace(rotterdam, vans=999), "Anna")
     heading = dict.fromkeys(today.CITY_COLUMNS[4:], 0.0)
     heading |= {"city": "London", "target_on": day["target_on"]}
     slow = pd.DataFrame([heading | {"change": -0.5 * day["point"]}])
