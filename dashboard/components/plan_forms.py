@@ -123,7 +123,7 @@ def _fields(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         depot = st.selectbox(
             "Depot", options, format_func=labels.__getitem__, key=f"depot {form}",
-            index=options.index(depot) if depot in names else 0, width=280,
+            index=options.index(depot) if depot in names else 0, width=316,
         )  # fmt: skip
         days = sorted(week["target_on"].dt.date.unique())
         first = st.selectbox(
@@ -149,7 +149,7 @@ def _fields(
         )
         number = st.text_input(
             f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
-            max_chars=20, key=f"number {form}", width=320,
+            max_chars=20, key=f"number {form}", width=316,
         )  # fmt: skip
         wrong = entered_changes.problem(number)
         if is_saving and wrong:
@@ -157,7 +157,7 @@ def _fields(
     below_number = st.container()
     common = st.pills("Reason", REASONS, key=f"common reason {form}", wrap=True)
     written = st.text_input(
-        "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=320,
+        "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=316,
         key=f"reason {form}",
     )  # fmt: skip
     reason = ": ".join(filter(None, [common, written.strip()]))

@@ -53,7 +53,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             _number(label, value, f"{label} {form}") for label, value in shown.items()
         )
         entered_shifts = st.text_input(
-            "Shifts", value=settings.shifts, placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=200,
+            "Shifts", value=settings.shifts, placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
             key=f"shifts {form}", help=shift_times.RULE,
         )  # fmt: skip
     st.caption("Drivers per van: over a whole day; at least one in each shift.")
@@ -75,7 +75,7 @@ def _number(label: str, value: float | None, key: str) -> float:
     """The number in a field that starts with `value`; NaN if it is emptied."""
     st.session_state.setdefault(key, value)
     step = 0.1 if isinstance(value, float) else 1
-    number = st.number_input(label, value=None, step=step, width=180, key=key)
+    number = st.number_input(label, value=None, step=step, width=150, key=key)
     return math.nan if number is None else float(number)
 
 

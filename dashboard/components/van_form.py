@@ -45,7 +45,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     st.session_state[key] = st.session_state.get(key, first)
     labels = {each: _label(row) for each, row in days.items()}
     chosen = st.selectbox(
-        "Day", list(days), format_func=labels.__getitem__, width=480, key=key
+        "Day", list(days), format_func=labels.__getitem__, width=316, key=key
     )
     row = days[chosen]
     city = city_settings.by_city(freshness)[name]
@@ -130,13 +130,13 @@ def _fields(
             field = keys[1] if kind == HIRE else f"kept {keys[1]}"
             state.setdefault(field, suggested if kind == HIRE else current.extra)
             extra = st.number_input(
-                "Extra vans", value=None, step=1, width=160, key=field
+                "Extra vans", value=None, step=1, width=150, key=field
             )
         off_road = st.number_input(
-            "Off the road", value=current.off_road, step=1, width=160, key=f"off {key}"
+            "Off the road", value=current.off_road, step=1, width=150, key=f"off {key}"
         )
         note = st.text_input(
-            "Note", day["note"], max_chars=500, width=320, key=f"note {key}",
+            "Note", day["note"], max_chars=500, width=316, key=f"note {key}",
             placeholder="From whom, at what cost" if kind == HIRE else None,
         )  # fmt: skip
     # A note belongs to a decision; without a decision it is dropped.
