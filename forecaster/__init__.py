@@ -20,7 +20,7 @@ Words
   log count   log(1 + orders): the unit of the network
   baseline    forecast from the depot's own weeks, which the network corrects
   naive       the seasonal naive and the median of four weeks, scored beside every
-              model; `has_baselines` of the scores refers to them
+              model
   correction  the network's addition to the baseline, log counts
   share       of the correction: the fraction of it that is added, 0 (baseline) to 1
   residual    actual - baseline, log counts

@@ -16,7 +16,7 @@ from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
 
-MAX_DEPOTS, IN_SIGHT = 50, 5
+MAX_DEPOTS, MAX_WORST = 50, 5
 """Most rows of a long table (Excel has them all), and of the two "furthest off" tables."""
 
 

@@ -90,17 +90,17 @@ select case grouping(target_on, city, model_version, horizon, week_on)
             when 15 then 'day' when 23 then 'city' when 27 then 'model'
             when 29 then 'horizon' when 30 then 'week' else 'all' end as grain,
        coalesce(target_on, week_on) as day_on, city, model_version, horizon, forecaster,
-       sum(forecaster_ape_sum) filter (where has_baselines)
-         / nullif(sum(n) filter (where has_baselines and is_nonzero), 0)::float8
+       sum(forecaster_ape_sum) filter (where has_naive)
+         / nullif(sum(n) filter (where has_naive and is_nonzero), 0)::float8
          as mape,
-       sum(forecaster_abs_error_sum) filter (where has_baselines)
-         / nullif(sum(actual_sum) filter (where has_baselines), 0) as wape,
-       sum(forecaster_error_sum) filter (where has_baselines)
-         / nullif(sum(actual_sum) filter (where has_baselines), 0) as bias,
-       sum(n_in_interval) filter (where is_own and has_baselines)::float8
-         / nullif(sum(n) filter (where has_baselines), 0) as coverage,
-       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
-         as counted, count(distinct target_on) filter (where has_baselines) as n_days
+       sum(forecaster_abs_error_sum) filter (where has_naive)
+         / nullif(sum(actual_sum) filter (where has_naive), 0) as wape,
+       sum(forecaster_error_sum) filter (where has_naive)
+         / nullif(sum(actual_sum) filter (where has_naive), 0) as bias,
+       sum(n_in_interval) filter (where is_own and has_naive)::float8
+         / nullif(sum(n) filter (where has_naive), 0) as coverage,
+       coalesce(sum(n) filter (where has_naive and is_nonzero), 0)::bigint
+         as counted, count(distinct target_on) filter (where has_naive) as n_days
 from published_scores
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
                         (forecaster, model_version), (forecaster, horizon),
@@ -212,7 +212,7 @@ DEPOT_ACCURACY = f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
            sum(n_in_interval)::float8 / sum(n) as coverage,
            sum(n) filter (where is_nonzero)::bigint as counted
     from ({PUBLISHED_BY_DEPOT}) published_scores
-    where has_baselines
+    where has_naive
     group by depot_id
 )
 select depot_id, name, city, ape_sum / counted as mape, naive_ape_sum / counted as naive_mape,

@@ -77,7 +77,7 @@ with by_week:
     )
     if not scope.depot:
         st.header("Depots furthest off")
-        worst = depots[: one_day.IN_SIGHT]
+        worst = depots[: one_day.MAX_WORST]
         widgets.small_table(
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Depots furthest off",
@@ -97,7 +97,7 @@ with by_day:
         "Off by (MAPE). Lines: mean of up to seven days. Dots: single days of the forecast.",
     )
     st.header("Single days furthest off")
-    first = misses.head(one_day.IN_SIGHT)
+    first = misses.head(one_day.MAX_WORST)
     one_day.show_misses("Single days furthest off", first, scope, freshness)
 
 table = display_tables.largest_errors(misses)

@@ -14,7 +14,7 @@ MEASURES = """
 
 SCORE_MEASURES = """
     select s.is_live, s.target_on, s.origin_on, d.city, s.depot_id, s.model_version,
-           s.seasonal_naive is not null as has_baselines, s.actual > 0 as is_nonzero,
+           s.seasonal_naive is not null as has_naive, s.actual > 0 as is_nonzero,
            1 as n, cast(s.actual between s.p10 and s.p90 as integer) as n_in_interval,
            s.actual as actual_sum,
            s.point - s.actual as error_sum,
@@ -71,13 +71,13 @@ PUBLISHED_BY_DEPOT = f"""
           and s.origin_on between (select min(origin_on) from published)
                               and (select first_on - 2 from period)
     )
-    select t.depot_id, t.has_baselines, t.is_nonzero, {MEASURES}
+    select t.depot_id, t.has_naive, t.is_nonzero, {MEASURES}
     from score_totals t
     join published using (origin_on, city, model_version)
     where t.is_live = :live and t.depot_id is not null
       and t.origin_on >= (select first_on - 1 from period)
     union all
-    select depot_id, has_baselines, is_nonzero, {MEASURES}
+    select depot_id, has_naive, is_nonzero, {MEASURES}
     from partial_origins
     join published using (origin_on, city, model_version)
 """

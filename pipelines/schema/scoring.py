@@ -54,7 +54,7 @@ score_totals = sa.Table(
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id")),
     model_version(primary_key=False),
     # Whether the naive forecasts cover these days as well.
-    sa.Column("has_baselines", sa.Boolean, nullable=False),
+    sa.Column("has_naive", sa.Boolean, nullable=False),
     # Whether the actuals are above 0, so that a percentage error is defined.
     sa.Column("is_nonzero", sa.Boolean, nullable=False),
     # When the newest of these forecasts was made.
@@ -76,7 +76,7 @@ sa.Index(
         score_totals.c[name]
         for name in (
             "target_on", "is_live", "origin_on", "city", "model_version",
-            "has_baselines", "is_nonzero",
+            "has_naive", "is_nonzero",
         )
     ),
     unique=True,

@@ -46,9 +46,9 @@ BY_SEGMENTS = """
 {totals}
 select {columns}
        sum(n)::bigint as n, sum(n_in_interval)::bigint as n_in_interval,
-       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
+       coalesce(sum(n) filter (where has_naive and is_nonzero), 0)::bigint
          as n_comparable,
-       coalesce(sum(ape_sum) filter (where has_baselines), 0) as ape_sum,
+       coalesce(sum(ape_sum) filter (where has_naive), 0) as ape_sum,
        sum(naive_ape_sum) as naive_ape_sum, sum(median_ape_sum) as median_ape_sum,
        sum(actual_sum) as actual_sum, sum(error_sum) as error_sum,
        sum(abs_error_sum) as abs_error_sum
@@ -71,7 +71,7 @@ cross join lateral (
            ('seasonal_naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum),
            ('median4', median_ape_sum, median_abs_error_sum, median_error_sum)
 ) as m (model, ape_sum, abs_error_sum, error_sum)
-where has_baselines
+where has_naive
 group by m.model
 """
 

@@ -14,7 +14,7 @@ from pipelines.schema.published_scores import MEASURES, SCORE_MEASURES
 SCORE_LOCK = 0x5343_4F52  # "SCOR"
 
 KEY = """
-    is_live, target_on, origin_on, city, depot_id, model_version, has_baselines, is_nonzero
+    is_live, target_on, origin_on, city, depot_id, model_version, has_naive, is_nonzero
 """
 SUMS = ", ".join(f"sum({measure.strip()})" for measure in MEASURES.split(","))
 SUM_ORIGIN = f"""
@@ -25,7 +25,7 @@ join (
     select depot_id, origin_on, target_on, model_version, made_at from forecasts
 ) f using (depot_id, origin_on, target_on, model_version)
 where origin_on = :origin
-group by is_live, origin_on, city, model_version, has_baselines, is_nonzero,
+group by is_live, origin_on, city, model_version, has_naive, is_nonzero,
          grouping sets (target_on, depot_id)
 order by depot_id nulls first, target_on
 """

@@ -25,16 +25,16 @@ def forecast_rows(
     panel: Panel,
     split: HoldoutSplit,
     forecasts: Mapping[str, BacktestForecasts],
-    beside: Mapping[str, BacktestForecasts],
+    comparisons: Mapping[str, BacktestForecasts],
     scale_d: np.ndarray,
 ) -> pd.DataFrame:
     """Builds a row for each origin, depot, day ahead and model of `forecasts`.
 
-    Every row also has the point forecast of each model in `beside`, in a column of its name.
+    Every row also has the point forecast of each model in `comparisons`, in a column of its name.
 
     Returns:
       depot_id, city, origin_on, target_on, horizon (days ahead), weekday, kind, model, actual,
-      point, p10, p90 (orders per day; NaN where there is none), the columns of `beside`,
+      point, p10, p90 (orders per day; NaN where there is none), the columns of `comparisons`,
       mase_scale (orders per day), is_scored (observed, and forecast by every model).
     """
     day_n = pd.DataFrame(
@@ -52,7 +52,7 @@ def forecast_rows(
         weekday=[WEEKDAYS[target_n[step].weekday()] for step in step_n],
         kind=_kinds_of_days(panel, split)[row_n, step_n - panel.step(split.origins[0])],
         actual=next(iter(forecasts.values())).actual_odh.ravel(),
-        **{name: each.point_odh.ravel() for name, each in beside.items()},
+        **{name: each.point_odh.ravel() for name, each in comparisons.items()},
         mase_scale=scale_d[row_n],
         is_scored=common_days(forecasts).ravel(),
     )
@@ -67,7 +67,7 @@ def forecast_rows(
     ]
     columns = (
         "depot_id", "city", "origin_on", "target_on", "horizon", "weekday", "kind", "model",
-        "actual", "point", "p10", "p90", *beside, "mase_scale", "is_scored",
+        "actual", "point", "p10", "p90", *comparisons, "mase_scale", "is_scored",
     )  # fmt: skip
     return pd.concat(by_model, ignore_index=True)[list(columns)]
 

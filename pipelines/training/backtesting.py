@@ -39,13 +39,13 @@ class Backtest:
     Attributes:
       panel: Panel with the actuals of the holdout.
       forecasts: Forecasts of the models that are scored, `gru` first.
-      beside: For comparison: the `baseline` under the network, and `naive`, the seasonal naive.
+      comparisons: Not scored: the `baseline` under the network, and `naive`, the seasonal naive.
     """
 
     panel: Panel
     split: HoldoutSplit
     forecasts: dict[str, BacktestForecasts]
-    beside: dict[str, BacktestForecasts]
+    comparisons: dict[str, BacktestForecasts]
     seconds: float
 
     def scores(self) -> dict[str, Scores]:
@@ -57,7 +57,7 @@ class Backtest:
         from pipelines.training.backtest_rows import forecast_rows
 
         return forecast_rows(
-            self.panel, self.split, self.forecasts, self.beside, self._scale_d()
+            self.panel, self.split, self.forecasts, self.comparisons, self._scale_d()
         )
 
     def _scale_d(self) -> np.ndarray:
@@ -66,7 +66,7 @@ class Backtest:
 
 def run_backtest(
     panel: Panel,
-    known: PanelAsKnown,
+    panel_at: PanelAsKnown,
     split: HoldoutSplit,
     recipe: "Recipe",
     against: tuple[str, ...],
@@ -75,7 +75,7 @@ def run_backtest(
 ) -> Backtest:
     """Trains once on the data before the holdout, and forecasts from every origin in it.
 
-    `panel` has the actuals of the holdout; `known` returns the panel as known at an origin.
+    `panel` has the actuals of the holdout; `panel_at` returns the panel as known at an origin.
 
     Raises:
       NoDataError: the history is too short.
@@ -86,19 +86,19 @@ def run_backtest(
 
     jax_runtime.configure_jax(recipe)
     naive = {name: backtest.naive_forecaster(name, split.horizon) for name in against}
-    result = train_model(known(split.trained_through), recipe, report=report)
+    result = train_model(panel_at(split.trained_through), recipe, report=report)
     scored = {"gru": as_forecaster(result.production, point), **naive}
     without_network = replace(result.production, postprocessing=Postprocessing(0.0))
-    beside = {
+    comparisons = {
         "baseline": as_forecaster(without_network, point),
         "naive": backtest.naive_forecaster("seasonal_naive", split.horizon),
     }
-    forecasts = backtest.run(panel, split, {**scored, **beside}, known)
+    forecasts = backtest.run(panel, split, {**scored, **comparisons}, panel_at)
     return Backtest(
         panel,
         split,
         {name: forecasts[name] for name in scored},
-        {name: forecasts[name] for name in beside},
+        {name: forecasts[name] for name in comparisons},
         result.seconds,
     )
 
@@ -107,7 +107,7 @@ def evaluation_scores(
     panel: Panel,
     evaluation: Artefact,
     champion: Artefact | None = None,
-    known: PanelAsKnown | None = None,
+    panel_at: PanelAsKnown | None = None,
     earlier_champion: Artefact | None = None,
     point: PointFor = DEFAULT_POINT,
 ) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def evaluation_scores(
 
     In `models`, `gru` is the evaluation model, as in the JSON of `harbor backtest`. The champion's
     evaluation model and an earlier champion are scored, too, if they were not trained on the
-    holdout and have the same horizon. `known` returns the panel as known at an origin; by default
+    holdout and have the same horizon. `panel_at` returns the panel as known at an origin; by default
     `panel` up to the origin is used.
     """
     window = (panel.origin - evaluation.trained_through).days
@@ -130,7 +130,7 @@ def evaluation_scores(
         name: backtest.naive_forecaster(name, evaluation.horizon)
         for name in NAIVE_FORECASTS
     }
-    forecasts = backtest.run(panel, split, forecasters, known)
+    forecasts = backtest.run(panel, split, forecasters, panel_at)
     scores = backtest.score(
         forecasts, backtest.mase_scale(panel, split.trained_through)
     )
@@ -142,8 +142,8 @@ def evaluation_scores(
 
 
 def _is_comparable(model: Artefact, evaluation: Artefact) -> bool:
-    has_same_holdout = model.trained_through <= evaluation.trained_through
-    return has_same_holdout and model.horizon == evaluation.horizon
+    is_holdout_unseen = model.trained_through <= evaluation.trained_through
+    return is_holdout_unseen and model.horizon == evaluation.horizon
 
 
 def as_forecaster(model: Artefact, point: PointFor = DEFAULT_POINT) -> Forecaster:

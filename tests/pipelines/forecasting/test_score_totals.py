@@ -32,7 +32,7 @@ from tests.pipelines.make import (
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 NOW = midnight_after(LAST)
-KEY = ["is_live", "origin_on", "city", "model_version", "has_baselines", "is_nonzero"]
+KEY = ["is_live", "origin_on", "city", "model_version", "has_naive", "is_nonzero"]
 MEASURES = [measure.strip() for measure in published_scores.MEASURES.split(",")]
 
 
@@ -46,7 +46,7 @@ def expected_totals(engine, grain):
         made = pd.read_sql(sa.select(*columns), connection)
     rows = rows.merge(cities, on="depot_id").merge(made, on=key)
     actual = rows["actual"]
-    rows["has_baselines"], rows["is_nonzero"] = rows["median4"].notna(), actual > 0
+    rows["has_naive"], rows["is_nonzero"] = rows["median4"].notna(), actual > 0
     rows["n"] = 1
     rows["n_in_interval"] = actual.between(rows["p10"], rows["p90"]).astype(int)
     rows["actual_sum"] = actual

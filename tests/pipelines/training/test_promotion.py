@@ -163,7 +163,7 @@ def test_evaluation_forecasts_see_the_data_as_known_then():
         then = panel.as_of(origin)
         return replace(then, demand_dt=2 * then.demand_dt)
 
-    models = evaluation_scores(panel, judged, known=known)["models"]
+    models = evaluation_scores(panel, judged, panel_at=known)["models"]
     unchanged = evaluation_scores(panel, judged)["models"]
     for name in ("gru", "seasonal_naive"):
         assert models[name]["bias"] > 80
