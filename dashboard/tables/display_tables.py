@@ -233,7 +233,7 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if same_side < MANY_DAYS:
         return "Not known"
     side = "low" if row["point"] < row["actual"] else "high"
-    return f"Too {side} on {same_side:,} of the 7 days before, too"
+    return f"Also too {side} on {same_side:,} of the 7 days before"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -87,10 +87,10 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         (large_error(["promotion"], actual=105.0), ""),
         (large_error(), "Not known"),
         (large_error().assign(same_side=5), "Not known"),
-        (large_error().assign(same_side=6), "Too low on 6 of the 7 days before, too"),
+        (large_error().assign(same_side=6), "Also too low on 6 of the 7 days before"),
         (
             large_error(actual=80.0).assign(same_side=7),
-            "Too high on 7 of the 7 days before, too",
+            "Also too high on 7 of the 7 days before",
         ),
     ],
 )
