@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -10,8 +9,8 @@ import streamlit as st
 from dashboard import queries
 from dashboard.components import days_ahead, score_filter, widgets
 from dashboard.queries import ScoreFilter
-from dashboard.queries.depot import PAST_DAYS
 from dashboard.queries.freshness import Freshness
+from dashboard.queries.scores import SCORED_DAYS
 from dashboard.tables import display_tables
 from dashboard.tables.workbook import Sheets
 from dashboard.text import formatting, summaries
@@ -57,9 +56,11 @@ def show(
         cities = display_tables.last_day_by_city(scored)
         with by_city:
             st.header("By city")
-            day_of = partial(formatting.link, "accuracy", period="1")
-            links = {"City": [day_of(city=city) for city in cities["City"]]}
-            widgets.small_table(cities, "By city", links=links)
+            names = cities["City"]
+            links = [
+                formatting.link("accuracy", period="1", city=each) for each in names
+            ]
+            widgets.small_table(cities, "By city", links={"City": links})
             st.caption(summaries.TOTALS_NOTE)
         sheets["By city"] = "Forecast and actual orders of each city", cities
     with by_depot:
@@ -78,9 +79,9 @@ def show_misses(
     unused = "Day" if scope.days_back == 1 else "Off by %"
     table = display_tables.largest_errors(misses).drop(columns=unused)
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
-    # Page Depot explains live forecasts only, of the last `PAST_DAYS` days.
+    # Page Depot explains live forecasts only, of the last `SCORED_DAYS` days.
     last_on = freshness.last_on if scope.live else None
-    since = last_on - timedelta(days=PAST_DAYS - 1) if last_on else date.max
+    since = last_on - timedelta(days=SCORED_DAYS - 1) if last_on else date.max
     links = {"Depot": display_tables.why_links(first, since)}
     widgets.small_table(shown, name, hidden_on_phones=("Off by %",), links=links)
     return table

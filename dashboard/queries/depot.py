@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard.queries.database import read, read_row, snapshot
 from dashboard.queries.freshness import Freshness
+from dashboard.queries.scores import SCORED_DAYS
 from forecaster.inference.cold_start import YOUNG_DAYS
 from pipelines.planning.days_ahead import FORTNIGHT, TODAY, is_ahead, week_before
 from pipelines.planning.tables import select
@@ -20,8 +21,6 @@ from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 56
-PAST_DAYS = 56
-"""Scored days of a depot, as many as in the default period of page Accuracy."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,9 @@ with kind as (
     order by s.target_on desc, s.origin_on desc, f.made_at desc
     limit :days_back
 )
-select * from latest order by target_on
+select *, count(*) over (partition by sign(point - actual) order by target_on range between
+                         interval '7 days' preceding and interval '1 day' preceding) as same_side
+from latest order by target_on
 """
 
 
@@ -184,14 +185,14 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version, filename and
-      sha256 (of its artefact), oldest day first. Hindcasts only if the depot has no live forecast.
+      sha256 (of its artefact), same_side (as `largest_errors`), oldest day first. Hindcasts only if the depot has no live forecast.
     """
     return read(
         PAST_FORECASTS,
         numbers=["actual", "p10", "point", "p90"],
         days=["target_on", "origin_on"],
         depot=depot,
-        days_back=PAST_DAYS,
+        days_back=SCORED_DAYS,
     )
 
 

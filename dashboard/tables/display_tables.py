@@ -229,11 +229,10 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
-    same_side = row.get("same_side", 0)
-    if same_side < MANY_DAYS:
+    if row["same_side"] < MANY_DAYS:
         return "Not known"
     side = "low" if row["point"] < row["actual"] else "high"
-    return f"Also too {side} on {same_side:,} of the 7 days before"
+    return f"Also too {side} on {row['same_side']} of the 7 days before"
 
 
 def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,6 @@ SPANS = {"8 weeks": HISTORY_DAYS, "13 months": 396}
 """Days of history in the chart; the longer span includes last year's Black Friday."""
 MAX_PAST_DAYS = 7
 """Most scored days shown."""
-
 MAX_PEERS = 50
 """Most depots of a city for which a day is explained by default: 1 s; 1,000 depots take 25 s."""
 

@@ -230,6 +230,12 @@ def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):
     assert as_dates(past["target_on"]) == last.index.tolist()
     np.testing.assert_allclose(past["point"], last["point"])
     assert past["is_live"].all()
+    is_high = last["point"] > last["actual"]
+    before = [(day - last.index) / timedelta(days=1) for day in last.index]
+    assert past["same_side"].tolist() == [
+        sum(1 <= n <= 7 and high == own for n, high in zip(days, is_high, strict=True))
+        for days, own in zip(before, is_high, strict=True)
+    ]
 
 
 def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):

@@ -66,6 +66,7 @@ def large_error(
             "override_orders": [orders],
             "override_reason": [reason],
             "made_by": [planner],
+            "same_side": 5,
         }
     ).astype({"override_orders": float})
 
@@ -86,7 +87,6 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         (large_error(actual=105.0), ""),
         (large_error(["promotion"], actual=105.0), ""),
         (large_error(), "Not known"),
-        (large_error().assign(same_side=5), "Not known"),
         (large_error().assign(same_side=6), "Also too low on 6 of the 7 days before"),
         (
             large_error(actual=80.0).assign(same_side=7),
