@@ -40,7 +40,7 @@ TITLES = {
     "p90_text": "High (P90)",
     "forecast_mape": "Forecast off by",
     "naive_mape": "Same day last week",
-    "counted_text": "Depot-days scored",
+    "counted_text": "Forecasts",
     "series": "Series",
     "contribution": "Part",
     "effect": "Orders",

@@ -61,7 +61,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     if not numbers.empty:
         st.caption(
             "Off by: + is a forecast too high. Outside: orders outside the 80 % band. To check first: "
-            "depots with missing data, then those short of most vans on the first day, then in all."
+            "depots with missing data, then those short of most vans on the first short day, then in all."
         )
 
 
@@ -93,7 +93,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)
     in_all = short.sum(axis=1)
-    keys = pd.DataFrame({"is_late": is_late, "first": short.iloc[:, 0]})
+    keys = pd.DataFrame({"is_late": is_late, "first": short[short.any().idxmax()]})
     keys = keys.assign(in_all=in_all, is_off=is_off)
     # Ties keep the order of `depots`: by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
@@ -112,6 +112,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
         "status": depots.apply(html_grids.status, axis=1),
         "is_off": is_off,
+        "is_closed": depots["basis"].eq("closed") & ~depots["is_set"].astype(bool),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
     fits = orders.shape[1] <= summaries.WEEK_DAYS

@@ -119,7 +119,8 @@ def _fields(
         format_func=ACTIONS.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
     options = [*names, ALL_DEPOTS]
-    labels = {**names, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
+    found_by = {key: formatting.with_plain_spelling(names[key]) for key in names}
+    labels = {**found_by, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         depot = st.selectbox(
             "Depot", options, format_func=labels.__getitem__, key=f"depot {form}",

@@ -35,19 +35,16 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
       freshness: Freshness of that plan.
       day: The day preselected; None for the first day to decide on.
     """
-    days = {row["target_on"].date(): row for row in plan.cities.to_dict("records")}
+    days = {f"{row['target_on'].date()}": row for row in plan.cities.to_dict("records")}
     state = saved_change.of_session().vans
     name = str(plan.cities["city"].iloc[0])
     form = f"{name} {day} {state.n_saved}"
-    # Colleagues' decisions change the labels of the days; the chosen day must stay.
-    key = f"day of vans {form}"
-    first = day or plan_summaries.first_to_look_at(plan.cities)
-    st.session_state[key] = st.session_state.get(key, first)
+    # The day stays when a colleague decides on it.
+    first = f"{day or plan_summaries.first_to_look_at(plan.cities)}"
+    first = st.session_state.setdefault(f"day of vans {form}", first)
     labels = {each: _label(row) for each, row in days.items()}
-    chosen = st.selectbox(
-        "Day", list(days), format_func=labels.__getitem__, width=316, key=key
-    )
-    row = days[chosen]
+    row = days[widgets.choose_from_url("Day", "day", labels, first, width=316)]
+    chosen = row["target_on"].date()
     city = city_settings.by_city(freshness)[name]
     current = city.decision_on(chosen)
     # A colleague's decision must have been shown before it can be replaced.

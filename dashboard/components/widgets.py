@@ -130,7 +130,7 @@ def _not_known(noun: str, requested: str, shown: str) -> None:
     """Explains an unknown option and what is shown instead; if nothing is, stops the page."""
     unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
     if not shown:
-        stop_page(f"{unknown} Choose one above.")
+        stop_page(f"{unknown} Choose another.")
     empty_state(f"{unknown} Shown instead: {formatting.escape_markdown(shown)}.")
 
 

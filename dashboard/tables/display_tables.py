@@ -22,7 +22,7 @@ HEADINGS = {
     "delivery_probability": "Chance of full delivery",
     "error": "Off by",
     "error_share": "Off by %",
-    "forecast_mape": "Forecast off by",
+    "forecast_mape": "Forecast then off by",
     "made_by": "Changed by",
     "mape": "Off by (MAPE)",
     "model_point": "Model",
@@ -75,8 +75,8 @@ def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame
 
 def _displayed(values: pd.Series) -> pd.Series:
     if values.name == "delivery_probability":
-        # Rounded down, as `words.chance` does on pages.
-        return (100 * values + 1e-9).floordiv(1)
+        # Rounded down, and never certain, as `words.chance` on pages.
+        return (100 * values + 1e-9).floordiv(1).clip(upper=99)
     if values.name in FRACTIONS:
         return 100 * values
     if values.name == "basis":

@@ -25,7 +25,7 @@ SHADES = 10
 """Shades up to that of a depot's busiest day; style.css has a class for each."""
 MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Most depots in the grid of several cities, and of one; browsers are slow with more."""
-MARKS, SHORT = ("status", "is_off", "place"), "Vans short"
+MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
 """Columns of the list of depots without a heading; group heading of its columns of short vans."""
 IN_ALL = f"{SHORT}: all days"
 DAY_STATES = {
@@ -77,7 +77,7 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
       numbers: By depot_id, a column per heading, of whole orders, percentages or, if the heading
         begins with `SHORT`, vans, the last of these being their total; then `status` (missing
         data, shown below the depot's name), `is_off` (whether the last heading's number is
-        marked) and `place` (not shown). Empty without a forecast.
+        marked), `is_closed` (on the first day) and `place` (not shown). Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
@@ -122,6 +122,10 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
     texts = {head: html_tables.column(numbers[head], "Off by %") for head in heads}
     if heads:
         texts["status"] = list(map(_late, numbers["status"]))
+        closed = zip(texts[heads[0]], numbers["is_closed"], strict=True)
+        texts[heads[0]] = [
+            "closed" if is_closed else text for text, is_closed in closed
+        ]
         off_by = html_tables.column(numbers[heads[-1]], "Off by")
         marks = numbers["is_off"].map({True: "<small>outside</small>", False: ""})
         texts[heads[-1]] = [

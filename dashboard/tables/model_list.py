@@ -33,9 +33,10 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
       zone: The fleet's zone.
     """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
+    outcome = _outcome(newest, zone)
     champions = models[models["role"] == "champion"].to_dict("records")
     if not champions:
-        return f"No model makes forecasts. {_outcome(newest, zone)}"
+        return f"No model is champion, so no forecasts will be made. {outcome}"
     [champion] = champions
     since = champion["promoted_at"]
     if pd.isna(since):
@@ -43,15 +44,14 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     day = formatting.day(since.astimezone(zone))
     live = scores[scores["model_version"] == champion["version"]]
     if live["mape"].isna().all():
-        unscored = f"The model, live since {day}, is not scored yet."
-        return f"{unscored} {_outcome(newest, zone)}"
+        return f"The model, live since {day}, is not scored yet. {outcome}"
     mapes = live.set_index("forecaster")["mape"]
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
     scored = formatting.count(int(live["n_days"].max()), "day")
     subject = f"The model, live since {day} and scored on {scored}, was"
-    told = f"{summaries.error_sentence(subject, own, naive)} {_outcome(newest, zone)}"
-    # Rounded to a tenth of a point, as in the verdict.
-    is_worse = round(100 * (naive - own), 1) <= 0
+    told = f"{summaries.error_sentence(subject, own, naive)} {outcome}"
+    # Rounded, as in the verdict.
+    is_worse = round(100 * naive, 1) <= round(100 * own, 1)
     return f"{told} Train anew with 'harbor train'." if is_worse else told
 
 

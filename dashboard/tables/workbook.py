@@ -125,7 +125,7 @@ def week_sheets(depots: pd.DataFrame) -> Sheets:
 def depot_sheets(depots: pd.DataFrame, numbers: pd.DataFrame) -> Sheets:
     """The sheet of page Depots, in its order; arguments as `html_grids.depots`."""
     outside = numbers["is_off"].map({True: "yes", False: ""})
-    told = numbers.assign(is_off=outside).drop(columns="place")
+    told = numbers.assign(is_off=outside).drop(columns=["is_closed", "place"])
     table = display_tables.display(depots, "city", "name", "depot_id").join(
         told.rename(columns={"status": "Status", "is_off": "Outside its band"}),
         "Depot id",

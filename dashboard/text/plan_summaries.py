@@ -60,7 +60,8 @@ def overview(plan: Plan) -> str:
     told = {
         short_days(days) or f"{cities} has enough vans every day": True,
         f"About {formatting.count(round(late), 'order')} late in {formatting.next_days(period)}, "
-        f"{formatting.percent(late / days['point'].sum())} of all": round(late) > 0,
+        f"{formatting.percent(min(late / days['point'].sum(), 1))} of all": round(late)
+        > 0,
         "Chance that the vans carry all orders every day: "
         f"{formatting.chance(chance)}": not np.isnan(chance),
         note: bool(unknown),
@@ -135,10 +136,10 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
     in_all = known.groupby("depot_id")["short"].transform("sum")
     worst = known[in_all == in_all.max()].set_index("target_on")
-    most = " and ".join(
-        f"{name} ({short_of(own['short'])})"
-        for (_, name), own in [*worst.groupby(["depot_id", "name"], sort=False)][:2]
-    )
+    tied = [*worst.groupby(["depot_id", "name"], sort=False)]
+    most = " and ".join(f"{name} ({short_of(own['short'])})" for (_, name), own in tied)
+    if len(tied) > 2:
+        most = f"{in_all.max():,} at each of {len(tied):,} depots"
     return (
         f"{formatting.day(first_on)}: {n_short:,} of {formatting.count(n_all, 'depot')} short of "
         f"vans. Most in {formatting.count(n_days, 'day')}: {most}."
@@ -216,7 +217,7 @@ def offers(day: Mapping[Hashable, Any]) -> dict[int, str]:
 
 
 def saved_words(change: Mapping[Any, Any]) -> str:
-    """Values saved by a row of `queries.changes`: '33 vans hired', '420 orders (forecast 341)'."""
+    """Values saved by a row of `queries.changes`: '33 vans hired', '420 orders (forecast then 341)'."""
     saved = change["saved"]
     if change["what"] == "vans":
         return decision_words(saved)
@@ -225,7 +226,7 @@ def saved_words(change: Mapping[Any, Any]) -> str:
     if saved["orders"] is None:
         return "the model's orders"
     orders = formatting.count(round(saved["orders"]), "order")
-    return f"{orders} (forecast {formatting.orders(saved['point'])})"
+    return f"{orders} (forecast then {formatting.orders(saved['point'])})"
 
 
 def change_in_history(change: Mapping[Any, Any]) -> str:

@@ -168,7 +168,7 @@ def error_sentence(
     error = f"{subject} off by {formatting.percent(mape)} a depot and day"
     if math.isnan(naive):
         return f"{error}."
-    points = round(100 * (naive - mape), 1)
+    points = round(round(100 * naive, 1) - round(100 * mape, 1), 1)
     if points > 0:
         good = "" if coverage < 0.8 - BAND_TOLERANCE else "Good. "
         return f"{good}{error}, {points} points better than {formatting.NAIVE}."

@@ -14,8 +14,8 @@ from dashboard.components import (
 from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
-LESS = ("In the 80 % band", "Forecasts")
-"""Columns hidden on phones."""
+LESS = ("Forecasts",)
+"""Column hidden on phones."""
 
 freshness = queries.freshness()
 newest_on = queries.newest_scored(freshness)
@@ -94,7 +94,8 @@ with by_day:
     widgets.chart(
         forecast_charts.accuracy_by_day,
         scores[scores["grain"] == "day"],
-        "Off by (MAPE). Lines: mean of up to seven days. Dots: single days of the forecast.",
+        "Off by (MAPE), over every night's forecast of a day. Lines: mean of up to seven days. "
+        "Dots: single days of the forecast.",
     )
     st.header("Single days furthest off")
     first = misses.head(one_day.MAX_WORST)

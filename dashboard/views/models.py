@@ -17,17 +17,12 @@ models = queries.models(freshness)
 if models.empty:
     widgets.stop_page("No model has been trained yet. Train one with `harbor train`.")
 
-if (models["role"] != "champion").all():
-    widgets.empty_state(
-        "No model is champion, so no forecasts will be made. Choose one below, and promote it."
-    )
-
 zone = queries.zone()
 scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness)
 widgets.answer(model_list.status(models, scores, zone))
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Went live", "Live: In the 80 % band", "Test: Model before")
+hidden = ("Went live", "Live: In the 80 % band", "Test: Model before", "Version")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "

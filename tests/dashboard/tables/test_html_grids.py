@@ -333,7 +333,7 @@ def test_a_phones_list_of_depots_has_the_first_and_the_worst_day_of_vans():
             "Orders: Sat": [10, 20], "Orders: 7 days": [70, 140],
             **{f"Vans short: {day}": vans for day, vans in short.items()},
             "vs last week": [1.0, 2.0], "Yesterday off by": [1, 2],
-            "status": "", "is_off": False, "place": [0, 1],
+            "status": "", "is_off": False, "is_closed": False, "place": [0, 1],
         },
         known["depot_id"],
     )  # fmt: skip

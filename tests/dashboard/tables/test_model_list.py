@@ -156,7 +156,7 @@ def test_the_status_says_what_became_of_the_newest_model_and_why(
     told = f"The newest model, trained on Fri 21 Nov: {expected}"
     assert status_of(CHAMPION, newest(role, reason)).endswith(told)
     alone = status_of(newest(role, reason))
-    assert alone == f"No model makes forecasts. {told}"
+    assert alone == f"No model is champion, so no forecasts will be made. {told}"
 
 
 def test_a_champion_that_nobody_has_scored_is_told_of_all_the_same():

@@ -148,6 +148,9 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     assert short(depots.assign(short=[0, 6, 6, 0])).endswith(
         "Most in 2 days: A (6 on Fri) and B (6 on Fri)."
     )
+    third = depots[1:2].assign(depot_id="third", name="C")
+    tied = pd.concat([depots.assign(short=[0, 6, 6, 0]), third.assign(short=6)])
+    assert short(tied).endswith("Most in 2 days: 6 at each of 3 depots.")
     enough = cities.assign(is_enough=True)
     assert plan_summaries.short_depots(depots, enough) == "No depot is short of vans."
     assert short(depots[:1]) == "No depot is short of vans."

@@ -65,7 +65,9 @@ def test_without_a_champion_the_page_says_how_to_choose_one(worked, write, open_
     write(sa.update(schema.models).values(role="rejected"))
     app = open_page("models")
     assert_no_traceback(app)
-    assert "No model is champion" in app.info[0].value
+    text = page_text(app)
+    assert "No model is champion, so no forecasts will be made" in text
+    assert "harbor models promote VERSION" in text
 
 
 def test_runs_are_newest_first_each_followed_by_its_steps(worked):

@@ -535,8 +535,29 @@ def test_a_form_that_went_on_to_the_next_day_by_itself_offers_no_other_one(
     assert "Saved: London, " in told(app.success)
     later = tomorrow + timedelta(days=1)
     [day] = [each for each in app.selectbox if each.label == "Day"]
-    assert day.value == later
+    assert day.value == f"{later}"
     assert ">Decide on London, " not in page_text(app)
+
+
+def test_the_day_of_the_form_is_in_the_url_and_stays_when_a_colleague_decides(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=1), "Mara")
+    app = city_page(open_page, "London", form="vans")
+
+    def day(of):
+        [box] = [each for each in of.selectbox if each.label == "Day"]
+        return box
+
+    assert day(app).value == f"{tomorrow}"
+    van_decisions.save(VanDecision("London", tomorrow, kind=ACCEPT), "Ann")
+    assert day(rerun(app)).value == f"{tomorrow}"
+    later = tomorrow + timedelta(days=2)
+    app = day(app).set_value(f"{later}").run()
+    assert app.query_params["day"] in (f"{later}", [f"{later}"])
+    head = page_text(app).partition('aria-current="date"')[2].partition("</th>")[0]
+    assert f"day={later}" in head, "the grid marks the same day"
 
 
 def test_a_decision_that_is_withdrawn_takes_its_note(seeded, tomorrow, open_page):
