@@ -9,6 +9,7 @@ form.onkeydown = ({key, target}) => {
     form.querySelector('[data-testid="stBaseButton-primary"]')?.click();
   form.dataset.entered = entered;
 };
+form.tabIndex = -1;
 const depot = new URLSearchParams(location.search).get('depot');
 let tries = 50;
 const timer = setInterval(() => {

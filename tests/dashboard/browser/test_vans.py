@@ -179,6 +179,22 @@ def test_the_list_of_depots_that_lack_vans_fits_a_phone(fleet, visit):
     assert window.too_wide() <= 0
 
 
+def test_a_form_that_opens_has_the_cursor_and_its_first_field_is_the_next_stop(
+    fleet, visit
+):
+    window = visit(fleet)
+    window.to("/plan")
+    action = window.page.locator("a.hf-action").first
+    action.focus()
+    action.press("Enter")
+    window.page.wait_for_url("**form=vans*")
+    window.settled()
+    form = window.page.locator(".st-key-plan-form")
+    expect(form).to_be_focused()
+    window.page.keyboard.press("Tab")
+    assert form.evaluate("form => form.contains(document.activeElement)")
+
+
 def test_an_offer_is_filled_in_by_a_click(fleet, visit):
     window = visit(fleet, "phone")
     window.to("/plan?city=Rotterdam&form=vans")
