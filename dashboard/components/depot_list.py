@@ -112,7 +112,7 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         off_by: (last["point"] - last["actual"]).round().astype("Int64"),
         "status": depots.apply(html_grids.status, axis=1),
         "is_off": is_off,
-        "is_closed": depots["basis"].eq("closed") & ~depots["is_set"].astype(bool),
+        "is_closed": depots.apply(html_grids.is_closed, axis=1),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
     fits = orders.shape[1] <= summaries.WEEK_DAYS

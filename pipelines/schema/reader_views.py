@@ -49,15 +49,9 @@ from scores s join depots d using (depot_id)
 SCORES_OF_ORIGIN = f"{SCORES} where s.origin_on = :origin"
 
 
-def every_day(condition: str = "true") -> str:
-    """SQL of the demand of each depot and day, from its first counted day to the fleet's last.
-
-    `condition` limits the counted days. They are not materialized, so that a filter by depot
-    reaches the index.
-    """
-    return f"""
+EVERY_DAY = f"""
 with closures as ({CLOSURES}), counted as not materialized (
-    select * from demand_versions where superseded_at is null and {condition}
+    select * from demand_versions where superseded_at is null and {{condition}}
 ), firsts as (select depot_id, min(service_on) as first_on from counted group by depot_id)
 select d.depot_id, d.city, day_on::date as service_on, v.orders,
        v.orders is not null as is_observed, {is_closed("day_on::date")} as is_closed, v.known_at
@@ -66,6 +60,11 @@ join depots d using (depot_id)
 cross join lateral generate_series(
     first_on::timestamp, (select max(service_on) from counted), interval '1 day') as day_on
 left join counted v on (v.depot_id, v.service_on) = (d.depot_id, day_on::date)
+"""
+"""Demand of each depot and day, from its first counted day to the fleet's last.
+
+`{condition}` limits the counted days. They are not materialized, so that a filter by depot reaches
+the index.
 """
 
 
@@ -146,7 +145,7 @@ READER_VIEWS = {
         },
     ),
     "daily_demand": ReaderView(
-        every_day(),
+        EVERY_DAY.format(condition="true"),
         "Orders as counted now: a row for each depot and day, from its first to the fleet's last.",
         {
             **DEPOT,

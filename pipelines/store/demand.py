@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
-from pipelines.schema.reader_views import every_day
+from pipelines.schema.reader_views import EVERY_DAY
 from pipelines.store import (
     load_timestamps,
     observed_zeros,
@@ -150,7 +150,7 @@ select max(service_on) from demand_versions
 where superseded_at is null and orders is not null
 """
 UNKNOWN_DAYS = f"""
-select service_on, count(*) as depots from ({every_day("service_on >= :since")}) d
+select service_on, count(*) as depots from ({EVERY_DAY.format(condition="service_on >= :since")}) d
 where not is_observed and not is_closed and service_on <= ({LAST_DAY})
   and exists (select from demand_versions known where known.depot_id = d.depot_id
               and known.superseded_at is null and known.orders is not null)

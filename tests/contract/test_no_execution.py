@@ -28,7 +28,7 @@ OWN_NAMES = {
     "pipelines/store/versions.py": {"names"},  # of two tables, and of their columns
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
     "pipelines/store/partial_days.py": {"table"},  # of a tuple beside it
-    "pipelines/schema/reader_views.py": {"name", "statement", "condition"},  # beside it
+    "pipelines/schema/reader_views.py": {"name", "statement"},  # of the views beside it
     "pipelines/cli/db.py": {"role"},  # a sentence for people
 }
 """Names that a statement may contain besides constants of a module."""

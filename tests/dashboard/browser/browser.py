@@ -167,8 +167,6 @@ class Visit:
         """Waits until the page, made as wide as a tablet, cannot be scrolled sideways."""
         self.page.set_viewport_size({"width": width, "height": SIZES["desk"][1]})
         self.page.wait_for_function(f"() => ({TOO_WIDE})() <= 0")
-        with suppress(TimeoutExpired):
-            self.page.wait_for_function(f"() => !({OVERLAPPING})().length")
         overlapping = self.page.evaluate(OVERLAPPING)
         assert overlapping == [], f"at {width}: {overlapping}"
 
