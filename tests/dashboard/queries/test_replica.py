@@ -19,6 +19,9 @@ from tests.replicas import catch_up, paused, replica_of
 pytestmark = pytest.mark.db
 
 IS_REPLICA = "select pg_is_in_recovery() as yes"
+WRITE_8_MIB = (
+    "select pg_logical_emit_message(true, 'test', repeat('x', 8 * 1024 * 1024))"
+)
 DEPOT = "LON-01"
 
 
@@ -125,13 +128,24 @@ def finding(engine, tmp_path, url):
     return [(each.ok, each.message) for each in found]
 
 
+def mib_behind(engine, tmp_path, url) -> float:
+    [(good, says)] = finding(engine, tmp_path, url)
+    assert good
+    return float(re.fullmatch(r"answers, ([\d.]+) MiB of changes behind", says)[1])
+
+
 def test_doctor_says_how_far_the_replica_is_behind(
     clean_engine, tmp_path, replica_url, database_url
 ):
+    """A paused replica is behind by what was written, give or take the server's own upkeep."""
     catch_up(database_url, replica_url)
-    [(good, says)] = finding(clean_engine, tmp_path, replica_url)
-    assert good
-    assert says == "answers, 0.0 MiB of changes behind"
+    assert mib_behind(clean_engine, tmp_path, replica_url) < 4
+    with paused(replica_url):
+        with clean_engine.begin() as writer:
+            writer.execute(sa.text(WRITE_8_MIB))
+        assert 8 <= mib_behind(clean_engine, tmp_path, replica_url) < 12
+    catch_up(database_url, replica_url)
+    assert mib_behind(clean_engine, tmp_path, replica_url) < 4
     assert finding(clean_engine, tmp_path, None) == []
 
 
