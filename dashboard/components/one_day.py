@@ -77,11 +77,12 @@ def show_misses(
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
     unused = "Day" if scope.days_back == 1 else "Off by %"
+    key, unused = ("Day", "Depot") if scope.depot else ("Depot", unused)
     table = display_tables.largest_errors(misses).drop(columns=unused)
     first, shown = misses.head(MAX_DEPOTS), table.head(MAX_DEPOTS)
     # Page Depot explains live forecasts only, of the last `SCORED_DAYS` days.
     last_on = freshness.last_on if scope.live else None
     since = last_on - timedelta(days=SCORED_DAYS - 1) if last_on else date.max
-    links = {"Depot": display_tables.why_links(first, since)}
+    links = {key: display_tables.why_links(first, since)}
     widgets.small_table(shown, name, hidden_on_phones=("Off by %",), links=links)
     return table

@@ -22,6 +22,9 @@ menu choice and the city carried over as one history entry. Closes the menu of a
 a choice, as Streamlit does on phones only. Adds a button that skips to the first number. Constant,
 because `server.asgi` allows the script by its hash."""
 
+FOCUS = (Path(__file__).parent / "focus.js").read_text()
+"""Focuses the message before it; constant, as `SCRIPT`."""
+
 
 def show(title: str, *, is_system: bool) -> None:
     """Shows the title and a place for page actions; `is_system` marks "System" in the menu."""

@@ -208,7 +208,6 @@ def _ask_if_sure(changes: Sequence[Change], names: Mapping[str, str], form: str)
     far = entered_changes.far_from_model(changes)
     if not far:
         return ""
-    sentence = change_summaries.far_sentence(far, names)
     return widgets.refusal_unless_ticked(
-        sentence, change_summaries.sure_label(far), form
+        change_summaries.far_sentence(far, names), form
     )

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import queries
-from dashboard.components import widgets
+from dashboard.components import page_head, widgets
 from dashboard.components.planner_name import known_name
 from dashboard.planning import overrides
 from dashboard.planning.overrides import Cell
@@ -19,7 +19,6 @@ from forecaster.errors import BadInputError
 NOT_SAVED, NOT_UNDONE = "Not saved.", "Not undone."
 FORMS, UNDO_KEY = "forms of the page Plan", "undo"
 Write = Callable[[], None]
-See = Callable[[], object]
 
 
 @dataclass
@@ -48,24 +47,13 @@ class FormState:
         self.sentence, self.is_new, self.seen, self.refusal = sentence, True, None, None
         st.rerun()
 
-    def refuse(
-        self, reason: str, consequence: str = NOT_SAVED, see: See = lambda: None
-    ) -> NoReturn:
-        """Reloads the page with the newest numbers and the entries, and shows the reason.
-
-        `see` returns the new `seen`, read from these numbers.
-        """
+    def refuse(self, reason: str, consequence: str = NOT_SAVED) -> NoReturn:
+        """Reloads the page with the newest numbers and the entries, and shows the reason."""
         queries.freshness.clear()
-        self.sentence, self.refusal, self.seen = "", (consequence, reason), see()
+        self.sentence, self.refusal, self.seen = "", (consequence, reason), None
         st.rerun()
 
-    def save(
-        self,
-        write: Write,
-        sentence: str,
-        problems: Sequence[str],
-        see: See = lambda: None,
-    ) -> None:
+    def save(self, write: Write, sentence: str, problems: Sequence[str]) -> None:
         """Shows the problems, if any; else saves and confirms, or refuses if the database does."""
         if problems:
             widgets.refusal(NOT_SAVED, problems)
@@ -73,7 +61,7 @@ class FormState:
         try:
             write()
         except BadInputError as error:
-            self.refuse(str(error), see=see)
+            self.refuse(str(error))
         self.confirm(sentence)
 
     def may_save(self, is_clicked: bool) -> bool:
@@ -101,6 +89,7 @@ class FormState:
             return False
         told = formatting.escape_markdown(self.sentence)
         st.success(told, icon=":material/check:")
+        page_head.run(page_head.FOCUS)
         # A second click on Undo starts another run, which shows the confirmation again.
         self.is_new = bool(st.session_state.get(UNDO_KEY))
         _undo_button(newest, self)

@@ -6,38 +6,46 @@ from functools import partial
 
 import streamlit as st
 
-from dashboard import queries
-from dashboard.components import saved_change
+from dashboard.components import running_day, saved_change, widgets
 from dashboard.components.planner_name import planner_name
-from dashboard.planning import city_settings
+from dashboard.planning import city_settings, entered_changes, van_plan
+from dashboard.queries.freshness import Freshness
+from dashboard.text import formatting, plan_summaries
 from pipelines.planning import shift_times
 from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.van_plan import Plan
 
 
-def settings_form(settings: CitySettings) -> None:
-    """The form for the settings of a city; saves them for everybody.
+def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> None:
+    """The form for the settings of a city, with a preview; saves them for everybody.
 
     The fields keep their values when a colleague saves meanwhile; the next Save is then
-    refused, once.
+    refused, once. `plan` is the city's.
     """
     state = saved_change.of_session().settings
     form = f"{settings.city} {state.n_saved}"
     when_opened = state.seen
     if when_opened is None or f"Vans {form}" not in st.session_state:
         when_opened = state.seen = settings
-    with st.form(f"settings of {form}", border=False):
-        entered = _settings_fields(when_opened, form)
-        save = f"save settings {form}"
-        planner = planner_name(st.session_state.get(save, False))
-        is_clicked = st.form_submit_button("Save settings", type="primary", key=save)
-    if state.may_save(is_clicked):
-        kept = " Its vans stay estimated." if entered.has_estimated_vans else ""
-        sentence = f"Saved: the settings of {settings.city}, for everybody.{kept}"
-        write = partial(city_settings.save, entered, planner)
-        wrong = city_settings.problems(entered, planner)
-        state.save(write, sentence, wrong, partial(_with_newest_id, entered))
-    else:
-        state.tell(settings.city)
+    entered, unsure = _settings_fields(when_opened, form), ""
+    if outside := city_settings.entry_problems(entered):
+        st.warning(widgets.bullets(outside), icon=":material/warning:")
+    elif entered != when_opened:
+        _preview(entered, plan, freshness)
+        unsure = _ask_if_sure(entered, when_opened, form)
+    save = f"save settings {form}"
+    planner = planner_name(st.session_state.get(save, False))
+    place, is_clicked = saved_change.save_button("Save settings", save)
+    with place:
+        if state.may_save(is_clicked):
+            kept = " Its vans stay estimated." if entered.has_estimated_vans else ""
+            sentence = f"Saved: the settings of {settings.city}, for everybody.{kept}"
+            write = partial(city_settings.save, entered, planner)
+            wrong = city_settings.problems(entered, planner)
+            wrong += [unsure] if unsure else []
+            state.save(write, sentence, wrong)
+        else:
+            state.tell(settings.city)
 
 
 def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
@@ -52,9 +60,12 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         vans, orders, level, drivers = (
             _number(label, value, f"{label} {form}") for label, value in shown.items()
         )
+        shifts = f"shifts {form}"
+        # Without a default of its own, the field keeps its text over a colleague's save.
+        st.session_state.setdefault(shifts, settings.shifts)
         entered_shifts = st.text_input(
-            "Shifts", value=settings.shifts, placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
-            key=f"shifts {form}", help=shift_times.RULE,
+            "Shifts", placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
+            key=shifts, help=shift_times.RULE,
         )  # fmt: skip
     st.caption("Drivers per van: over a whole day; at least one in each shift.")
     entered = replace(
@@ -79,7 +90,19 @@ def _number(label: str, value: float | None, key: str) -> float:
     return math.nan if number is None else float(number)
 
 
-def _with_newest_id(entered: CitySettings) -> CitySettings:
-    """The entered settings with the newest `settings_id`, so that they can replace the newest."""
-    newest = city_settings.by_city(queries.freshness())[entered.city]
-    return replace(entered, settings_id=newest.settings_id)
+def _preview(entered: CitySettings, plan: Plan, freshness: Freshness) -> None:
+    """Shows the headline that the city's plan would have with the entered settings."""
+    after = van_plan.plan_of(plan.depots, freshness, {entered.city: entered})
+    after = replace(after, cities=running_day.with_pace(after.cities, freshness))
+    sentences = formatting.escape_markdown(plan_summaries.overview(after))
+    st.caption(f"**Preview:** {sentences}")
+
+
+def _ask_if_sure(entered: CitySettings, before: CitySettings, form: str) -> str:
+    """Asks to confirm no vans, or far more or fewer; returns the refusal until it is ticked."""
+    n_vans, n_before = entered.vans or 0, before.vans or 0
+    is_none_left = n_before > n_vans == 0
+    if not (is_none_left or (n_before and entered_changes.is_far(n_vans, n_before))):
+        return ""
+    sentence = f"{entered.city} would have {formatting.count(n_vans, 'van')} instead of {n_before:,}."
+    return widgets.refusal_unless_ticked(sentence, form)

@@ -166,15 +166,11 @@ def _preview(
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
-    vans = formatting.count(int(day["vans"]), "van")
-    late = plan_summaries.late_in_words(day["undelivered"])
-    short = f"{day['short']:,} still short; " if day["short"] else ""
-    chance = formatting.chance(day["delivery_probability"])
-    sentence = f"{short}with {vans}: {chance} sure to carry all orders, {late}."
+    sentence = plan_summaries.shortage_sentence(day)
     if at_pace != day["needed"]:
         lacking = max(int(at_pace - day["vans"]), 0)
         pace = f"{lacking:,} still short" if lacking else "enough"
-        sentence = f"{pace} at today's pace; by the plan {sentence}"
+        sentence = f"{pace} at today's pace. By the plan, {sentence}"
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 
@@ -187,4 +183,4 @@ def _ask_if_sure(
         return ""
     vans = formatting.count(n_vans, "van")
     sentence = f"That day would have {vans} and needs {day['needed']:,}."
-    return widgets.refusal_unless_ticked(sentence, f"Yes, {vans}", key)
+    return widgets.refusal_unless_ticked(sentence, key)

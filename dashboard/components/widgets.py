@@ -228,8 +228,9 @@ def missing_entry(sentence: str) -> None:
     st.html(html, unsafe_allow_javascript=True)
 
 
-def refusal_unless_ticked(sentence: str, label: str, key: str) -> str:
+def refusal_unless_ticked(sentence: str, key: str) -> str:
     """Warns of an entry and asks for a tick; returns a refusal until it is ticked, then ''."""
+    label = "Yes, that is right"
     st.warning(formatting.escape_markdown(sentence), icon=":material/warning:")
     # The key contains the entry, so that another entry has an unticked box.
     if st.checkbox(label, key=f"sure {key} {sentence}"):

@@ -44,15 +44,12 @@ def save(settings: CitySettings, planner: str) -> None:
 
 
 def problems(settings: CitySettings, planner: str) -> list[str]:
-    """A sentence for each number missing or out of range, for wrong shifts, and for the name."""
-    text = settings.shifts.strip()
-    wrong = _range_problems(settings)
-    if not shift_times.is_valid(text):
-        wrong.append(f"Shifts are “{text}”. {shift_times.RULE}")
-    return wrong + name_problem(planner)
+    """A sentence for each of `entry_problems`, and for a missing name."""
+    return entry_problems(settings) + name_problem(planner)
 
 
-def _range_problems(settings: CitySettings) -> list[str]:
+def entry_problems(settings: CitySettings) -> list[str]:
+    """A sentence for each number missing or out of range, and for wrong shifts."""
     level = 100 * settings.service_level
     of_vans = [
         ("Vans", settings.vans, 0, MAX_VANS),
@@ -63,11 +60,15 @@ def _range_problems(settings: CitySettings) -> list[str]:
         ("Service level in %", level, 100 * MIN_LEVEL, 100 * MAX_LEVEL),
         ("Drivers per van", settings.drivers_per_van, 1, MAX_DRIVERS),
     ]
-    return [
+    wrong = [
         f"{name} is {_typed(value)}, but must lie between {low:,g} and {high:,g}."
         for name, value, low, high in ranges
         if value is None or not low <= value <= high
     ]
+    text = settings.shifts.strip()
+    if not shift_times.is_valid(text):
+        wrong.append(f"Shifts are “{text}”. {shift_times.RULE}")
+    return wrong
 
 
 def _typed(value: float | None) -> str:

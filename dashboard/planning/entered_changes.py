@@ -123,13 +123,16 @@ def changes(chosen: Sequence[Cell], adjustment: Adjustment | None) -> list[Chang
 
 def far_from_model(changes: Sequence[Change]) -> list[Change]:
     """The changes to a number that may be a typing error, such as ten times the model's."""
-    return [change for change in changes if _is_far(change)]
+    return [
+        change
+        for change in changes
+        if change.orders is not None and is_far(change.orders, change.cell.model_orders)
+    ]
 
 
-def _is_far(change: Change) -> bool:
-    if change.orders is None:
-        return False
-    low, high = sorted((change.orders, change.cell.model_orders))
+def is_far(one: float, other: float) -> bool:
+    """Whether two numbers differ so much that one may be a typing error."""
+    low, high = sorted((one, other))
     return high > MAX_RATIO * low and high - low > MIN_DIFFERENCE
 
 

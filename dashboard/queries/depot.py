@@ -16,7 +16,7 @@ from pipelines.planning.days_ahead import FORTNIGHT, TODAY, is_ahead, week_befor
 from pipelines.planning.tables import select
 from pipelines.schema.closures import is_closed
 from pipelines.schema.depot_freshness import DEPOT_FRESHNESS
-from pipelines.schema.fragments import CLOSURES, DAYS, SPECIAL_OF
+from pipelines.schema.fragments import CLOSURES, DAYS, SAME_SIDE_OF, SPECIAL_OF
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
@@ -65,8 +65,8 @@ where d.depot_id = :depot
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     """Whether the data of one depot is complete."""
-    since = freshness.lagging_day - FORTNIGHT
-    row = read_row(DEPOT_STATUS, depot=depot, as_of=freshness.newest, since=since)
+    as_of = freshness.newest
+    row = read_row(DEPOT_STATUS, depot=depot, as_of=as_of, since=as_of - FORTNIGHT)
     return DepotStatus(**row)
 
 
@@ -155,13 +155,13 @@ def depot_days(
 
 
 # The last forecast of each day: live if the depot has any live forecast, else hindcast.
-PAST_FORECASTS = """
+PAST_FORECASTS = f"""
 with kind as (
     select coalesce(bool_or(is_live), false) as is_live from scores
     where depot_id = :depot
 ), latest as (
     select distinct on (s.target_on)
-           s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live, f.basis,
+           s.depot_id, s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live, f.basis,
            s.model_version, m.filename, m.sha256
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)
@@ -173,9 +173,7 @@ with kind as (
     order by s.target_on desc, s.origin_on desc, f.made_at desc
     limit :days_back
 )
-select *, count(*) over (partition by sign(point - actual) order by target_on range between
-                         interval '7 days' preceding and interval '1 day' preceding) as same_side
-from latest order by target_on
+select latest.*, {SAME_SIDE_OF.format(score="latest")} from latest order by target_on
 """
 
 
@@ -184,8 +182,9 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last forecast of each of 56 past days, with the actuals.
 
     Returns:
-      target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version, filename and
-      sha256 (of its artefact), same_side (as `largest_errors`), oldest day first. Hindcasts only if the depot has no live forecast.
+      depot_id, target_on, origin_on, actual, p10, point, p90, is_live, basis, model_version,
+      filename and sha256 (of its artefact), same_side (as `largest_errors`), oldest day first.
+      Hindcasts only if the depot has no live forecast.
     """
     return read(
         PAST_FORECASTS,

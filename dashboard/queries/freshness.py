@@ -69,11 +69,6 @@ class Freshness:
         return self.until_on
 
     @property
-    def horizon(self) -> int:
-        """Number of days of the published forecast; requires one."""
-        return (self.until - self.origin).days
-
-    @property
     def shown(self) -> Shown:
         """The argument of `planning.days_ahead` queries; requires a forecast and known demand."""
         assert self.last_on is not None, "requires known demand"
@@ -86,12 +81,6 @@ class Freshness:
         """The later of the origin and the newest known demand, which is required."""
         assert self.last_on is not None, "requires known demand"
         return max(self.last_on, self.origin_on or self.last_on)
-
-    @property
-    def lagging_day(self) -> date:
-        """The earlier of the origin and the newest known demand, which is required."""
-        assert self.last_on is not None, "requires known demand"
-        return min(self.last_on, self.origin_on or self.last_on)
 
 
 def zone() -> ZoneInfo:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.queries.database import read, read_row
 from dashboard.queries.freshness import Freshness
-from pipelines.schema.fragments import DEPOT_NAMES, SPECIAL_OF
+from pipelines.schema.fragments import DEPOT_NAMES, SAME_SIDE_OF, SPECIAL_OF
 from pipelines.schema.published_scores import (
     PUBLISHED_BY_CITY,
     PUBLISHED_BY_DEPOT,
@@ -262,7 +262,8 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     limit cast(:row_limit as integer)
 ), names as ({DEPOT_NAMES})
 select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.point, w.p90,
-       f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by, same_side,
+       f.basis, o.orders as override_orders, o.reason as override_reason, o.made_by,
+       {SAME_SIDE_OF.format(score="w")},
        {SPECIAL_OF.format(day="w.target_on")}
 from worst w
 join depots d using (depot_id)
@@ -273,12 +274,6 @@ left join lateral (
     where depot_id = w.depot_id and target_on = w.target_on
     order by override_id desc limit 1
 ) o on o.orders is not null
-cross join lateral (
-    select count(distinct target_on) as same_side from scores s
-    where s.depot_id = w.depot_id and s.is_live = :live and s.origin_on = s.target_on - 1
-      and s.target_on between w.target_on - 7 and w.target_on - 1
-      and sign(s.point - s.actual) = sign(w.point - w.actual)
-) before
 order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 """
 

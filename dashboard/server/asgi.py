@@ -29,7 +29,7 @@ from dashboard.server import first_page
 
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 OWN_SCRIPTS = (
-    planner_name.SCRIPT, page_head.SCRIPT, plan_forms.KEYBOARD, widgets.MISSING_ENTRY,
+    planner_name.SCRIPT, page_head.SCRIPT, page_head.FOCUS, plan_forms.KEYBOARD, widgets.MISSING_ENTRY,
 )  # fmt: skip
 POLICY_VIOLATION = 1008
 """Close code of a refused web socket."""

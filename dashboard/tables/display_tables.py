@@ -53,9 +53,8 @@ MISSES_NOTE = (
     "outside the 80 % band."
 )
 OCCASION = "Holiday or event"
-MANY_DAYS = (
-    6  # of the seven before, with an error in one direction, are named as a cause
-)
+MANY_DAYS = 6
+"""Days of the seven before, with an error in one direction, that are named as a cause."""
 
 
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:

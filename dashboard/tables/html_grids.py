@@ -156,14 +156,9 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
     notes = formatting.day_notes(days)
     has_year = bool(days["year_before"].notna().any())
     rows = zip(days.to_dict("records"), notes, strict=True)
-    heads = [
-        '<th scope="col">Orders</th>',
-        '<th scope="col">80 % band</th>',
-        '<th scope="col">Vans</th>',
-        '<th scope="col">Last week</th>',
-        *(['<th scope="col">Last year</th>'] if has_year else []),
-        '<th scope="col" class="fill desk">Events</th>',
-    ]
+    names = ["Orders", "80 % band", "Vans", "Last week", "Last year"][: 4 + has_year]
+    heads = [f'<th scope="col">{name}</th>' for name in names]
+    heads.append('<th scope="col" class="fill desk">Events</th>')
     body = [_day_row(day, noted, busiest, has_year, depot) for day, noted in rows]
     return html_tables.grid(
         "narrow hf-days", "Orders of the days ahead", "Day", heads, body

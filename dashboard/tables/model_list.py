@@ -1,7 +1,6 @@
 """Models and their holdout scores, as a display table and texts; no I/O."""
 
 import math
-import re
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
@@ -19,9 +18,7 @@ ROLES = {
     "hindcast": "for hindcasts only",
 }
 NAIVE = formatting.NAIVE.capitalize()
-TEST = re.compile(r": MAPE \d.*", re.DOTALL)
-PASSED = re.compile(r"(beats|is as good as) the seasonal naive.*: MAPE \d")
-"""Patterns of the scores in a stored reason, and of the reason of a model that passed."""
+HAVE_PASSED = ("champion", "retired")
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
@@ -107,15 +104,17 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """
     told, reason = [ROLES[model["role"]]], model["decision_reason"]
     if isinstance(reason, str):
-        verdict = TEST.sub("", reason).rstrip(".")
-        if not PASSED.search(reason):
-            told.append(
-                formatting.with_naive_name(formatting.format_dates(verdict, zone))
-            )
+        verdict, _, scores = reason.partition(": MAPE ")
+        if not scores[:1].isdigit():
+            verdict = reason.rstrip(".")
+        elif "seasonal naive" in verdict and model["role"] in HAVE_PASSED:
+            verdict = ""
+        words = formatting.format_dates(verdict, zone)
+        told.append(formatting.with_naive_name(words))
     elif model["role"] == "challenger":
         told.append("The next nightly run evaluates it")
     if not pd.isna(model["pruned_at"]):
         day = model["pruned_at"].astimezone(zone)
         pruned = f"Artefact pruned on {formatting.day(day)} {day.year}"
         told.append(f"{pruned}; it can no longer forecast")
-    return ". ".join(told)
+    return ". ".join(filter(None, told))

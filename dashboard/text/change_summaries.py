@@ -97,14 +97,6 @@ def far_sentence(far: Sequence[Change], names: Mapping[str, str]) -> str:
     )
 
 
-def sure_label(far: Sequence[Change]) -> str:
-    """The label of the box that confirms the numbers of `entered_changes.far_from_model`."""
-    numbers = {formatting.orders(each.orders or 0.0) for each in far}
-    if len(numbers) == 1:
-        return f"Yes, {numbers.pop()} is right"
-    return f"Yes, these {len(far):,} numbers are right"
-
-
 def change_sentence(
     changes: Sequence[Change], names: Mapping[str, str], preview: pd.DataFrame
 ) -> str:

@@ -70,20 +70,27 @@ def overview(plan: Plan) -> str:
 
 
 def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
-    """'Need on Sat 28 Nov: 2,436 orders fill 46 vans; …'; '' without orders or with set shifts."""
-    total = plan.cities[plan.cities["target_on"].dt.date == day].iloc[0]
-    own = plan.depots[plan.depots["target_on"].dt.date == day]
-    if settings.shifts or not round(total["point"]):
+    """'Need on Sat 28 Nov: 2,436 orders fill 46 vans; …'; '' without orders."""
+    total, own, of_day = (
+        rows[rows["target_on"] == pd.Timestamp(day)]
+        for rows in (plan.cities, plan.depots, plan.shifts)
+    )
+    [(n_orders, needed)] = total[["point", "needed"]].itertuples(index=False)
+    if not round(n_orders):
         return ""
     full, whole = (
         vans_for(np.array(orders), settings.orders_per_van).sum()
-        for orders in (total["point"], own["part"])
+        for orders in (n_orders, own["part"])
     )
+    steps = f"; rounded up at each depot, {whole:,}"
+    if settings.shifts and not of_day.empty:
+        [fullest] = of_day.nlargest(1, "load").to_dict("records")
+        steps = f" if spread evenly; the fullest shift, {fullest['shift']}, has {fullest['orders']:,.0f}"
     level = f"{100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%"
     return (
-        f"Need on {formatting.day(total['target_on'])}: {formatting.count(round(total['point']), 'order')} "
-        f"fill {formatting.count(full, 'van')}; rounded up at each depot, {whole:,}; with a margin, so "
-        f"that all are carried with a chance of {level}, {total['needed']:,}."
+        f"Need on {formatting.day(day)}: {formatting.count(round(n_orders), 'order')} fill "
+        f"{formatting.count(full, 'van')}{steps}; with a margin, so that all are carried with a "
+        f"chance of {level}, {needed:,}."
     )
 
 

@@ -136,8 +136,8 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
     )
 
 
-def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """How good the scored days were, all of `queries.accuracy`, which is not empty.
+def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
+    """How good the scored days of some depots were, all of `queries.accuracy`, which is not empty.
 
     'Good. The last 42 scored days were off by 8.3 % a depot and day, 2.1 points better than same
     day last week. All orders together: 1.2 % too low.'
@@ -148,7 +148,8 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
         days = f"The last {n_days} scored days were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     bias, coverage = (overall["forecast"][name] for name in ("bias", "coverage"))
-    error = error_sentence(days, mape, naive, coverage)
+    each = "a day" if len(depots) == 1 else "a depot and day"
+    error = error_sentence(days, mape, naive, coverage, each)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -156,7 +157,11 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
 
 
 def error_sentence(
-    subject: str, mape: float, naive: float, coverage: float = math.nan
+    subject: str,
+    mape: float,
+    naive: float,
+    coverage: float = math.nan,
+    each: str = "a depot and day",
 ) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
@@ -165,7 +170,7 @@ def error_sentence(
     """
     if math.isnan(mape):
         return ""
-    error = f"{subject} off by {formatting.percent(mape)} a depot and day"
+    error = f"{subject} off by {formatting.percent(mape)} {each}"
     if math.isnan(naive):
         return f"{error}."
     points = round(round(100 * naive, 1) - round(100 * mape, 1), 1)
@@ -228,13 +233,12 @@ def last_day_sentence(
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """'Off by 8.3 % a depot, same day last week by 11.9 %.' of the forecasts made the night before."""
+    """`error_sentence` of the forecasts of a day that were made the night before."""
     last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
-    mape, naive = (last["mape"].get(name) for name in ("forecast", "seasonal naive"))
-    if pd.isna(mape) or pd.isna(naive):
-        return ""
-    own, last_week = formatting.percent(mape), formatting.percent(naive)
-    return f"Off by {own} a depot, {formatting.NAIVE} by {last_week}."
+    mape, naive = (
+        last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
+    )
+    return error_sentence("The forecast was", mape, naive, each="a depot")
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

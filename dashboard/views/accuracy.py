@@ -40,8 +40,15 @@ scored, day_sentence = None, ""
 if live and not scope.depot:
     scored, day_sentence = one_day.last_day(scope, newest_on[live], freshness)
 
+subjects = []
+if scope.depot:
+    names = queries.depots(freshness).set_index("depot_id")["name"]
+    subjects.append(names[scope.depot])
 if scope.days_back == 1:
-    page_head.rename(f"Accuracy of {formatting.day(newest_on[live])}")
+    subjects.append(formatting.day(newest_on[live]))
+if subjects:
+    page_head.rename(f"Accuracy of {', '.join(subjects)}")
+if scope.days_back == 1:
     told = [day_sentence]
     if scored is not None:
         error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
@@ -59,7 +66,7 @@ depots = queries.depot_accuracy(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
     where, bands = summaries.where_sentence(own), summaries.bands_sentence(scores, own)
-    told = [summaries.accuracy_sentence(scores), where, bands]
+    told = [summaries.accuracy_sentence(scores, own), where, bands]
     widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})

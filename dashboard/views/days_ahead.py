@@ -55,7 +55,7 @@ st.header("By day")
 widgets.chart(
     forecast_charts.daily_totals,
     days_ahead.daily_totals(city, freshness),
-    f"Orders per day: the last three weeks, and {formatting.next_days(freshness.horizon)} as "
+    f"Orders per day: the last three weeks, and {formatting.next_days(own['target_on'].nunique())} as "
     "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: the "
     "totals' 80 % bands.",
 )

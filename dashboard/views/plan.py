@@ -105,7 +105,7 @@ if form:
             widgets.note("Close", formatting.plan_link(city, day))
         page_head.run(plan_forms.KEYBOARD)
         if form == "settings":
-            settings_form.settings_form(settings[city])
+            settings_form.settings_form(settings[city], plan, freshness)
         elif form == "vans":
             van_form.van_form(plan, freshness, day)
         else:

@@ -52,6 +52,15 @@ SPECIAL_OF = f"""
              order by h.name) as holidays
 """
 
+# Of the 7 days before a scored day, those with an error in the same direction a day ahead.
+SAME_SIDE_OF = """
+       (select count(distinct s.target_on) from scores s
+        where s.depot_id = {score}.depot_id and s.is_live = {score}.is_live
+          and s.origin_on = s.target_on - 1
+          and s.target_on between {score}.target_on - 7 and {score}.target_on - 1
+          and sign(s.point - s.actual) = sign({score}.point - {score}.actual)) as same_side
+"""
+
 # The last publication of the newest origin before a day.
 PUBLISHED_BEFORE = """
     select origin_on, model_version, published_at, run_id from publications

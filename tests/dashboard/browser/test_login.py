@@ -85,7 +85,7 @@ def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, 
     reason.fill("A strike")
     reason.press("Enter")
     page.locator(".st-key-plan-form").get_by_text("Preview:").wait_for()
-    page.get_by_text("Yes, 7,777 is right").click()
+    page.get_by_text("Yes, that is right").click()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("Saved: ").first.wait_for()
     page.get_by_text("All changes until now").click()

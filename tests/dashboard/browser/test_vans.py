@@ -216,16 +216,20 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     form.get_by_text("Hire", exact=True).click()
     page.get_by_label("Extra vans").fill("99999")
     page.get_by_label("Extra vans").press("Enter")
-    form.get_by_text("> 99 % sure to carry all orders, none late.").wait_for()
+    form.get_by_text("99,999 vans hired; > 99 % sure to carry all orders.").wait_for()
     form.get_by_label("Your name").fill("Ann")
     save = form.get_by_role("button", name="Save decision")
     save.click()
     form.get_by_text("Not saved.").wait_for()
-    form.get_by_text("Yes, 100,").first.click()
+    form.get_by_text("Yes, that is right", exact=True).click()
     window.settled()
     save.click()
     form.get_by_text("Saved: Rotterdam, ").wait_for()
-    form.get_by_role("button", name="Undo").click()
+    window.settled()
+    page.keyboard.press("Tab")
+    focused = "() => document.activeElement.innerText"
+    assert "Undo" in page.evaluate(focused), "the next stop after the confirmation"
+    page.keyboard.press("Enter")
     form.get_by_text("Undone: Rotterdam").wait_for()
 
 

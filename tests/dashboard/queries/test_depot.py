@@ -230,12 +230,28 @@ def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):
     assert as_dates(past["target_on"]) == last.index.tolist()
     np.testing.assert_allclose(past["point"], last["point"])
     assert past["is_live"].all()
-    is_high = last["point"] > last["actual"]
-    before = [(day - last.index) / timedelta(days=1) for day in last.index]
-    assert past["same_side"].tolist() == [
-        sum(1 <= n <= 7 and high == own for n, high in zip(days, is_high, strict=True))
-        for days, own in zip(before, is_high, strict=True)
-    ]
+
+
+def test_days_that_erred_the_same_way_are_those_of_forecasts_made_a_day_ahead(
+    freshness, seeded, write
+):
+    """Also where a night failed: a day whose last forecast is older is not among them."""
+    missing = seeded.through - 3 * A_DAY
+    of_night = schema.scores.c.origin_on == missing - A_DAY
+    write(sa.delete(schema.scores).where(of_night, schema.scores.c.is_live))
+    freshness = queries.freshness()
+    past = queries.past_forecasts("LON-01", freshness)
+    assert pd.Timestamp(missing) in past["target_on"].tolist()
+    live = seeded.scores.query("depot_id == 'LON-01' and is_live")
+    made_before = live[live["target_on"] - live["origin_on"] == A_DAY]
+    is_high = (made_before["point"] > made_before["actual"]).set_axis(
+        made_before["target_on"]
+    )
+    for row in past.to_dict("records"):
+        days = [row["target_on"].date() - n * A_DAY for n in range(1, 8)]
+        known = is_high.reindex([day for day in days if day != missing]).dropna()
+        own = row["point"] > row["actual"]
+        assert row["same_side"] == (known == own).sum()
 
 
 def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):

@@ -244,4 +244,3 @@ def test_numbers_far_from_the_models_are_named():
         "More than three times the model's number, or less than a third of it: Fri 27 Nov at "
         "Poplar (3,220, model 322)."
     )
-    assert change_summaries.sure_label(far) == "Yes, 3,220 is right"

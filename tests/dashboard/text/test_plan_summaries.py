@@ -12,6 +12,7 @@ import pytest
 from dashboard.planning.van_plan import Transfer
 from dashboard.text import plan_summaries
 from pipelines.planning.city_settings import CitySettings
+from pipelines.planning.shifts import NO_SHIFTS
 from pipelines.planning.van_plan import Plan
 
 ZONE = ZoneInfo("Europe/London")
@@ -64,15 +65,30 @@ def test_a_need_is_told_by_what_it_is_made_of():
     """Full vans for all orders, then whole ones at each depot, then those for the service level."""
     depots = pd.DataFrame({"target_on": DAYS[[0, 0, 1]], "part": [120.4, 60.0, 1.0]})
     days = FLEET[FLEET["city"] == "London"].assign(point=[180.4, 1.0])
-    plan = Plan(depots, days, pd.DataFrame(), pd.DataFrame())
+    plan = Plan(depots, days, pd.DataFrame(), NO_SHIFTS)
     settings = CitySettings("London", 40, 50.0, 0.9)
     assert plan_summaries.need_sentence(plan, settings, DAYS[0].date()) == (
         "Need on Thu 27 Nov: 180 orders fill 4 vans; rounded up at each depot, 5; with a margin, so "
         "that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
     )
-    # A shift that is set may need more than the day's orders say.
-    in_shifts = replace(settings, shifts="06-14")
-    assert plan_summaries.need_sentence(plan, in_shifts, DAYS[0].date()) == ""
+    # Shifts that are set decide the need by the fullest of them.
+    shifts = pd.DataFrame(
+        {
+            "target_on": DAYS[[0, 0, 1]],
+            "shift": ["06–14", "14–22", "06–14"],
+            "orders": [60.0, 120.0, 1.0],
+            "load": [0.7, 1.3, 9.0],
+        }
+    )
+    in_shifts = replace(plan, shifts=shifts)
+    with_set = replace(settings, shifts="06-14, 14-22")
+    assert plan_summaries.need_sentence(in_shifts, with_set, DAYS[0].date()) == (
+        "Need on Thu 27 Nov: 180 orders fill 4 vans if spread evenly; the fullest shift, 14–22, has "
+        "120; with a margin, so that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
+    )
+    assert "rounded up at each depot" in plan_summaries.need_sentence(
+        in_shifts, settings, DAYS[0].date()
+    ), "usual shifts decide nothing"
     nothing = replace(plan, cities=days.assign(point=0.0))
     assert plan_summaries.need_sentence(nothing, settings, DAYS[0].date()) == ""
 

@@ -27,6 +27,9 @@ def test_change_is_over_days_known_in_both_weeks(rows, expected):
     np.testing.assert_allclose(summaries.change(days), expected)
 
 
+TWO_DEPOTS = pd.DataFrame(index=[0, 1])
+
+
 def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both_weeks():
     days = pd.DataFrame(
         {
@@ -274,7 +277,10 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
     ],
 )
 def test_accuracy_begins_with_all_days_that_are_scored(naive, verdict, compared):
-    told = summaries.accuracy_sentence(daily_scores(*9 * [0.3], naive=naive))
+    of_nine = daily_scores(*9 * [0.3], naive=naive)
+    of_one = summaries.accuracy_sentence(of_nine, pd.DataFrame(index=[0]))
+    told = summaries.accuracy_sentence(of_nine, TWO_DEPOTS)
+    assert of_one == told.replace("a depot and day", "a day")
     assert told == (
         f"{verdict}The last 9 scored days were off by 11.0 % a depot and day{compared}. "
         "All orders together: 1.2 % too low."
@@ -284,7 +290,7 @@ def test_accuracy_begins_with_all_days_that_are_scored(naive, verdict, compared)
 @pytest.mark.parametrize(("coverage", "is_good"), [(0.74, False), (0.76, True)])
 def test_what_a_band_holds_too_little_of_is_not_called_good(coverage, is_good):
     told = summaries.accuracy_sentence(
-        daily_scores(*9 * [0.1], naive=0.4).assign(coverage=coverage)
+        daily_scores(*9 * [0.1], naive=0.4).assign(coverage=coverage), TWO_DEPOTS
     )
     assert "points better than same day last week" in told
     assert told.startswith("Good. ") is is_good
@@ -292,7 +298,9 @@ def test_what_a_band_holds_too_little_of_is_not_called_good(coverage, is_good):
 
 @pytest.mark.parametrize("bias", [0.0, 0.0004, np.nan])
 def test_no_side_is_named_where_the_orders_are_right(bias):
-    told = summaries.accuracy_sentence(daily_scores(*9 * [0.3]).assign(bias=bias))
+    told = summaries.accuracy_sentence(
+        daily_scores(*9 * [0.3]).assign(bias=bias), TWO_DEPOTS
+    )
     assert "together" not in told
 
 

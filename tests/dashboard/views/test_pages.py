@@ -757,6 +757,29 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
     assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
 
 
+@pytest.mark.parametrize("period", ["56", "1"])
+def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period):
+    """In the heading, and not in a column; its misses lead to the explanation of their day."""
+    app = open_page("accuracy", depot="RTM-03", period=period)
+    assert_no_traceback(app)
+    depots = queries.depots(queries.freshness()).set_index("depot_id")
+    [title] = [each.value for each in app.title]
+    assert title.startswith(f"Accuracy of {depots.loc['RTM-03', 'name']}")
+    text = page_text(app)
+    assert "a depot and day" not in text
+    [misses] = [
+        each.proto.body
+        for each in app.get("html")
+        if f'aria-label="{"By depot" if period == "1" else "Single days furthest off"}"'
+        in each.proto.body
+    ]
+    [heads, *rows] = re.findall("<tr.*?</tr>", misses)
+    assert re.findall(">([^<>]+)</th>", heads)[0] == "Day"
+    assert "Depot" not in heads
+    for row in rows:
+        assert re.search('<th[^>]*><a href="depot[?]depot=RTM-03&amp;why=', row)
+
+
 def test_yesterday_of_one_depot_has_no_headline(seeded, open_page):
     app = open_page("accuracy", period="1", depot="LON-01")
     assert_no_traceback(app)
@@ -785,8 +808,11 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         (abs(night[name] - night["actual"]) / night["actual"]).mean()
         for name in ("point", "seasonal_naive")
     )
+    points = round(round(100 * naive, 1) - round(100 * own, 1), 1)
+    assert points > 0
     error = (
-        f"Off by {100 * own:.1f} % a depot, same day last week by {100 * naive:.1f} %."
+        f"Good. The forecast was off by {100 * own:.1f} % a depot, {points} points better than "
+        "same day last week."
     )
     assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):

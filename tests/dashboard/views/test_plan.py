@@ -297,11 +297,12 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     assert "Hire 1: enough at today's pace" in [each.label for each in form.button]
     assert setting(form, "Extra vans").value == 1
     left = day["needed"] - at_pace
-    preview = f"Preview:** enough at today's pace; by the plan {left} still short; with"
+    name = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    preview = f"Preview:** enough at today's pace. By the plan, {name}: 1 van hired, {left} still short;"
     assert preview in page_text(form).replace("\\", "")
     setting(form, "Extra vans").set_value(0)
     setting(form, "Off the road").set_value(1)
-    fewer = "Preview:** 2 still short at today's pace; by the plan "
+    fewer = f"Preview:** 2 still short at today's pace. By the plan, {name}: "
     assert fewer in page_text(rerun(form)).replace("\\", "")
 
 
@@ -363,6 +364,51 @@ def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
     assert "estimated" not in text
     # Of the city that nobody has set, and so of all.
     assert page_text(open_page("plan")).count(" vans (estimated)") == 1
+
+
+def test_settings_are_previewed_before_they_are_saved(seeded, open_page):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=30, orders_per_van=40), "Mara")
+    app = city_page(open_page, "London", form="settings")
+    assert "**Preview:**" not in page_text(app)
+    setting(app, "Vans").set_value(2)
+    app = rerun(app)
+    preview = next(each.value for each in app.caption if "**Preview:**" in each.value)
+    setting(app, "Vans").set_value(-1)
+    assert "**Preview:**" not in page_text(rerun(app)), "it is no number of vans"
+    city_settings.save(
+        replace(city_settings.by_city(queries.freshness())["London"], vans=2), "Mara"
+    )
+    headline = page_text(city_page(open_page, "London"))
+    told = preview.removeprefix("**Preview:** ")
+    first, _, others = told.partition(". ")
+    assert "short of vans" in first
+    assert f"**{first}.** {others}" in headline.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_asked"),
+    [(30, 0, True), (30, 5, True), (5, 50, True), (30, 60, False), (4, 20, False)],
+)
+def test_far_more_or_fewer_vans_are_asked_about(
+    seeded, open_page, before, after, is_asked
+):
+    """More than three times as many, or fewer than a third, and more than 20 apart; or none."""
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=before), "Mara")
+    app = city_page(open_page, "London", form="settings")
+    setting(app, "Vans").set_value(after)
+    field(app, "your name").set_value("Ann")
+    app = press(rerun(app), "Save settings")
+    if is_asked:
+        vans = "1 van" if after == 1 else f"{after} vans"
+        assert f"London would have {vans} instead of {before}." in told(app.warning)
+        assert "Tick “Yes, that is right”" in told(app.error)
+        [box] = app.checkbox
+        box.check()
+        app = press(rerun(app), "Save settings")
+    assert "Saved: the settings of London" in told(app.success)
+    assert city_settings.by_city(queries.freshness())["London"].vans == after
 
 
 def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, open_page):
@@ -480,7 +526,8 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     assert setting(app, "Extra vans").value == suggested
     setting(app, "Extra vans").set_value(1)
     app = rerun(app)
-    preview = f"Preview:** {suggested - 1} still short; with 2 vans: "
+    name = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    preview = f"Preview:** {name}: 1 van hired, {suggested - 1} still short; "
     assert preview in page_text(app).replace("\\", "")
     app = press(app, "Save decision")
     assert not app.error
@@ -867,7 +914,7 @@ def test_a_tenfold_number_is_saved_only_with_a_tick(seeded, tomorrow, open_page)
     app = enter(city_page(open_page, "London"), f"{11 * model:.0f}")
     field(app, "sure ").check()
     app = enter(rerun(app), typed)
-    label = f"Yes, {10 * model:,.0f} is right"
+    label = "Yes, that is right"
     assert not field(app, "sure ").value, "a tick is for the number that it names"
     assert "More than three times the model's number, or less" in preview_notes(app)
     app = press(app, "Save")
