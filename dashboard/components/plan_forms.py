@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +26,7 @@ REASONS = (
 KEYBOARD = (Path(__file__).parent / "plan_form.js").read_text()
 """Puts the cursor into the number field; the first Enter shows the preview, the second saves. The
 text is constant, because `server.asgi` allows the script by its hash."""
-ALL_DEPOTS = ""
+ALL_DEPOTS = "all"
 """Option that selects every depot of the city."""
 
 
@@ -54,23 +53,17 @@ class _Entry:
         return ([wrong] if wrong else []) + overrides.range_problems(changes)
 
 
-def change_form(
-    city: str, freshness: Freshness, depot: str = "", day: date | None = None
-) -> None:
+def change_form(city: str, freshness: Freshness) -> None:
     """The form that changes a city's planned orders, with a preview; saves each change once.
 
-    Args:
-      city: Name of the city.
-      freshness: Freshness of the plan that is changed.
-      depot: depot_id of the depot preselected; '' for the first.
-      day: The day preselected; None for the first.
+    Its depot and days are kept in the URL.
     """
     week = van_plan.city_plan(city, freshness).depots
     names = dict(zip(week["depot_id"], week["name"], strict=True))
     state = saved_change.of_session().orders
-    form = f"{state.n_saved} {depot or city} {day}"
+    form = f"{city} {state.n_saved}"
     is_new_form = f"action {form}" not in st.session_state
-    entry, below_number = _fields(week, names, depot, day, form)
+    entry, below_number = _fields(week, names, form)
     cells = entered_changes.cells(entry.chosen)
     when_opened = saved_change.cells_when_opened(cells, is_new_form)
     changes = entry.changes(cells)
@@ -106,11 +99,7 @@ def change_form(
 
 
 def _fields(
-    week: pd.DataFrame,
-    names: Mapping[str, str],
-    depot: str,
-    day: date | None,
-    form: str,
+    week: pd.DataFrame, names: Mapping[str, str], form: str
 ) -> tuple[_Entry, DeltaGenerator]:
     """Shows the fields; returns the values entered, and the container below the number."""
     is_saving = st.session_state.get(f"save {form}", False)
@@ -118,24 +107,16 @@ def _fields(
         "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
         format_func=ACTIONS.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
-    options = [*names, ALL_DEPOTS]
     found_by = {key: formatting.with_plain_spelling(names[key]) for key in names}
     labels = {**found_by, ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        depot = st.selectbox(
-            "Depot", options, format_func=labels.__getitem__, key=f"depot {form}",
-            index=options.index(depot) if depot in names else 0, width=316,
-        )  # fmt: skip
-        days = sorted(week["target_on"].dt.date.unique())
-        first = st.selectbox(
-            "From", days, format_func=formatting.day, key=f"first day {form}", width=150,
-            index=days.index(day) if day in days else 0,
-        )  # fmt: skip
-        last = st.selectbox(
-            "To", [each for each in days if each >= first], format_func=formatting.day,
-            key=f"last day {form} {first}", width=150,
-        )  # fmt: skip
-    is_chosen = week["target_on"].dt.date.between(first, last)
+        depot = widgets.choose_from_url(
+            "Depot", "depot", labels, next(iter(names)), 316
+        )
+        days = sorted(week["target_on"].unique())
+        options = {f"{day:%Y-%m-%d}": formatting.day(day) for day in days}
+        first, last = widgets.choose_days(options, "day", is_to_end=False)
+    is_chosen = week["target_on"].between(first, last)
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot
     chosen = week[is_chosen]

@@ -91,18 +91,6 @@ def settings_note(settings: CitySettings) -> None:
     widgets.note(label, link, f"{text} ")
 
 
-def cell_of_address(depots: pd.DataFrame) -> tuple[str, date | None]:
-    """The depot and day in the URL; '' and None where it has none.
-
-    A message explains a depot of another city, or a day that is not ahead.
-    """
-    depot = st.query_params.get("depot", "")
-    if depot and depot not in set(depots["depot_id"]):
-        name = formatting.escape_markdown(depot)
-        widgets.empty_state(f"This city has no open depot “{name}”. Choose one here.")
-    return depot, day_of_address(depots)
-
-
 def day_of_address(days: pd.DataFrame) -> date | None:
     """The day in the URL, else None; a message explains one that is not ahead."""
     text = st.query_params.get("day", "")

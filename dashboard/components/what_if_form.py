@@ -26,7 +26,8 @@ def what_if_form(
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Event", "scenario", events, width=280)
-        first, last = map(date.fromisoformat, _choose_days(days_ahead))
+        days = widgets.choose_days(days_ahead, "on", is_to_end=True)
+        first, last = map(date.fromisoformat, days)
     if not kind:
         return
     scenario = Scenario(depot, first, last, kind)
@@ -34,18 +35,6 @@ def what_if_form(
     sentence = summaries.what_if_sentence(outcome, scenario.first_on, scenario.last_on)
     widgets.chart(forecast_charts.what_if, outcome, sentence)
     _show_vans(scenario, city, outcome, freshness)
-
-
-def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
-    """The first and last day of the scenario: all days ahead, unless others are chosen."""
-    first = widgets.choose_from_url(
-        "From", "on", days_ahead, next(iter(days_ahead)), width=150
-    )
-    if st.query_params.get("to", first) < first:
-        # The first day was moved past the last one.
-        st.query_params["to"] = first
-    later = {day: label for day, label in days_ahead.items() if day >= first}
-    return first, widgets.choose_from_url("To", "to", later, max(later), width=150)
 
 
 def _show_vans(

@@ -126,6 +126,22 @@ def choose_from_url(
     return chosen
 
 
+def choose_days(
+    options: Mapping[str, str], name: str, *, is_to_end: bool
+) -> tuple[str, str]:
+    """The first and the last day, bound to the URL parameters `name` and 'to'; as `choose_from_url`.
+
+    The last day is the first one unless another is chosen, or the end if `is_to_end`.
+    """
+    first = choose_from_url("From", name, options, next(iter(options)), width=150)
+    if st.query_params.get("to", first) < first:
+        # The first day was moved past the last one.
+        st.query_params["to"] = first
+    later = {day: label for day, label in options.items() if day >= first}
+    default = max(later) if is_to_end else first
+    return first, choose_from_url("To", "to", later, default, width=150)
+
+
 def _not_known(noun: str, requested: str, shown: str) -> None:
     """Explains an unknown option and what is shown instead; if nothing is, stops the page."""
     unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."

@@ -60,7 +60,7 @@ if not city:
 page_head.rename(city)
 # The browser names a printed or saved page by its title.
 st.set_page_config(page_title=f"{city} · Plan · Harbor Fleet")
-depot, day = plan_parts.cell_of_address(plan.depots)
+depot, day = st.query_params.get("depot", ""), plan_parts.day_of_address(plan.depots)
 panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 form = plan_parts.form_of_address(depot, settings[city])
@@ -109,7 +109,7 @@ if form:
         elif form == "vans":
             van_form.van_form(plan, freshness, day)
         else:
-            plan_forms.change_form(city, freshness, depot, day)
+            plan_forms.change_form(city, freshness)
 
 with newest:
     # A confirmation in the open form has its own Undo.

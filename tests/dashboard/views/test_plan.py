@@ -11,6 +11,7 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from dashboard import queries
 from dashboard.components import plan_parts, running_day
+from dashboard.components.plan_forms import ALL_DEPOTS
 from dashboard.planning import (
     city_settings,
     entered_changes,
@@ -182,7 +183,7 @@ def test_the_day_of_the_address_is_marked_with_the_grid_above_the_form(
     app = city_page(open_page, "London", day=f"{tomorrow}")
     text = page_text(app)
     assert text.count('aria-current="date"') == 1
-    assert field(app, "first").value == tomorrow
+    assert field(app, "choice of day").value == f"{tomorrow}"
 
 
 def test_a_city_has_no_form_until_the_address_asks_for_one_and_then_one_name(
@@ -471,7 +472,7 @@ def test_a_confirmation_stays_with_the_city_and_the_day_it_speaks_of(
     app = change(rerun(app), "+8")
     assert told(app.success).startswith("Saved: ")
     [first] = [box for box in app.selectbox if box.label == "From"]
-    first.set_value(tomorrow + timedelta(days=2))
+    first.set_value(f"{tomorrow + timedelta(days=2)}")
     app = rerun(app)
     assert not app.success
     assert "Your last change" in page_text(app)
@@ -479,12 +480,12 @@ def test_a_confirmation_stays_with_the_city_and_the_day_it_speaks_of(
 
 def test_another_city_drops_the_depot_of_the_one_before(seeded, open_page):
     app = open_page("plan", city="London", depot="LON-01")
-    assert "has no open depot" not in page_text(app)
+    assert "There is no depot" not in page_text(app)
     app = rerun(app, "Rotterdam")
     assert "depot" not in app.query_params
-    assert "has no open depot" not in page_text(app)
+    assert "There is no depot" not in page_text(app)
     by_hand = open_page("plan", city="Rotterdam", depot="LON-01")
-    assert "This city has no open depot “LON-01”" in page_text(by_hand)
+    assert "There is no depot “LON-01”. Shown instead: " in page_text(by_hand)
 
 
 def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_replaced(
@@ -793,9 +794,9 @@ def test_every_depot_and_several_days_change_by_a_percentage(
     seeded, tomorrow, open_page
 ):
     app = city_page(open_page, "London")
-    field(app, "depot ").set_value("")
+    field(app, "choice of depot").set_value(ALL_DEPOTS)
     last = tomorrow + timedelta(days=2)
-    field(app, "last day ").set_value(last)
+    field(app, "choice of to").set_value(f"{last}")
     app = rerun(app)
     before = cell("LON-03", last).orders
     app = change(app, "+10 %")
@@ -932,14 +933,31 @@ def test_the_address_of_a_cell_opens_its_form(seeded, tomorrow, open_page):
     day = tomorrow + timedelta(days=3)
     app = open_page("plan", city="London", depot="LON-03", day=f"{day}")
     assert_no_traceback(app)
-    assert field(app, "depot ").value == "LON-03"
-    assert field(app, "first day ").value == field(app, "last day ").value == day
+    assert field(app, "choice of depot").value == "LON-03"
+    days = [field(app, f"choice of {name}").value for name in ("day", "to")]
+    assert days == 2 * [f"{day}"]
+
+
+def test_depot_and_days_of_the_form_are_in_the_address(seeded, tomorrow, open_page):
+    """A copied link has what was chosen; a first day past the last one moves that."""
+    app = open_page("plan", city="London", form="orders")
+    field(app, "choice of depot").set_value("LON-02")
+    field(app, "choice of to").set_value(f"{tomorrow + timedelta(days=1)}")
+    app = rerun(enter(app, "777"))
+    chosen = {name: app.query_params[name] for name in ("depot", "to")}
+    assert chosen == {"depot": "LON-02", "to": f"{tomorrow + timedelta(days=1)}"}
+    assert field(app, "number ").value == "777"
+    later = tomorrow + timedelta(days=3)
+    field(app, "choice of day").set_value(f"{later}")
+    app = rerun(app)
+    assert [app.query_params[name] for name in ("day", "to")] == 2 * [f"{later}"]
+    assert field(app, "number ").value == "777"
 
 
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        ({"depot": "RTM-01"}, "no open depot “RTM-01”"),
+        ({"depot": "RTM-01"}, "There is no depot “RTM-01”."),
         ({"day": "2020-01-01"}, "2020-01-01 is not among the days ahead"),
     ],
 )
