@@ -30,7 +30,7 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     entered, unsure = _settings_fields(when_opened, form), ""
     if outside := city_settings.entry_problems(entered):
         st.warning(widgets.bullets(outside), icon=":material/warning:")
-    elif entered != when_opened:
+    elif _words(entered) != _words(when_opened):
         _preview(entered, plan, freshness)
         unsure = _ask_if_sure(entered, when_opened, form)
     save = f"save settings {form}"
@@ -80,6 +80,10 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
         return replace(entered, has_estimated_vans=True)
     entered = replace(entered, vans=None if math.isnan(vans) else int(vans))
     return replace(entered, orders_per_van=orders, has_estimated_vans=False)
+
+
+def _words(settings: CitySettings) -> str:
+    return plan_summaries.settings_words(vars(settings))
 
 
 def _number(label: str, value: float | None, key: str) -> float:

@@ -23,7 +23,7 @@ MAX_NAMED, WEEK = 4, pd.Timedelta(days=7)
 
 def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     """A city's settings as a sentence, with who saved them and when."""
-    words = f"{settings.city}: {_settings_words(vars(settings))}"
+    words = f"{settings.city}: {settings_words(vars(settings))}"
     if settings.made_at is None or settings.are_taken_back:
         return f"{words} (estimated)."
     by = f"by {settings.made_by}, {formatting.timestamp(settings.made_at, zone)}"
@@ -32,7 +32,7 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
     return f"{words}. Set {by}."
 
 
-def _settings_words(settings: Mapping[Any, Any]) -> str:
+def settings_words(settings: Mapping[Any, Any]) -> str:
     """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
     vans, per_van = settings["vans"], settings["orders_per_van"]
     words = "vans and orders per van estimated"
@@ -229,7 +229,7 @@ def saved_words(change: Mapping[Any, Any]) -> str:
     if change["what"] == "vans":
         return decision_words(saved)
     if change["what"] == "settings":
-        return _settings_words(saved)
+        return settings_words(saved)
     if saved["orders"] is None:
         return "the model's orders"
     orders = formatting.count(round(saved["orders"]), "order")

@@ -233,12 +233,13 @@ def last_day_sentence(
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """`error_sentence` of the forecasts of a day that were made the night before."""
+    """`error_sentence` of the forecasts of a day that were made the night before, without praise."""
     last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
-    return error_sentence("The forecast was", mape, naive, each="a depot")
+    told = error_sentence("The forecast was", mape, naive, each="a depot")
+    return told.removeprefix("Good. ")
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

@@ -811,7 +811,7 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
     points = round(round(100 * naive, 1) - round(100 * own, 1), 1)
     assert points > 0
     error = (
-        f"Good. The forecast was off by {100 * own:.1f} % a depot, {points} points better than "
+        f"The forecast was off by {100 * own:.1f} % a depot, {points} points better than "
         "same day last week."
     )
     assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")

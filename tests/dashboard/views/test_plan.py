@@ -426,6 +426,7 @@ def test_shifts_that_are_saved_alone_leave_the_vans_estimated(seeded, write, ope
     text = page_text(app)
     assert "Vans and orders per van are estimated; the rest was set by Anna" in text
     assert "Set your own" in text
+    assert "**Preview:**" not in text, "of what is saved"
     # Nothing changed, and saved: they are right.
     app = press(app, "Save settings")
     assert not city_settings.by_city(queries.freshness())["London"].is_estimated
