@@ -63,10 +63,11 @@ def show(
             widgets.small_table(cities, "By city", links={"City": links})
             st.caption(summaries.TOTALS_NOTE)
         sheets["By city"] = "Forecast and actual orders of each city", cities
+    name = "By depot" if not scope.depot else "Forecast and orders"
     with by_depot:
-        st.header("By depot")
-        table = show_misses("By depot", misses, scope, freshness)
-    sheets["By depot"] = "Forecast and actual orders, furthest off first", table
+        st.header(name)
+        table = show_misses(name, misses, scope, freshness)
+    sheets[name] = "Forecast and actual orders, furthest off first", table
     return sheets
 
 

@@ -50,6 +50,9 @@ if subjects:
     page_head.rename(f"Accuracy of {', '.join(subjects)}")
 if scope.days_back == 1:
     told = [day_sentence]
+    if scope.depot:
+        rows = queries.largest_errors(scope, freshness).to_dict("records")
+        told = [summaries.outcome_sentence(row) for row in rows]
     if scored is not None:
         error = summaries.last_error_sentence(queries.accuracy(scope, freshness))
         told += [error, summaries.outside_sentence(scored)]

@@ -757,8 +757,11 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
     assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
 
 
-@pytest.mark.parametrize("period", ["56", "1"])
-def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period):
+@pytest.mark.parametrize(
+    ("period", "name"),
+    [("56", "Single days furthest off"), ("1", "Forecast and orders")],
+)
+def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period, name):
     """In the heading, and not in a column; its misses lead to the explanation of their day."""
     app = open_page("accuracy", depot="RTM-03", period=period)
     assert_no_traceback(app)
@@ -767,11 +770,12 @@ def test_the_accuracy_of_one_depot_names_it_once(seeded, open_page, period):
     assert title.startswith(f"Accuracy of {depots.loc['RTM-03', 'name']}")
     text = page_text(app)
     assert "a depot and day" not in text
+    outcome = re.search(r"\*\*.* orders, forecast [0-9,]+ .*\*\*", text)
+    assert (outcome is not None) is (period == "1")
     [misses] = [
         each.proto.body
         for each in app.get("html")
-        if f'aria-label="{"By depot" if period == "1" else "Single days furthest off"}"'
-        in each.proto.body
+        if f'aria-label="{name}"' in each.proto.body
     ]
     [heads, *rows] = re.findall("<tr.*?</tr>", misses)
     assert re.findall(">([^<>]+)</th>", heads)[0] == "Day"
