@@ -201,10 +201,11 @@ def _waterfall(day: pd.DataFrame) -> pd.DataFrame:
         if part == LEVEL:
             usual = formatting.orders(value)
             rows.append(("Usual day", 0.0, value, usual, ACTUAL))
-        elif round(value):
-            effect = formatting.signed(round(value))
-            series = SCENARIO if value > 0 else DECREASE
+        elif whole := round(reached + value) - round(reached):
+            # Differences of whole numbers, so that the labels add up.
+            series = SCENARIO if whole > 0 else DECREASE
             name = formatting.part_name(part)
+            effect = formatting.signed(whole)
             rows.append((name, reached, reached + value, effect, series))
         reached += value
     rows.append(("Forecast", 0.0, forecast, formatting.orders(forecast), FORECAST))

@@ -5,5 +5,6 @@ const saved = document.currentScript.closest('[data-testid="stElementContainer"]
 if (saved) {
   saved.tabIndex = -1;
   saved.focus({preventScroll: true});
+  setTimeout(() => saved.closest('.st-key-plan-save')?.scrollIntoView({block: 'nearest'}), 300);
 }
 }

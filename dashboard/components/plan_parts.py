@@ -40,24 +40,25 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
     return replace(plan, depots=depots[depots["depot_id"].isin(shown)])
 
 
-def next_decision(days: pd.DataFrame, after: str = "", day: date | None = None) -> None:
+def next_decision(
+    days: pd.DataFrame, day: date | None, *, is_primary: bool = True
+) -> None:
     """Links to the form for the most urgent undecided day of `running_day.with_pace`, if any.
 
-    Days of the city `after`, where a decision was just saved, come first, then those on `day`.
+    Those on `day` come first.
     """
     left = days[~(days["is_enough"] | days["is_decided"])]
     if left.empty:
         return
-    by = ["is_elsewhere", "is_another_day", "target_on", "lacking"]
+    by = ["is_another_day", "target_on", "lacking"]
     in_order = left.assign(
-        is_elsewhere=left["city"] != after,
         is_another_day=left["target_on"].dt.date != day,
         lacking=-left["short"],
     )
     first = in_order.sort_values(by, kind="stable").iloc[0]
     address = formatting.plan_link(first["city"], first["target_on"], form="vans")
     label = f"Decide on {first['city']}, {formatting.day(first['target_on'])}"
-    widgets.action(label, address, is_primary=not after)
+    widgets.action(label, address, is_primary=is_primary)
 
 
 def changed_days(plan: Plan) -> None:

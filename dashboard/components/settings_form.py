@@ -67,7 +67,10 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             "Shifts", placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
             key=shifts, help=shift_times.RULE,
         )  # fmt: skip
-    st.caption("Drivers per van: over a whole day; at least one in each shift.")
+    st.caption(
+        "Drivers per van: over a whole day; at least one in each shift. Once shifts are set, a day "
+        "needs the vans of its fullest shift."
+    )
     entered = replace(
         settings,
         service_level=level / 100,

@@ -17,7 +17,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan
-from pipelines.planning.words import decision_words
+from pipelines.planning.words import DECIDED, decision_words
 
 ACTIONS = {
     HIRE: "Hire",
@@ -83,7 +83,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             fleet = van_plan.fleet_plan(freshness).cities
             every = running_day.with_pace(fleet, freshness)
             is_here = every[["city", "target_on"]].eq([name, row["target_on"]])
-            plan_parts.next_decision(every[~is_here.all(axis=1)], after=name)
+            left = every[~is_here.all(axis=1)]
+            plan_parts.next_decision(left, day=chosen, is_primary=False)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -166,7 +167,9 @@ def _preview(
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
+    decided = formatting.display_name(DECIDED.get(entered.kind, ""))
     sentence = plan_summaries.shortage_sentence(day)
+    sentence += f" {decided}." if decided else ""
     if at_pace != day["needed"]:
         lacking = max(int(at_pace - day["vans"]), 0)
         pace = f"{lacking:,} still short" if lacking else "enough"

@@ -224,13 +224,15 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
     elif row["p10"] <= row["actual"] <= row["p90"]:
         return ""
+    side = "low" if row["point"] < row["actual"] else "high"
+    if notes and pd.isna(row["override_orders"]):
+        return f"{', '.join(notes)}: effect too {side}"
     if notes:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
     if row["same_side"] < MANY_DAYS:
         return "Not known"
-    side = "low" if row["point"] < row["actual"] else "high"
     return f"Also too {side} on {row['same_side']} of the 7 days before"
 
 

@@ -44,9 +44,11 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
         return f"The model, live since {day}, is not scored yet. {outcome}"
     mapes = live.set_index("forecaster")["mape"]
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
-    scored = formatting.count(int(live["n_days"].max()), "day")
+    scored = formatting.count(n_days := int(live["n_days"].max()), "day")
     subject = f"The model, live since {day} and scored on {scored}, was"
     told = f"{summaries.error_sentence(subject, own, naive)} {outcome}"
+    if n_days < summaries.WEEK_DAYS:  # too few for praise
+        told = told.removeprefix("Good. ")
     # Rounded, as in the verdict.
     is_worse = round(100 * naive, 1) <= round(100 * own, 1)
     return f"{told} Train anew with 'harbor train'." if is_worse else told

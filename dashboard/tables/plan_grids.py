@@ -59,12 +59,15 @@ def cities(
 
 def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     """The row of each day's summed shortages: a city's spare vans do not offset another's."""
-    known = days.assign(short=days["short"].where(days["vans"].notna()))
-    sums = known.groupby("target_on", as_index=False)[["short"]].sum(min_count=1)
+    known = days.assign(
+        short=days["short"].where(days["vans"].notna()),
+        left=days["short"].mask(days["is_decided"], 0),
+    )
+    sums = known.groupby("target_on")[["short", "left"]].sum(min_count=1)
     cells = []
-    for day, short in zip(sums["target_on"], sums["short"], strict=True):
+    for day, short, left in sums.itertuples():
         text = formatting.orders(short)
-        html = f'<b class="short">{text}</b>' if short > 0 else text
+        html = f'<b class="short">{text}</b>' if left > 0 else text
         cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')
     return html_tables.row(f"{ALL_CITIES}<small>vans short</small>", cells, "total")
 
@@ -108,7 +111,8 @@ def _city_cell(day: Row, marked: date | None) -> str:
         text = f"<small>{likely}</small>"
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
-    short = f' <b class="short">−{day["short"]:,}</b>' if day["short"] else ""
+    css_class = "" if day["is_decided"] else "short"
+    short = f' <b class="{css_class}">−{day["short"]:,}</b>' if day["short"] else ""
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
         f'<td class="{_day_class(day["target_on"], marked)}">'

@@ -56,12 +56,13 @@ def overview(plan: Plan) -> str:
     cities = "Every other city" if unknown else "Every city"
     if days["city"].nunique() == 1:
         cities = str(days["city"].iloc[0])
-    late, period = days["undelivered"].sum(), days["target_on"].nunique()
+    # Whole orders of each day, as in the grid.
+    planned, late = (days[each].round().sum() for each in ("point", "undelivered"))
+    late, period = min(late, planned), days["target_on"].nunique()
     told = {
         short_days(days) or f"{cities} has enough vans every day": True,
         f"About {formatting.count(round(late), 'order')} late in {formatting.next_days(period)}, "
-        f"{formatting.percent(min(late / days['point'].sum(), 1))} of all": round(late)
-        > 0,
+        f"{formatting.percent(late / max(planned, 1))} of all": late > 0,
         "Chance that the vans carry all orders every day: "
         f"{formatting.chance(chance)}": not np.isnan(chance),
         note: bool(unknown),

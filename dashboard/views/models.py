@@ -27,6 +27,6 @@ widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "
     "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
-    "actual| ÷ actual. Same day last week: the seasonal naive. To change the model: `harbor models "
-    "rollback`, or `harbor models promote VERSION`."
+    "actual| ÷ actual. Same day last week: the seasonal naive. To go back to the model before: `harbor "
+    "models rollback`."
 )

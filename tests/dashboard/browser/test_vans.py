@@ -226,6 +226,11 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
     save.click()
     form.get_by_text("Saved: Rotterdam, ").wait_for()
     window.settled()
+    name, bar = (
+        form.locator(each).bounding_box()
+        for each in (".st-key-your-name", ".st-key-plan-save")
+    )
+    assert name["y"] + name["height"] <= bar["y"], "a confirmation covers no field"
     page.keyboard.press("Tab")
     focused = "() => document.activeElement.innerText"
     assert "Undo" in page.evaluate(focused), "the next stop after the confirmation"

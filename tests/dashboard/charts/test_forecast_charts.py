@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dashboard.charts import encodings, forecast_charts
 from tests.dashboard.no_override import NO_OVERRIDE
@@ -271,6 +273,19 @@ def test_contributions_are_a_waterfall_from_a_usual_day_to_the_forecast():
 def test_each_effect_has_a_bar(day, bars):
     (_, rows), _ = marks(forecast_charts.contributions(day))
     assert {row["contribution"]: row["effect"] for row in rows[1:-1]} == bars
+
+
+@given(st.lists(st.floats(-300, 300).map(lambda value: round(value, 2)), max_size=8))
+@example([-66.4, 47.4, 0.4, 0.4, -0.4, 5.4])
+def test_the_labels_of_a_waterfall_add_up(effects):
+    names = {f"event {n}": value for n, value in enumerate(effects)}
+    day = driven(level=211.3, **names)
+    (_, rows), _ = marks(forecast_charts.contributions(day))
+    usual, *shown, total = [
+        int(row["effect"].replace("−", "-").replace(",", "")) for row in rows
+    ]
+    assert usual + sum(shown) == total
+    assert 0 not in shown
 
 
 def test_what_if_has_labelled_bars_side_by_side():

@@ -19,15 +19,15 @@ DAYS["is_enough"] = DAYS["short"] == 0
 
 
 @pytest.mark.parametrize(
-    ("after", "expected"),
+    ("day", "expected"),
     [
-        ("", ("Decide on Ghent, Sat 28 Nov", True)),
-        ("London", ("Decide on London, Sun 29 Nov", False)),
-        ("Brussels", ("Decide on Ghent, Sat 28 Nov", False)),
+        (None, "Decide on Ghent, Sat 28 Nov"),
+        (date(2026, 11, 29), "Decide on London, Sun 29 Nov"),
+        (date(2026, 11, 27), "Decide on Ghent, Sat 28 Nov"),
     ],
 )
-def test_what_is_decided_next_is_of_the_same_city_then_the_first_and_largest(
-    monkeypatch, after, expected
+def test_what_is_decided_next_is_of_the_same_day_then_the_first_and_largest(
+    monkeypatch, day, expected
 ):
     shown = []
     monkeypatch.setattr(
@@ -35,15 +35,8 @@ def test_what_is_decided_next_is_of_the_same_city_then_the_first_and_largest(
         "action",
         lambda text, _, *, is_primary: shown.append((text, is_primary)),
     )
-    plan_parts.next_decision(DAYS, after)
-    for settled in ("is_decided", "is_enough"):
-        plan_parts.next_decision(DAYS.assign(**{settled: True}), after)
-    assert shown == [expected]
-
-
-def test_what_is_decided_first_is_of_the_day_that_was_clicked(monkeypatch):
-    shown = []
-    monkeypatch.setattr(widgets, "action", lambda text, *_, **__: shown.append(text))
-    for day in (date(2026, 11, 29), date(2026, 11, 30)):
-        plan_parts.next_decision(DAYS, day=day)
-    assert shown == ["Decide on London, Sun 29 Nov", "Decide on Ghent, Sat 28 Nov"]
+    for is_primary in (True, False):
+        plan_parts.next_decision(DAYS, day, is_primary=is_primary)
+        for settled in ("is_decided", "is_enough"):
+            plan_parts.next_decision(DAYS.assign(**{settled: True}), day)
+    assert shown == [(expected, True), (expected, False)]

@@ -128,6 +128,8 @@ def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
         "Good. The model, live since Thu 20 Nov and scored on 9 days, was off by 7.7 % a "
         "depot and day, 3.2 points better than same day last week. It is the newest model."
     )
+    few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))
+    assert few.startswith("The model, live since Thu 20 Nov and scored on 3 days, was")
     worse = status_of(CHAMPION, scores=LIVE.assign(mape=[0.12, 0.109]))
     assert worse.startswith(
         "Not good. The model, live since Thu 20 Nov and scored on 9 days, was off"

@@ -149,6 +149,18 @@ def test_cities_have_need_short_and_the_chance(plan):
     ]
 
 
+def test_only_a_shortage_that_is_not_decided_is_marked(plan):
+    settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
+    days = plan.cities.assign(short=[0, 4], is_decided=[False, True])
+    both = pd.concat([days, days.assign(city="Delft")], ignore_index=True)
+    of_short = '<b class="short">'
+    assert of_short not in plan_grids.cities(both, settings)
+    both["is_decided"] = both["city"] == "London"
+    html = plan_grids.cities(both, settings)
+    assert html.count(of_short) == 2, "Delft's, and that of all cities"
+    assert f"{of_short}8</b>" in html
+
+
 def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
     decisions = {
         day.date(): VanDecision("London", day.date(), *of, made_by="Jo<")
@@ -210,7 +222,7 @@ def test_the_vans_that_a_depot_lends_have_a_line_below_their_day():
     assert plan_grids.transfers(moves) == (
         '<ul class="hf-moves"><li><b>Sat 22 Nov</b><ul>'
         "<li><span>1 van</span> Århus → &lt;b&gt;Wapping</li>"
-        "<li><span>3 vans</span> hired or spare → 2 Barking, 1 Dalston</li></ul></li></ul>"
+        "<li><span>3 vans</span> hired, or of no depot → 2 Barking, 1 Dalston</li></ul></li></ul>"
     )
     assert plan_grids.transfers({DAYS[0]: []}) == ""
 

@@ -57,6 +57,10 @@ def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid
         "Chance that the vans carry all orders every day: 62 %."
     )
     assert overview(FLEET.assign(undelivered=0.1)) == "Fri short of vans."
+    # Whole orders of each day, as the grid shows them, and no more than are planned.
+    assert "About 4 orders late" in overview(FLEET.assign(undelivered=1.4))
+    every = overview(FLEET.assign(undelivered=100.6))
+    assert "About 400 orders late in the next 2 days, 100.0 % of all" in every
     below = "Fri short of vans. Chance that the vans carry all orders every day: < 1 %."
     assert overview(FLEET.assign(undelivered=0.1), 0.004) == below
 
@@ -322,12 +326,12 @@ def test_settings_are_stated_with_who_saved_them(settings, expected):
 def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
     moves = [
         Transfer(1, "Alexander", "Waalhaven"),
-        Transfer(2, "hired or spare", "Waalhaven"),
+        Transfer(2, "hired, or of no depot", "Waalhaven"),
         Transfer(1, "Kralingen", "Overschie"),
         Transfer(1, "Waalhaven", "Overschie"),
     ]
     assert plan_summaries.moved_vans("Waalhaven", moves) == (
-        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or spare\n−1\N{NO-BREAK SPACE}Overschie"
+        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired, or of no depot\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
 
