@@ -81,10 +81,10 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has room for three columns of vans: the two worst days and the total.
-    days = [head for head in heads if head.startswith(SHORT)][:-1]
-    worst = sorted(days, key=lambda head: -numbers[head].sum())[:2]
-    for_desks = {*heads[1:2], *heads[-2:-1], *days}.difference(worst)
+    # A phone has room for three columns of vans: the first day, the worst day and the total.
+    vans = [head for head in heads if head.startswith(SHORT)]
+    worst = max(vans[1:-1], key=lambda head: numbers[head].sum(), default="")
+    for_desks = {*heads[1:2], *heads[-2:-1], *vans[1:-1]} - {worst}
     css_class = {head: ("desk" if head in for_desks else "") for head in heads}
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))

@@ -111,7 +111,7 @@ def _city_cell(day: Row, marked: date | None) -> str:
         text = f"<small>{likely}</small>"
     if day["made_by"]:
         text += f"<small>{_decision(day)}</small>"
-    css_class = "" if day["is_decided"] else "short"
+    css_class = "short settled" if day["is_decided"] else "short"
     short = f' <b class="{css_class}">−{day["short"]:,}</b>' if day["short"] else ""
     link = formatting.plan_link(day["city"], day["target_on"])
     return (
