@@ -52,12 +52,13 @@ SPECIAL_OF = f"""
              order by h.name) as holidays
 """
 
-# Of the 7 days before a scored day, those with an error in the same direction a day ahead.
+# Of the 7 days before a scored day, those with an error in the same direction a day ahead. The
+# range of origins follows from that of the days, and is what the primary key is searched by.
 SAME_SIDE_OF = """
        (select count(distinct s.target_on) from scores s
         where s.depot_id = {score}.depot_id and s.is_live = {score}.is_live
-          and s.origin_on = s.target_on - 1
-          and s.target_on between {score}.target_on - 7 and {score}.target_on - 1
+          and s.origin_on between {score}.target_on - 8 and {score}.target_on - 2
+          and s.target_on = s.origin_on + 1
           and sign(s.point - s.actual) = sign({score}.point - {score}.actual)) as same_side
 """
 
