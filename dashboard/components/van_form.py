@@ -173,7 +173,7 @@ def _preview(
     if at_pace != day["needed"]:
         lacking = max(int(at_pace - day["vans"]), 0)
         pace = f"{lacking:,} still short" if lacking else "enough"
-        sentence = f"{pace} at today's pace. By the plan, {sentence}"
+        sentence = f"{pace} at today's pace. By the plan: {sentence}"
     st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
 
 

@@ -299,11 +299,11 @@ def test_the_brief_and_the_plan_say_where_todays_pace_takes_fewer_vans(
     assert setting(form, "Extra vans").value == 1
     left = day["needed"] - at_pace
     name = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
-    preview = f"Preview:** enough at today's pace. By the plan, {name}: 1 van hired, {left} still short;"
+    preview = f"Preview:** enough at today's pace. By the plan: {name}: 1 van hired, {left} still short;"
     assert preview in page_text(form).replace("\\", "")
     setting(form, "Extra vans").set_value(0)
     setting(form, "Off the road").set_value(1)
-    fewer = f"Preview:** 2 still short at today's pace. By the plan, {name}: "
+    fewer = f"Preview:** 2 still short at today's pace. By the plan: {name}: "
     assert fewer in page_text(rerun(form)).replace("\\", "")
 
 
