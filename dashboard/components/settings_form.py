@@ -28,9 +28,11 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     if when_opened is None or f"Vans {form}" not in st.session_state:
         when_opened = state.seen = settings
     entered, unsure = _settings_fields(when_opened, form), ""
-    if outside := city_settings.entry_problems(entered):
+    outside = city_settings.entry_problems(entered)
+    # Vans that nobody knows are no fault of an entry.
+    if outside and outside != city_settings.entry_problems(when_opened):
         st.warning(widgets.bullets(outside), icon=":material/warning:")
-    elif _words(entered) != _words(when_opened):
+    elif not outside and _words(entered) != _words(when_opened):
         _preview(entered, plan, freshness)
         unsure = _ask_if_sure(entered, when_opened, form)
     save = f"save settings {form}"

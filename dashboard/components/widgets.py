@@ -131,12 +131,10 @@ def choose_days(
 ) -> tuple[str, str]:
     """The first and the last day, bound to the URL parameters `name` and 'to'; as `choose_from_url`.
 
-    The last day is the first one unless another is chosen, or the end if `is_to_end`.
+    The last day is the first one, or the end if `is_to_end`, until another is chosen after it.
     """
-    first = choose_from_url("From", name, options, next(iter(options)), width=150)
-    if st.query_params.get("to", first) < first:
-        # The first day was moved past the last one.
-        st.query_params["to"] = first
+    default = next(iter(options))
+    first = choose_from_url("From", name, options, default, width=150, drops="to")
     later = {day: label for day, label in options.items() if day >= first}
     default = max(later) if is_to_end else first
     return first, choose_from_url("To", "to", later, default, width=150)

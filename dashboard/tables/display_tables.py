@@ -226,7 +226,7 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         return ""
     side = "low" if row["point"] < row["actual"] else "high"
     if notes and pd.isna(row["override_orders"]):
-        return f"{', '.join(notes)}: effect too {side}"
+        return f"{', '.join(notes)}: forecast too {side}"
     if notes:
         return ", ".join(notes)
     if row["basis"] == "cold_start":

@@ -231,6 +231,7 @@ def test_far_more_vans_than_are_needed_are_asked_about(fleet, visit):
         for each in (".st-key-your-name", ".st-key-plan-save")
     )
     assert name["y"] + name["height"] <= bar["y"], "a confirmation covers no field"
+    page.wait_for_function("() => document.activeElement.role === 'status'")
     page.keyboard.press("Tab")
     focused = "() => document.activeElement.innerText"
     assert "Undo" in page.evaluate(focused), "the next stop after the confirmation"

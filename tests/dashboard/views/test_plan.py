@@ -367,6 +367,19 @@ def test_settings_are_saved_for_everybody_with_name_and_time(seeded, open_page):
     assert page_text(open_page("plan")).count(" vans (estimated)") == 1
 
 
+def test_vans_that_nobody_knows_are_not_called_missing_before_an_entry(
+    seeded, write, open_page
+):
+    write(sa.update(schema.depots).values(vans=None))
+    app = city_page(open_page, "London", form="settings")
+    assert_no_traceback(app)
+    assert setting(app, "Vans").value is None
+    assert not app.warning
+    setting(app, "Orders per van").set_value(0)
+    app = rerun(app)
+    assert "Orders per van is 0" in told(app.warning)
+
+
 def test_settings_are_previewed_before_they_are_saved(seeded, open_page):
     london = city_settings.by_city(queries.freshness())["London"]
     city_settings.save(replace(london, vans=30, orders_per_van=40), "Mara")
@@ -940,7 +953,7 @@ def test_the_address_of_a_cell_opens_its_form(seeded, tomorrow, open_page):
 
 
 def test_depot_and_days_of_the_form_are_in_the_address(seeded, tomorrow, open_page):
-    """A copied link has what was chosen; a first day past the last one moves that."""
+    """A copied link has what was chosen; another first day is a day of its own."""
     app = open_page("plan", city="London", form="orders")
     field(app, "choice of depot").set_value("LON-02")
     field(app, "choice of to").set_value(f"{tomorrow + timedelta(days=1)}")
@@ -951,7 +964,9 @@ def test_depot_and_days_of_the_form_are_in_the_address(seeded, tomorrow, open_pa
     later = tomorrow + timedelta(days=3)
     field(app, "choice of day").set_value(f"{later}")
     app = rerun(app)
-    assert [app.query_params[name] for name in ("day", "to")] == 2 * [f"{later}"]
+    assert app.query_params["day"] == f"{later}"
+    assert "to" not in app.query_params
+    assert field(app, "choice of to").value == f"{later}"
     assert field(app, "number ").value == "777"
 
 
