@@ -167,9 +167,9 @@ def _preview(
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
     [day] = after[after["target_on"].dt.date == entered.target_on].to_dict("records")
-    decided = formatting.display_name(DECIDED.get(entered.kind, ""))
     sentence = plan_summaries.shortage_sentence(day)
-    sentence += f" {decided}." if decided else ""
+    if entered.kind in DECIDED:
+        sentence += f" {formatting.display_name(DECIDED[entered.kind])}."
     if at_pace != day["needed"]:
         lacking = max(int(at_pace - day["vans"]), 0)
         pace = f"{lacking:,} still short" if lacking else "enough"

@@ -46,9 +46,9 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
     scored = formatting.count(n_days := int(live["n_days"].max()), "day")
     subject = f"The model, live since {day} and scored on {scored}, was"
-    told = f"{summaries.error_sentence(subject, own, naive)} {outcome}"
-    if n_days < summaries.WEEK_DAYS:  # too few for praise
-        told = told.removeprefix("Good. ")
+    is_week = n_days >= summaries.WEEK_DAYS
+    error = summaries.error_sentence(subject, own, naive, may_praise=is_week)
+    told = f"{error} {outcome}"
     # Rounded, as in the verdict.
     is_worse = round(100 * naive, 1) <= round(100 * own, 1)
     return f"{told} Train anew with 'harbor train'." if is_worse else told

@@ -149,7 +149,8 @@ def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     bias, coverage = (overall["forecast"][name] for name in ("bias", "coverage"))
     each = "a day" if len(depots) == 1 else "a depot and day"
-    error = error_sentence(days, mape, naive, coverage, each)
+    holds = not coverage < 0.8 - BAND_TOLERANCE
+    error = error_sentence(days, mape, naive, each, may_praise=holds)
     if math.isnan(bias) or not round(100 * bias, 1):
         return error
     side = "low" if bias < 0 else "high"
@@ -160,13 +161,14 @@ def error_sentence(
     subject: str,
     mape: float,
     naive: float,
-    coverage: float = math.nan,
     each: str = "a depot and day",
+    *,
+    may_praise: bool,
 ) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
     'Good. It was off by 8.3 % a depot and day, 2.1 points better than same day last week.'
-    `subject` is 'It was' in this example. Not 'Good.' where the band is too narrow by its `coverage`.
+    `subject` is 'It was' in this example. 'Good.' only if `may_praise`: the band holds, on enough days.
     """
     if math.isnan(mape):
         return ""
@@ -175,7 +177,7 @@ def error_sentence(
         return f"{error}."
     points = round(round(100 * naive, 1) - round(100 * mape, 1), 1)
     if points > 0:
-        good = "" if coverage < 0.8 - BAND_TOLERANCE else "Good. "
+        good = "Good. " if may_praise else ""
         return f"{good}{error}, {points} points better than {formatting.NAIVE}."
     worse = f"{-points} points worse than" if points else "as far as"
     return f"Not good. {error}, {worse} {formatting.NAIVE}."
@@ -238,8 +240,7 @@ def last_error_sentence(scores: pd.DataFrame) -> str:
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
-    told = error_sentence("The forecast was", mape, naive, each="a depot")
-    return told.removeprefix("Good. ")
+    return error_sentence("The forecast was", mape, naive, "a depot", may_praise=False)
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

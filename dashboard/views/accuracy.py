@@ -40,10 +40,8 @@ scored, day_sentence = None, ""
 if live and not scope.depot:
     scored, day_sentence = one_day.last_day(scope, newest_on[live], freshness)
 
-subjects = []
-if scope.depot:
-    names = queries.depots(freshness).set_index("depot_id")["name"]
-    subjects.append(names[scope.depot])
+depots = queries.depots(freshness)
+subjects = [*depots.loc[depots["depot_id"] == scope.depot, "name"]]
 if scope.days_back == 1:
     subjects.append(formatting.day(newest_on[live]))
 if subjects:
