@@ -1,3 +1,6 @@
+// Copies the page's address, or shows it where the browser forbids copying (plain http). A menu choice
+// and the city carried over are one entry of the history. The menu of a narrow window closes after a
+// choice, as Streamlit's does on phones only. A button skips to the first number.
 {
 const button = document.currentScript.previousElementSibling;
 button.onclick = async () => {

@@ -17,11 +17,7 @@ from dashboard.text import formatting
 PLACE, HEADING = "place of page actions", "place of the title"
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SCRIPT = (Path(__file__).parent / "page_head.js").read_text()
-"""Copies the page's address, or shows it where the browser forbids copying (plain http). Records a
-menu choice and the city carried over as one history entry. Closes the menu of a narrow window after
-a choice, as Streamlit does on phones only. Adds a button that skips to the first number. Constant,
-because `server.asgi` allows the script by its hash."""
-
+"""What every page's head does in a browser; constant, as `server.asgi` allows it by its hash."""
 FOCUS = (Path(__file__).parent / "focus.js").read_text()
 """Focuses the message before it; constant, as `SCRIPT`."""
 

@@ -52,8 +52,7 @@ def next_decision(
         return
     by = ["is_another_day", "target_on", "lacking"]
     in_order = left.assign(
-        is_another_day=left["target_on"].dt.date != day,
-        lacking=-left["short"],
+        is_another_day=left["target_on"].dt.date != day, lacking=-left["short"]
     )
     first = in_order.sort_values(by, kind="stable").iloc[0]
     address = formatting.plan_link(first["city"], first["target_on"], form="vans")

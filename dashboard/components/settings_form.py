@@ -19,8 +19,8 @@ from pipelines.planning.van_plan import Plan
 def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> None:
     """The form for the settings of a city, with a preview; saves them for everybody.
 
-    The fields keep their values when a colleague saves meanwhile; the next Save is then
-    refused, once. `plan` is the city's.
+    A field that the planner has changed keeps its value when a colleague saves meanwhile; the next
+    Save is then refused, once. `plan` is the city's.
     """
     state = saved_change.of_session().settings
     form = f"{settings.city} {state.n_saved}"
@@ -28,11 +28,12 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     if when_opened is None or f"Vans {form}" not in st.session_state:
         when_opened = state.seen = settings
     entered, unsure = _settings_fields(when_opened, form), ""
+    told = plan_summaries.settings_words
     outside = city_settings.entry_problems(entered)
     # Vans that nobody knows are no fault of an entry.
     if outside and outside != city_settings.entry_problems(when_opened):
         st.warning(widgets.bullets(outside), icon=":material/warning:")
-    elif not outside and _words(entered) != _words(when_opened):
+    elif not outside and told(vars(entered)) != told(vars(when_opened)):
         _preview(entered, plan, freshness)
         unsure = _ask_if_sure(entered, when_opened, form)
     save = f"save settings {form}"
@@ -63,8 +64,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             _number(label, value, f"{label} {form}") for label, value in shown.items()
         )
         shifts = f"shifts {form}"
-        # Without a default of its own, the field keeps its text over a colleague's save.
-        st.session_state.setdefault(shifts, settings.shifts)
+        _fill(shifts, settings.shifts)
         entered_shifts = st.text_input(
             "Shifts", placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
             key=shifts, help=shift_times.RULE,
@@ -87,16 +87,20 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
     return replace(entered, orders_per_van=orders, has_estimated_vans=False)
 
 
-def _words(settings: CitySettings) -> str:
-    return plan_summaries.settings_words(vars(settings))
-
-
 def _number(label: str, value: float | None, key: str) -> float:
     """The number in a field that starts with `value`; NaN if it is emptied."""
-    st.session_state.setdefault(key, value)
+    _fill(key, value)
     step = 0.1 if isinstance(value, float) else 1
     number = st.number_input(label, value=None, step=step, width=150, key=key)
     return math.nan if number is None else float(number)
+
+
+def _fill(key: str, value: object) -> None:
+    """Fills a field; a newer value replaces the one before unless a planner has changed that."""
+    state = st.session_state
+    if state.setdefault(key, value) == state.get(f"first {key}"):
+        state[key] = value
+    state[f"first {key}"] = value
 
 
 def _preview(entered: CitySettings, plan: Plan, freshness: Freshness) -> None:

@@ -43,7 +43,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     first = f"{day or plan_summaries.first_to_look_at(plan.cities)}"
     first = st.session_state.setdefault(f"day of vans {form}", first)
     labels = {each: _label(row) for each, row in days.items()}
-    row = days[widgets.choose_from_url("Day", "day", labels, first, width=316)]
+    row = days[widgets.choose_from_url("Day", "day", labels, first, width=420)]
     chosen = row["target_on"].date()
     city = city_settings.by_city(freshness)[name]
     current = city.decision_on(chosen)

@@ -14,7 +14,7 @@ from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
-POOL = "hired, or of no depot"
+POOL = "hired or unassigned"
 """Name of the lender of a city's vans that belong to no depot."""
 
 

@@ -20,7 +20,8 @@ from pipelines.schema.fragments import CLOSURES, DAYS, SAME_SIDE_OF, SPECIAL_OF
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
-HISTORY_DAYS = 56
+HISTORY_DAYS = 396
+"""Days of a depot's history: they include last year's Black Friday."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,8 @@ order by g.day_on
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def depot_days(
-    depot: str, freshness: Freshness, history_days: int = HISTORY_DAYS
-) -> pd.DataFrame:
-    """Past days of one depot, 8 weeks by default, and its days ahead, one row per day.
+def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
+    """The last 396 days of one depot, and its days ahead, one row per day.
 
     A forecast day that is over is not a day ahead, as in `days_ahead.fleet_week`.
 
@@ -146,7 +145,7 @@ def depot_days(
         ],
         days=["day_on", "year_before_on"],
         depot=depot,
-        since=freshness.newest - timedelta(days=history_days - 1),
+        since=freshness.newest - timedelta(days=HISTORY_DAYS - 1),
         until=max(freshness.newest, until),
         origin=freshness.origin_on,
         model=freshness.model,

@@ -138,8 +138,9 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 def depot_links(result: pd.DataFrame, chosen: dict[str, str]) -> list[str]:
     """Addresses of page Accuracy for each depot, with the other parameters of the URL `chosen`."""
-    depots = result["depot_id"]
-    return [formatting.link("accuracy", **chosen | {"depot": each}) for each in depots]
+    rows = zip(result["city"], result["depot_id"], strict=True)
+    places = [{"city": city, "depot": depot} for city, depot in rows]
+    return [formatting.link("accuracy", **chosen | place) for place in places]
 
 
 def why_links(result: pd.DataFrame, since: date) -> list[str]:

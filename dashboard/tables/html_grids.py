@@ -81,11 +81,12 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has room for three columns of vans: the first day, the worst day and the total.
+    # A phone has room for two columns of vans: the worst day and the total.
     vans = [head for head in heads if head.startswith(SHORT)]
-    worst = max(vans[1:-1], key=lambda head: numbers[head].sum(), default="")
-    for_desks = {*heads[1:2], *heads[-2:-1], *vans[1:-1]} - {worst}
+    worst = max(vans[:-1], key=lambda head: numbers[head].sum(), default="")
+    for_desks = {*heads[1:2], *vans[:-1]} - {worst}
     css_class = {head: ("desk" if head in for_desks else "") for head in heads}
+    on_phones = f'<b class="group phone">{SHORT}</b>'
     for depot in depots.to_dict("records"):
         link = escape(formatting.link("depot", depot=depot["depot_id"]))
         cells = texts.get(depot["depot_id"], {})
@@ -98,7 +99,8 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
         ]
         rows.append(html_tables.row(name, shown))
     columns = [
-        f'<th scope="col" class="{css_class[head]}">{html_tables.head(_lines(head), before)}</th>'
+        f'<th scope="col" class="{css_class[head]}">'
+        f"{on_phones * (head == worst != vans[0])}{html_tables.head(_lines(head), before)}</th>"
         for before, head in zip(["", *heads], heads, strict=False)
     ]
     return html_tables.grid("hf-depots", "Depots", "Depot", columns, rows)

@@ -35,9 +35,7 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     if not champions:
         return f"No model is champion, so no forecasts will be made. {outcome}"
     [champion] = champions
-    since = champion["promoted_at"]
-    if pd.isna(since):
-        since = champion["created_at"]
+    [since, *_] = pd.Series([champion["promoted_at"], champion["created_at"]]).dropna()
     day = formatting.day(since.astimezone(zone))
     live = scores[scores["model_version"] == champion["version"]]
     if live["mape"].isna().all():
@@ -48,29 +46,32 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     subject = f"The model, live since {day} and scored on {scored}, was"
     is_week = n_days >= summaries.WEEK_DAYS
     error = summaries.error_sentence(subject, own, naive, may_praise=is_week)
-    told = f"{error} {outcome}"
-    # Rounded, as in the verdict.
-    is_worse = round(100 * naive, 1) <= round(100 * own, 1)
-    return f"{told} Train anew with 'harbor train'." if is_worse else told
+    return f"{error} {outcome}"
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
     if newest["role"] == "champion":
-        return "It is the newest model."
+        own, before = (_tested(newest["scores"], name) for name in ("gru", "champion"))
+        if math.isnan(before):
+            return "It is the newest model."
+        return f"It is the newest model: in its test off by {own:.1f} %, the model before by {before:.1f} %."
     day = formatting.day(newest["created_at"].astimezone(zone))
     return f"The newest model, trained on {day}: {decision(newest, zone)}."
+
+
+def _tested(scores: Mapping[Any, Any], name: str) -> float:
+    """The MAPE of a model's test in percent, or another's on the same days; NaN if there is none."""
+    mape = ((scores.get("models") or {}).get(name) or {}).get("mape")
+    return math.nan if mape is None else float(mape)
 
 
 def all_models(
     models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
 ) -> pd.DataFrame:
     """Display table of `queries.models` without empty columns; arguments as `status`."""
-    holdouts = [each.get("models") or {} for each in models["scores"]]
     own, naive, champion = (
-        pd.Series(
-            [(each.get(name) or {}).get("mape") for each in holdouts], dtype="float64"
-        )
+        [_tested(scores, name) for scores in models["scores"]]
         for name in ("gru", "seasonal_naive", "champion")
     )
     names = ["forecast", "seasonal naive"]

@@ -33,17 +33,19 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 
 def settings_words(settings: Mapping[Any, Any]) -> str:
-    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
+    """'52 vans, 50 orders per van, service level 90 %, a driver per van and shift, shifts 06-14'."""
     vans, per_van = settings["vans"], settings["orders_per_van"]
     words = "vans and orders per van estimated"
     if per_van is not None:
         known = "vans not known" if vans is None else formatting.count(vans, "van")
         words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
     number = settings["drivers_per_van"]
-    drivers = "1 driver" if number == 1 else f"{number:g} drivers"
+    drivers = (
+        "a driver per van and shift" if number == 1 else f"{number:g} drivers per van"
+    )
     level = f"{100 * settings['service_level']:.0f} %"
     shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
-    return f"{words}, service level {level}, {drivers} per van{shifts}"
+    return f"{words}, service level {level}, {drivers}{shifts}"
 
 
 def overview(plan: Plan) -> str:
@@ -86,7 +88,7 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
     steps = f"; rounded up at each depot, {whole:,}"
     if settings.shifts and not of_day.empty:
         [fullest] = of_day.nlargest(1, "load").to_dict("records")
-        steps = f" if spread evenly; the fullest shift, {fullest['shift']}, has {fullest['orders']:,.0f}"
+        steps = f" if spread evenly; the fullest shift, {fullest['shift']}, takes {fullest['orders']:,.0f} of them"
     level = f"{100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%"
     return (
         f"Need on {formatting.day(day)}: {formatting.count(round(n_orders), 'order')} fill "
@@ -102,7 +104,7 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, 1 of them decided, 1 more covered', from `with_pace`.
+    """'Fri and Sat short of vans, 1 of them decided, 1 more day covered', from `with_pace`.
 
     More than four days, or days after the first week, are counted but not named. Cities may differ
     in what is decided for a day; hired vans cover a day. '' if no day is short.
@@ -117,9 +119,10 @@ def short_days(days: pd.DataFrame) -> str:
     counts = {
         "of them decided": decided & short - left,
         "of them partly decided": begun & left,
-        "more covered": decided - short,
     }
     told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
+    if covered := decided - short:
+        told.append(f"{formatting.count(len(covered), 'more day')} covered")
     if len(short) == 1:
         told = [each.removeprefix("1 of them ") for each in told]
     names = formatting.count(len(short), "day")
@@ -165,7 +168,7 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     'Fri 27 Nov: 23 vans short; 12 % sure to carry all orders, about 682 orders late.' Once vans are
     hired: 'Fri 27 Nov: covered, 23 vans hired; 90 % sure to carry all orders. Without: …'
     """
-    if not day["lacking"]:
+    if not (day["lacking"] or day["extra"]):
         return "There are enough vans on that day."
     name = formatting.day(day["target_on"])
     hired = f"{formatting.count(int(day['extra']), 'van')} hired"

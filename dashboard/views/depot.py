@@ -18,10 +18,8 @@ from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.tables import display_tables, html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
-SPANS = {"8 weeks": HISTORY_DAYS, "13 months": 396}
-"""Days of history in the chart; the longer span includes last year's Black Friday."""
+SPANS = {"8 weeks": 56, "13 months": HISTORY_DAYS}
 MAX_PAST_DAYS = 7
-"""Most scored days shown."""
 MAX_PEERS = 50
 """Most depots of a city for which a day is explained by default: 1 s; 1,000 depots take 25 s."""
 
@@ -49,7 +47,8 @@ week, history = st.columns([3, 2], gap="large")
 with history:
     chart = st.container()
     span = widgets.choose_pill("History", "history", list(SPANS))
-days = queries.depot_days(depot, freshness, SPANS[span])
+every_day = queries.depot_days(depot, freshness)
+days = every_day.iloc[HISTORY_DAYS - SPANS[span] :]
 ahead = days[days["point"].notna()]
 with head:
     if not ahead.empty:
@@ -66,16 +65,15 @@ with head:
         notes = dict(zip(days["day_on"], noted, strict=True))
         before = [day - 7 * formatting.A_DAY for day in ahead["day_on"]]
         ahead["week_noted"] = [notes.get(day, "") for day in before]
-        rows = ahead.to_dict("records")
-        open_days = [row for row in rows if not html_grids.is_closed(row)]
-        first_days = [row["day_on"] for row in (*open_days, *rows)]
+        in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
+        first_days = [row["day_on"] for row in in_order]
         short = ahead.loc[ahead["short"] > 0, "day_on"]
         day = [*short, *first_days][0]
         address = formatting.plan_link(own["city"], day, depot=depot)
         widgets.note("Change orders", address)
         vans = formatting.plan_link(own["city"], day, form="vans")
         widgets.note("Decide on vans", vans)
-    widgets.note("Accuracy", formatting.link("accuracy", depot=depot))
+    widgets.note("Accuracy", formatting.link("accuracy", city=own["city"], depot=depot))
     widgets.note("All depots", "depot")
 with week:
     if ahead.empty:
@@ -105,9 +103,9 @@ with chart:
             "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
-special = display_tables.past_occasions(days)
+special = display_tables.past_occasions(every_day)
 if not special.empty:
-    with history, st.expander(f"Holidays and events of the last {span}"):
+    with history, st.expander("Holidays and events of the last 13 months"):
         widgets.small_table(special, "Holidays and events")
 
 scored = st.container()
@@ -128,11 +126,7 @@ with scored:
 if freshness.origin_on is None:
     st.stop()
 page_head.save_as_excel(
-    "depot",
-    lambda: workbook.one_depot_sheets(
-        ahead, past_days, queries.depot_days(depot, freshness, SPANS["13 months"])
-    ),
-    freshness,
+    "depot", lambda: workbook.one_depot_sheets(ahead, past_days, every_day), freshness
 )
 if ahead.empty:
     st.stop()

@@ -20,6 +20,7 @@ if models.empty:
 zone = queries.zone()
 scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness)
 widgets.answer(model_list.status(models, scores, zone))
+widgets.note("Its accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
 hidden = ("Went live", "Live: In the 80 % band", "Test: Model before", "Version")

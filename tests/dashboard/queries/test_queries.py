@@ -168,7 +168,7 @@ def test_the_days_ahead_follow_the_forecasts_horizon(seeded, write):
     assert freshness.until == seeded.through + 3 * A_DAY
     assert len(queries.daily_totals("", freshness)) == 21 + 3
     assert len(queries.fleet_week(freshness)) == 3 * 6
-    assert len(queries.depot_days("LON-01", freshness)) == 56 + 3
+    assert len(queries.depot_days("LON-01", freshness)) == 396 + 3
 
 
 def test_the_week_ahead_has_the_orders_of_the_week_before(freshness, seeded):

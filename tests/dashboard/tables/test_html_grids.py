@@ -324,7 +324,7 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
     ]
 
 
-def test_a_phones_list_of_depots_has_the_first_and_the_worst_day_of_vans():
+def test_a_phones_list_of_depots_has_the_worst_day_of_vans_below_their_heading():
     """The more vans lack, the darker the day; a sum of days has no shade."""
     known = pd.DataFrame({"depot_id": ["A", "B"], "name": ["Poplar", "Wapping"]})
     short = {"Sat": [0, 1], "Sun": [2, 0], "Mon": [3, 7], "all days": [5, 8]}
@@ -340,7 +340,9 @@ def test_a_phones_list_of_depots_has_the_first_and_the_worst_day_of_vans():
     html = html_grids.depots(known.assign(city="London"), numbers)
     cells = Cells(html)
     on_desks = [("desk" in attrs["class"]) for tag, attrs in cells.tags if tag == "td"]
-    assert on_desks == 2 * [False, True, False, True, False, False, True, False]
+    assert on_desks == 2 * [False, True, True, True, False, False, False, False]
+    on_phones = re.findall(r'phone">Vans short</b>(\w+)', html)
+    assert on_phones == ["Mon"], "the heading of the group, whose first day is hidden"
     shades = re.findall(r'<span class="(s\d+)">(\d)</span>', html)
     assert shades == [
         ("s4", "2"), ("s6", "3"), ("s0", "5"), ("s2", "1"), ("s10", "7"), ("s0", "8"),

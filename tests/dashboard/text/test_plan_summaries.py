@@ -87,8 +87,8 @@ def test_a_need_is_told_by_what_it_is_made_of():
     in_shifts = replace(plan, shifts=shifts)
     with_set = replace(settings, shifts="06-14, 14-22")
     assert plan_summaries.need_sentence(in_shifts, with_set, DAYS[0].date()) == (
-        "Need on Thu 27 Nov: 180 orders fill 4 vans if spread evenly; the fullest shift, 14–22, has "
-        "120; with a margin, so that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
+        "Need on Thu 27 Nov: 180 orders fill 4 vans if spread evenly; the fullest shift, 14–22, takes "
+        "120 of them; with a margin, so that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
     )
     assert "rounded up at each depot" in plan_summaries.need_sentence(
         in_shifts, settings, DAYS[0].date()
@@ -110,9 +110,11 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
-    assert short_days(both) == "Fri short of vans, 1 more covered"
+    assert short_days(both) == "Fri short of vans, 1 more day covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, short=0)
-    assert short_days(hired) == ("Fri short of vans, partly decided, 1 more covered")
+    assert short_days(hired) == (
+        "Fri short of vans, partly decided, 1 more day covered"
+    )
 
 
 def test_a_day_whose_pace_needs_fewer_vans_is_not_short():
@@ -135,7 +137,7 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     both = decide(asked, "London", DAYS[1], kind="accept")
     assert short_days(both) == "Fri short of vans, decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
-    assert short_days(hired) == ("Fri short of vans, decided, 1 more covered")
+    assert short_days(hired) == ("Fri short of vans, decided, 1 more day covered")
     london = hired[hired["city"] == "London"]
     states = [
         plan_summaries.shortage_in_words(day) for day in london.to_dict("records")
@@ -243,7 +245,9 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
-    assert short_days(pd.concat([of[0], far])) == "Fri short of vans, 1 more covered"
+    assert (
+        short_days(pd.concat([of[0], far])) == "Fri short of vans, 1 more day covered"
+    )
 
 
 @pytest.mark.parametrize(
@@ -299,7 +303,7 @@ ONLY_SHIFTS = CitySettings(
     [
         (
             CitySettings("London", 40, 52.0),
-            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
+            "40 vans, 52 orders per van, service level 90 %, a driver per van and shift (estimated).",
         ),
         (
             CitySettings(
@@ -309,11 +313,11 @@ ONLY_SHIFTS = CitySettings(
         ),
         (
             replace(ONLY_SHIFTS, shifts=""),
-            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
+            "40 vans, 52 orders per van, service level 90 %, a driver per van and shift (estimated).",
         ),
         (
             ONLY_SHIFTS,
-            ("40 vans, 52 orders per van, service level 90 %, 1 driver per van, shifts 06-14, 14-22. Vans and "
+            ("40 vans, 52 orders per van, service level 90 %, a driver per van and shift, shifts 06-14, 14-22. Vans and "
             "orders per van are estimated; the rest was set by Anna, Fri 21 Nov, 06:31."),
         ),
     ],
@@ -326,12 +330,12 @@ def test_settings_are_stated_with_who_saved_them(settings, expected):
 def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
     moves = [
         Transfer(1, "Alexander", "Waalhaven"),
-        Transfer(2, "hired, or of no depot", "Waalhaven"),
+        Transfer(2, "hired or unassigned", "Waalhaven"),
         Transfer(1, "Kralingen", "Overschie"),
         Transfer(1, "Waalhaven", "Overschie"),
     ]
     assert plan_summaries.moved_vans("Waalhaven", moves) == (
-        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired, or of no depot\n−1\N{NO-BREAK SPACE}Overschie"
+        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or unassigned\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
 

@@ -148,7 +148,7 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     assert "Waalhaven" in text
     assert "Greenwich" not in text
     assert '<th scope="row">Need</th>' in text
-    assert text.count("per van (estimated). ") == 1
+    assert text.count("per van and shift (estimated). ") == 1
     assert text.count("Set your own") == 1
 
 
@@ -470,7 +470,7 @@ def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     history = changing.history("settings")
     assert history["vans"].fillna(0).tolist() == [0, 20]
     text = page_text(app)
-    assert "1 driver per van (undone)" in text
+    assert "a driver per van and shift (undone)" in text
     assert (
         "Undone, back to: vans and orders per van estimated, service level 90 %" in text
     )
@@ -509,7 +509,8 @@ def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_repl
     setting(mine, "Vans").set_value(20)
     field(mine, "your name").set_value("Bob")
     london = city_settings.by_city(queries.freshness())["London"]
-    city_settings.save(replace(london, vans=30), "Mara")
+    newer = replace(london, vans=30, service_level=0.95, shifts="07-15, 15-23")
+    city_settings.save(newer, "Mara")
     mine = press(mine, "Save settings")
     assert "The settings of London were saved by Mara after you had opened them" in (
         told(mine.error)
@@ -520,7 +521,11 @@ def test_settings_that_a_colleague_saved_meanwhile_are_seen_before_they_are_repl
     mine = press(mine, "Save settings")
     assert not mine.error
     assert "Saved: the settings of London" in told(mine.success)
-    assert queries.city_settings(queries.freshness())["vans"].tolist() == [20]
+    saved = city_settings.by_city(queries.freshness())["London"]
+    assert saved.vans == 20, "what Bob has entered"
+    assert (saved.service_level, saved.shifts) == (0.95, "07-15, 15-23"), (
+        "what Mara has"
+    )
 
 
 def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_unasked(
