@@ -61,6 +61,7 @@ def grid_html(city: str, freshness: Freshness) -> str:
     return html_grids.fleet_grid(depots, names)
 
 
+@st.cache_data(max_entries=64, show_spinner=False)
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
     """Names of each day's holidays and events in a city, or in all cities ('')."""
     if freshness.origin_on is None:

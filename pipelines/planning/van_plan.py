@@ -8,6 +8,7 @@ fullest shift decides the need, and a day is delivered in full if each of its sh
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -229,6 +230,52 @@ class _CityDay:
             "undelivered_without": self.late(unhired),
         }
 
+    def outcome(self, decision: VanDecision) -> dict[str, Any]:
+        """The columns of `Plan.cities` that follow from the day's vans and a decision on them."""
+        has, needed = (
+            self.city.vans_on(decision.target_on),
+            self.enough(self.city.service_level),
+        )
+        if decision.is_empty:
+            decision = VanDecision(self.city.city, decision.target_on)
+        columns = {
+            "needed": needed,
+            "vans": has,
+            "undelivered": self.late(needed if has is None else has),
+            **{name: getattr(decision, name) for name in DECISION},
+            "made_by": decision.made_by or "",
+            **dict.fromkeys(CHANCES, np.nan),
+        }
+        if has is not None:
+            columns["delivery_probability"] = self.chance(has)
+            columns |= self.hire_options(needed, has - decision.extra)
+        return columns
+
+
+def _allocate(
+    case_rs: np.ndarray,
+    capacity: float,
+    own_r: np.ndarray,
+    needed: int,
+    has: int | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The vans of each depot on a day: of those that the city needs, and of those that it has.
+
+    Args:
+      case_rs: Orders of each depot, equally likely and smallest first.
+      capacity: Orders that a van carries.
+      own_r: Vans that each depot owns.
+      needed: Vans that the city needs.
+      has: Vans that the city has; None where they are not known: the needed ones.
+    """
+    order = vans.allocation_order(case_rs, capacity)[:needed]
+    needed_r = np.bincount(order, minlength=len(case_rs))
+    if has is None or has >= needed:
+        return needed_r, needed_r
+    # Of the needed vans, those that carry most; moved vans count `MOVE_COST` less.
+    order = vans.allocation_order(case_rs, capacity, own_r, needed_r)[:has]
+    return needed_r, np.bincount(order, minlength=len(case_rs))
+
 
 def _plan_city(
     week: pd.DataFrame, city: CitySettings, orders_sr: np.ndarray, loads: Loads
@@ -254,40 +301,25 @@ def _plan_city(
         capacity = city.orders_per_van / load.fullest
         vans_s = vans.vans_for(orders_sr[:, rows], capacity).sum(axis=1)
         city_day = _CityDay(city, load, orders_sr[:, rows], vans_s)
-        needed = city_day.enough(city.service_level)
-        decision = city.decision_on(pd.Timestamp(str(day)).date())
-        if decision.is_empty:
-            decision = VanDecision(city.city, decision.target_on)
-        has = city.vans_on(decision.target_on)
-        cases = case_rs[rows], capacity
-        order = vans.allocation_order(*cases)[:needed]
-        needed_r[rows] = np.bincount(order, minlength=len(rows))
-        if has is not None and has < needed:
-            # Of the needed vans, those that carry most; moved vans count `MOVE_COST` less.
-            order = vans.allocation_order(*cases, own_r[rows], needed_r[rows])[:has]
-        allocated_r[rows] = np.bincount(order, minlength=len(rows))
+        outcome = city_day.outcome(city.decision_on(pd.Timestamp(str(day)).date()))
+        has, cases = outcome["vans"], (case_rs[rows], capacity)
+        needed_r[rows], allocated_r[rows] = _allocate(
+            *cases, own_r[rows], outcome["needed"], has
+        )
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
         late_r[rows] = _over_shifts(
             vans.undelivered, case_rs[rows], allocated_r[rows], city, load
         )
         chance_r[rows] = vans.delivery_probability(*cases, allocated_r[rows])
-        columns: dict[str, object] = {
+        total = {
             "city": city.city,
             "target_on": day,
             "point": planned_r[rows].sum(),
             "model_point": model_r[rows].sum(),
-            "needed": needed,
-            "vans": has,
-            "undelivered": city_day.late(needed if has is None else has),
-            **{name: getattr(decision, name) for name in DECISION},
-            "made_by": decision.made_by or "",
-            **dict.fromkeys(CHANCES, np.nan),
         }
+        days.append(total | outcome)
         if has is not None:
             carried_s *= vans_s <= has
-            columns["delivery_probability"] = city_day.chance(has)
-            columns |= city_day.hire_options(needed, has - decision.extra)
-        days.append(columns)
     alone_from_r = week["vans"].fillna(pd.Series(allocated_r, week.index))
     depots = week.assign(
         needed=needed_r,
