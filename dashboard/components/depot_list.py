@@ -15,8 +15,8 @@ from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
 """Most depots in the list; the box above it finds every depot."""
-URGENT, VANS, WEEK, ERROR = "To check first", html_grids.SHORT, "Vs last week", "Off by"
-SORT_ORDERS = (URGENT, VANS, WEEK, ERROR)
+URGENT, WEEK, ERROR = "To check first", "Vs last week", "Off by"
+SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Sort orders of the list; the first is the default."""
 
 
@@ -70,7 +70,6 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
-        VANS: -numbers.filter(like=html_grids.IN_ALL).sum(axis=1),
         WEEK: -numbers["vs last week"].abs(),
         ERROR: -numbers[off_by].abs(),
     }[order]

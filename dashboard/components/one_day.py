@@ -39,7 +39,7 @@ def show(
 ) -> Sheets:
     """Shows totals by city, and depots furthest off first; returns both as sheets.
 
-    `scored` is None, and totals are left out, for one depot and for hindcasts.
+    Totals are left out for one city, and where `scored` is None: for one depot and for hindcasts.
     """
     sheets: Sheets = {}
     misses = queries.largest_errors(scope, freshness)
@@ -49,7 +49,7 @@ def show(
         misses = known.merge(misses.drop(columns="actual"), on="depot_id")
     if misses.empty:
         widgets.stop_page(score_filter.NO_SCORES)
-    if scored is None:
+    if scored is None or scope.city:
         by_depot = st.container()
     else:
         by_city, by_depot = st.columns((0.35, 0.65), gap="large")

@@ -101,7 +101,10 @@ def _fields(
     lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
     keys = f"decision {key}", f"extra {key}"
     state, suggested = st.session_state, current.extra or lacking
-    first = (current.kind or HIRE) if lacking or current.kind else ""
+    first, forms = current.kind, saved_change.of_session()
+    # Below the confirmation of a save, nothing new is suggested.
+    if lacking and not (forms.vans.is_new or forms.newest.is_new):
+        first = first or HIRE
     kind = state.setdefault(keys[0], first)
     # A new shortage refills a number that nobody has touched; a new pace of today does not.
     filled = state.setdefault(f"filled {keys[1]}", (day["lacking"], suggested))

@@ -17,8 +17,6 @@ ROLES = {
     "rejected": "turned down",
     "hindcast": "for hindcasts only",
 }
-NAIVE = formatting.NAIVE.capitalize()
-HAVE_PASSED = ("champion", "retired")
 
 
 def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
@@ -74,13 +72,13 @@ def all_models(
         [_tested(scores, name) for scores in models["scores"]]
         for name in ("gru", "seasonal_naive", "champion")
     )
-    names = ["forecast", "seasonal naive"]
-    measures = ["mape", "coverage"]
-    live = scores.dropna(subset=["model_version"]).pivot(
-        index="model_version", columns="forecaster", values=measures
+    known = scores.dropna(subset=["model_version"])
+    known = known.set_index(["model_version", "forecaster"])[["mape", "coverage"]]
+    known = 100 * known.astype("float64")
+    live, live_naive = (
+        known.reindex([(each, name) for each in models["version"]])
+        for name in ("forecast", "seasonal naive")
     )
-    columns = pd.MultiIndex.from_product([measures, names])
-    live = live.reindex(models["version"], columns=columns).astype("float64")
     decisions = [decision(model, zone) for model in models.to_dict("records")]
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
     table = pd.DataFrame(
@@ -88,11 +86,11 @@ def all_models(
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
-            "Live: Off by": (100 * live["mape", names[0]]).to_list(),
-            f"Live: {NAIVE}": (100 * live["mape", names[1]]).to_list(),
-            "Live: In the 80 % band": (100 * live["coverage", names[0]]).to_list(),
+            "Live: Off by": live["mape"].to_list(),
+            "Live: Better by": (live_naive["mape"].to_numpy() - live["mape"]).to_list(),
+            "Live: In the 80 % band": live["coverage"].to_list(),
             "Test: Off by": own,
-            f"Test: {NAIVE}": naive,
+            "Test: Better by": pd.Series(naive) - pd.Series(own),
             "Test: Model before": champion,
             "Version": models["version"].to_list(),
         }
@@ -110,7 +108,7 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
         verdict, _, scores = reason.partition(": MAPE ")
         if not scores[:1].isdigit():
             verdict = reason.rstrip(".")
-        elif "seasonal naive" in verdict and model["role"] in HAVE_PASSED:
+        elif "seasonal naive" in verdict and model["role"] in ("champion", "retired"):
             verdict = ""
         words = formatting.format_dates(verdict, zone)
         told.append(formatting.with_naive_name(words))

@@ -22,8 +22,7 @@ MIN_CHANGE = 0.15
 """Least relative change of a depot's days ahead for it to be listed."""
 MIN_CHANGED_ORDERS = 20.0
 """Least change in orders over a depot's days ahead for it to be listed."""
-MAX_CHANGES = 3
-MAX_NAMES = 3
+MAX_CHANGES, MAX_NAMES = 3, 3
 SEVERE_BELOW = 0.5
 """Chance of full delivery below which a day short of vans is severe."""
 UNLIKELY = "Full delivery unlikely"

@@ -69,7 +69,7 @@ def _need(preview: pd.DataFrame, city: str) -> str:
     """'London needs 34 → 36 vans'."""
     vans = _sum(preview, "need")
     noun = _van(preview) if vans == "1" else f"{_van(preview)}s"
-    return f"{city} needs {vans} {noun}"
+    return f"{city} needs {vans} {noun}" + ("" if "→" in vans else " as before")
 
 
 def _van(days: pd.DataFrame) -> str:

@@ -61,10 +61,12 @@ def overview(plan: Plan) -> str:
     # Whole orders of each day, as in the grid.
     planned, late = (days[each].round().sum() for each in ("point", "undelivered"))
     late, period = min(late, planned), days["target_on"].nunique()
+    is_tiny = late < 0.0005 * planned
+    share = "< 0.1 %" if is_tiny else formatting.percent(late / max(planned, 1))
     told = {
         short_days(days) or f"{cities} has enough vans every day": True,
         f"About {formatting.count(round(late), 'order')} late in {formatting.next_days(period)}, "
-        f"{formatting.percent(late / max(planned, 1))} of all": late > 0,
+        f"{share} of all": late > 0,
         "Chance that the vans carry all orders every day: "
         f"{formatting.chance(chance)}": not np.isnan(chance),
         note: bool(unknown),

@@ -229,7 +229,7 @@ def last_day_sentence(
     if round(worst["point"]) == round(worst["actual"]):
         return summary
     return (
-        f"{summary} Furthest off: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
+        f"{summary} Most orders off: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
         f"forecast {formatting.orders(worst['point'])}."
     )
 
@@ -259,7 +259,7 @@ def outside_sentence(scored: pd.DataFrame) -> str:
     of = f"of {formatting.count(len(known), 'depot')}"
     is_one_sided = len(known) > 1 and n_off >= ONE_SIDED * len(known)
     usual = f"; about {formatting.orders(len(known) / 5)} would be usual"
-    outside = f"{is_outside(known).sum():,} {of}{usual * (len(known) > 4)}."
+    outside = f"{is_outside(known).sum():,} {of}{usual * (len(known) > 4 and not is_one_sided)}."
     one_sided = f"{side} at {n_off:,} {of}. " if is_one_sided else ""
     return f"{one_sided}Outside their 80 % band: {outside}"
 

@@ -15,7 +15,6 @@ from dashboard.tables import display_tables
 from dashboard.text import formatting, summaries
 
 LESS = ("Forecasts",)
-"""Column hidden on phones."""
 
 freshness = queries.freshness()
 newest_on = queries.newest_scored(freshness)
@@ -57,7 +56,7 @@ if scope.days_back == 1:
     with answer:
         widgets.answer(" ".join(filter(None, told)))
     sheets = one_day.show(scope, scored, freshness)
-    page_head.save_as_excel("accuracy", lambda: sheets, freshness)
+    page_head.save_as_excel(f"accuracy-{newest_on[live]}", lambda: sheets, freshness)
     st.stop()
 
 scores = queries.accuracy(scope, freshness)

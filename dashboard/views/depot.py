@@ -45,8 +45,8 @@ if feed_warning:
 answer = st.container()
 week, history = st.columns([3, 2], gap="large")
 with history:
-    chart = st.container()
     span = widgets.choose_pill("History", "history", list(SPANS))
+    chart = st.container()
 every_day = queries.depot_days(depot, freshness)
 days = every_day.iloc[HISTORY_DAYS - SPANS[span] :]
 ahead = days[days["point"].notna()]
@@ -63,7 +63,7 @@ with head:
         ]
         noted = map(", ".join, formatting.day_notes(days, with_closed=False))
         notes = dict(zip(days["day_on"], noted, strict=True))
-        before = [day - 7 * formatting.A_DAY for day in ahead["day_on"]]
+        before = ahead["day_on"] - plan_summaries.WEEK
         ahead["week_noted"] = [notes.get(day, "") for day in before]
         in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
         first_days = [row["day_on"] for row in in_order]
@@ -105,7 +105,7 @@ with chart:
         )
 special = display_tables.past_occasions(every_day)
 if not special.empty:
-    with history, st.expander("Holidays and events of the last 13 months"):
+    with st.expander("Holidays and events of the last 13 months"):
         widgets.small_table(special, "Holidays and events")
 
 scored = st.container()

@@ -23,11 +23,11 @@ widgets.answer(model_list.status(models, scores, zone))
 widgets.note("Its accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Went live", "Live: In the 80 % band", "Test: Model before", "Version")
+hidden = ("Went live", "Live: In the 80 % band", "Test: Better by", "Version")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "
     "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
-    "actual| ÷ actual. Same day last week: the seasonal naive. To go back to the model before: `harbor "
+    "actual| ÷ actual. Better by: than same day last week (the seasonal naive), in points. To go back to the model before: `harbor "
     "models rollback`."
 )

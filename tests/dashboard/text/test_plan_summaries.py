@@ -59,6 +59,8 @@ def test_an_overview_counts_days_and_late_orders_and_leaves_the_rest_to_the_grid
     assert overview(FLEET.assign(undelivered=0.1)) == "Fri short of vans."
     # Whole orders of each day, as the grid shows them, and no more than are planned.
     assert "About 4 orders late" in overview(FLEET.assign(undelivered=1.4))
+    many = FLEET.assign(point=9_000.0, undelivered=[1.0, *[0.0] * (len(FLEET) - 1)])
+    assert "About 1 order late in the next 2 days, < 0.1 % of all" in overview(many)
     every = overview(FLEET.assign(undelivered=100.6))
     assert "About 400 orders late in the next 2 days, 100.0 % of all" in every
     below = "Fri short of vans. Chance that the vans carry all orders every day: < 1 %."

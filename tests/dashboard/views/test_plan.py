@@ -734,7 +734,11 @@ def test_undo_is_of_what_the_form_has_saved_in_its_city(seeded, tomorrow, open_p
     assert not rerun(app, "Rotterdam").success
     app = press(rerun(app, "London"), "Undo")
     assert "Undone: London" in told(app.success)
-    app = press(app, "Save decision")
+    assert "Preview:" not in page_text(app), (
+        "nothing is suggested below what was undone"
+    )
+    app = press(rerun(choose_decision(app, "hire")), "Save decision")
+    assert "Saved: London" in told(app.success)
     override(1234, day=tomorrow)
     app = rerun(app)
     assert not app.success
@@ -752,8 +756,8 @@ def test_what_was_taken_back_below_a_form_is_no_surprise_to_it(
     field(app, "your name").set_value("Anna")
     app = press(rerun(app), "Undo")
     [kind] = [each for each in app.segmented_control if each.label == "Decision"]
-    assert kind.value == "hire", "as nothing is decided"
-    app = press(app, "Save decision")
+    assert kind.value == "", "as nothing is decided, and nothing suggested below that"
+    app = press(rerun(choose_decision(app, "hire")), "Save decision")
     assert not app.error
     assert "Saved: London" in told(app.success)
 
