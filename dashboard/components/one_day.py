@@ -47,13 +47,14 @@ def show(
         # Actuals may have been corrected since the day was scored.
         known = scored[["depot_id", "actual"]].dropna()
         misses = known.merge(misses.drop(columns="actual"), on="depot_id")
+        cities = display_tables.last_day_by_city(scored)
+        sheets["By city"] = "Forecast and actual orders of each city", cities
     if misses.empty:
         widgets.stop_page(score_filter.NO_SCORES)
     if scored is None or scope.city:
         by_depot = st.container()
     else:
         by_city, by_depot = st.columns((0.35, 0.65), gap="large")
-        cities = display_tables.last_day_by_city(scored)
         with by_city:
             st.header("By city")
             names = cities["City"]
@@ -62,7 +63,6 @@ def show(
             ]
             widgets.small_table(cities, "By city", links={"City": links})
             st.caption(summaries.TOTALS_NOTE)
-        sheets["By city"] = "Forecast and actual orders of each city", cities
     name = "By depot" if not scope.depot else "Forecast and orders"
     with by_depot:
         st.header(name)

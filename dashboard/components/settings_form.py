@@ -28,12 +28,12 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     if when_opened is None or f"Vans {form}" not in st.session_state:
         when_opened = state.seen = settings
     entered, unsure = _settings_fields(when_opened, form), ""
-    told = plan_summaries.settings_words
+    words_of = plan_summaries.settings_words
     outside = city_settings.entry_problems(entered)
     # Vans that nobody knows are no fault of an entry.
     if outside and outside != city_settings.entry_problems(when_opened):
         st.warning(widgets.bullets(outside), icon=":material/warning:")
-    elif not outside and told(vars(entered)) != told(vars(when_opened)):
+    elif not outside and words_of(vars(entered)) != words_of(vars(when_opened)):
         _preview(entered, plan, freshness)
         unsure = _ask_if_sure(entered, when_opened, form)
     save = f"save settings {form}"
@@ -96,9 +96,10 @@ def _number(label: str, value: float | None, key: str) -> float:
 
 
 def _fill(key: str, value: object) -> None:
-    """Fills a field; a newer value replaces the one before unless a planner has changed that."""
+    """Fills a field; later a newer value replaces the one before, unless it has been edited."""
     state = st.session_state
-    if state.setdefault(key, value) == state.get(f"first {key}"):
+    first = state.get(f"first {key}", value)
+    if state.setdefault(key, value) == first != value:
         state[key] = value
     state[f"first {key}"] = value
 

@@ -102,7 +102,7 @@ def _fields(
     keys = f"decision {key}", f"extra {key}"
     state, suggested = st.session_state, current.extra or lacking
     first, forms = current.kind, saved_change.of_session()
-    # Below the confirmation of a save, nothing new is suggested.
+    # Below the confirmation of a save, no decision is preselected.
     if lacking and not (forms.vans.is_new or forms.newest.is_new):
         first = first or HIRE
     kind = state.setdefault(keys[0], first)

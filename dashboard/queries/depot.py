@@ -21,7 +21,6 @@ from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 396
-"""Days of a depot's history: they include last year's Black Friday."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ order by g.day_on
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
-    """The last 396 days of one depot, and its days ahead, one row per day.
+    """The last `HISTORY_DAYS` days of one depot, and its days ahead, one row per day.
 
     A forecast day that is over is not a day ahead, as in `days_ahead.fleet_week`.
 

@@ -33,7 +33,8 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     if not champions:
         return f"No model is champion, so no forecasts will be made. {outcome}"
     [champion] = champions
-    [since, *_] = pd.Series([champion["promoted_at"], champion["created_at"]]).dropna()
+    since = champion["promoted_at"]
+    since = champion["created_at"] if pd.isna(since) else since
     day = formatting.day(since.astimezone(zone))
     live = scores[scores["model_version"] == champion["version"]]
     if live["mape"].isna().all():
@@ -51,7 +52,7 @@ def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """'The newest model, trained on Fri 21 Nov: turned down. It is worse than …'."""
     if newest["role"] == "champion":
         own, before = (_tested(newest["scores"], name) for name in ("gru", "champion"))
-        if math.isnan(before):
+        if math.isnan(own + before):
             return "It is the newest model."
         return f"It is the newest model: in its test off by {own:.1f} %, the model before by {before:.1f} %."
     day = formatting.day(newest["created_at"].astimezone(zone))
@@ -68,9 +69,9 @@ def all_models(
     models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
 ) -> pd.DataFrame:
     """Display table of `queries.models` without empty columns; arguments as `status`."""
-    own, naive, champion = (
-        [_tested(scores, name) for scores in models["scores"]]
-        for name in ("gru", "seasonal_naive", "champion")
+    own, champion = (
+        [_tested(each, name) for each in models["scores"]]
+        for name in ("gru", "champion")
     )
     known = scores.dropna(subset=["model_version"])
     known = known.set_index(["model_version", "forecaster"])[["mape", "coverage"]]
@@ -90,7 +91,6 @@ def all_models(
             "Live: Better by": (live_naive["mape"].to_numpy() - live["mape"]).to_list(),
             "Live: In the 80 % band": live["coverage"].to_list(),
             "Test: Off by": own,
-            "Test: Better by": pd.Series(naive) - pd.Series(own),
             "Test: Model before": champion,
             "Version": models["version"].to_list(),
         }

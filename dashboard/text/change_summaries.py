@@ -66,10 +66,10 @@ def scenario_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
 
 
 def _need(preview: pd.DataFrame, city: str) -> str:
-    """'London needs 34 → 36 vans'."""
+    """'London needs 34 → 36 vans', or 'London still needs 34 vans'."""
     vans = _sum(preview, "need")
     noun = _van(preview) if vans == "1" else f"{_van(preview)}s"
-    return f"{city} needs {vans} {noun}" + ("" if "→" in vans else " as before")
+    return f"{city}{'' if '→' in vans else ' still'} needs {vans} {noun}"
 
 
 def _van(days: pd.DataFrame) -> str:

@@ -33,19 +33,17 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 
 def settings_words(settings: Mapping[Any, Any]) -> str:
-    """'52 vans, 50 orders per van, service level 90 %, a driver per van and shift, shifts 06-14'."""
+    """'52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14'."""
     vans, per_van = settings["vans"], settings["orders_per_van"]
     words = "vans and orders per van estimated"
     if per_van is not None:
         known = "vans not known" if vans is None else formatting.count(vans, "van")
         words = f"{known}, {formatting.count(round(per_van), 'order')} per van"
     number = settings["drivers_per_van"]
-    drivers = (
-        "a driver per van and shift" if number == 1 else f"{number:g} drivers per van"
-    )
+    drivers = "1 driver" if number == 1 else f"{number:g} drivers"
     level = f"{100 * settings['service_level']:.0f} %"
     shifts = f", shifts {settings['shifts']}" if settings["shifts"] else ""
-    return f"{words}, service level {level}, {drivers}{shifts}"
+    return f"{words}, service level {level}, {drivers} per van{shifts}"
 
 
 def overview(plan: Plan) -> str:
@@ -90,7 +88,7 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
     steps = f"; rounded up at each depot, {whole:,}"
     if settings.shifts and not of_day.empty:
         [fullest] = of_day.nlargest(1, "load").to_dict("records")
-        steps = f" if spread evenly; the fullest shift, {fullest['shift']}, takes {fullest['orders']:,.0f} of them"
+        steps = f" if spread evenly; the fullest shift, {fullest['shift']}, takes {fullest['orders']:,.0f} orders"
     level = f"{100 * settings.service_level:.0f}\N{NO-BREAK SPACE}%"
     return (
         f"Need on {formatting.day(day)}: {formatting.count(round(n_orders), 'order')} fill "
@@ -176,9 +174,11 @@ def shortage_sentence(day: Mapping[Hashable, Any]) -> str:
     hired = f"{formatting.count(int(day['extra']), 'van')} hired"
     sure = f"{formatting.chance(day['delivery_probability'])} sure to carry all orders"
     if not day["short"]:
+        covered = f"{name}: covered, {hired}; {sure}."
+        if not day["lacking"]:
+            return covered
         late = late_in_words(day["undelivered_without"])
-        without = f"{formatting.chance(day['chance_without'])}, and {late}."
-        return f"{name}: covered, {hired}; {sure}. Without: {without}"
+        return f"{covered} Without: {formatting.chance(day['chance_without'])}, and {late}."
     short = f"{formatting.count(int(day['short']), 'van')} short"
     if day["extra"]:
         short = f"{hired}, {day['short']:,} still short"

@@ -229,7 +229,7 @@ def last_day_sentence(
     if round(worst["point"]) == round(worst["actual"]):
         return summary
     return (
-        f"{summary} Most orders off: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
+        f"{summary} Largest miss: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
         f"forecast {formatting.orders(worst['point'])}."
     )
 
@@ -249,7 +249,7 @@ def is_outside(scored: pd.DataFrame) -> pd.Series:
 
 
 def outside_sentence(scored: pd.DataFrame) -> str:
-    """'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots; …'; '' without scores."""
+    """'Too low at 9 of 9 depots. Outside their 80 % band: 3 of 9 depots.'; '' without scores."""
     known = scored.dropna(subset=["actual", "point"])
     if known.empty:
         return ""

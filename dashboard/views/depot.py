@@ -91,7 +91,7 @@ with week:
             note += " Last year: same holiday, else same weekday and events."
         st.caption(note)
 past = queries.past_forecasts(depot, freshness)
-past_days = display_tables.past_days(past, days)
+past_days = display_tables.past_days(past, every_day)
 with chart:
     if days["actual"].notna().any() or not ahead.empty:
         drawn = forecast_charts.with_past_forecasts(days, past)

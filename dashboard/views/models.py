@@ -10,7 +10,6 @@ from dashboard.tables import model_list
 LIVE_DAYS = 182
 """Days of live forecasts by which the champion is judged."""
 NEWEST = 10
-"""Models in the table: the champion, and the newest others."""
 
 freshness = queries.freshness()
 models = queries.models(freshness)
@@ -20,14 +19,14 @@ if models.empty:
 zone = queries.zone()
 scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness)
 widgets.answer(model_list.status(models, scores, zone))
-widgets.note("Its accuracy by day and depot", "accuracy")
+widgets.note("Accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
-hidden = ("Went live", "Live: In the 80 % band", "Test: Better by", "Version")
+hidden = ("Went live", "Live: In the 80 % band", "Version")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "
     "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
-    "actual| ÷ actual. Better by: than same day last week (the seasonal naive), in points. To go back to the model before: `harbor "
-    "models rollback`."
+    "actual| ÷ actual. Better by: points less than same day last week (the seasonal naive). To go back to the "
+    "model before: `harbor models rollback`."
 )

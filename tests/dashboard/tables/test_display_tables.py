@@ -149,8 +149,8 @@ def test_the_history_has_a_row_for_each_change_of_orders_vans_or_settings():
         "Anna, Fri 21 Nov, 06:31", "Poplar, Thu 27 Nov", "420 orders (forecast then 341)", "Fog",
     ]  # fmt: skip
     assert shown["Change"].tolist()[1:] == [
-        "52 vans, 50 orders per van, service level 90 %, a driver per van and shift, shifts 06-14",
-        "Undone, back to: vans and orders per van estimated, service level 90 %, a driver per van and shift",
+        "52 vans, 50 orders per van, service level 90 %, 1 driver per van, shifts 06-14",
+        "Undone, back to: vans and orders per van estimated, service level 90 %, 1 driver per van",
     ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def preview(orders, need, short=(0, 0), day=DAYS[0]):
         ),
         (
             preview((341, 345), (1, 1)),
-            "Poplar, Fri 27 Nov: 341 → 345 orders. London needs 1 van as before.",
+            "Poplar, Fri 27 Nov: 341 → 345 orders. London still needs 1 van.",
         ),
     ],
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Sentences and key figures of a plan."""
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -90,7 +91,7 @@ def test_a_need_is_told_by_what_it_is_made_of():
     with_set = replace(settings, shifts="06-14, 14-22")
     assert plan_summaries.need_sentence(in_shifts, with_set, DAYS[0].date()) == (
         "Need on Thu 27 Nov: 180 orders fill 4 vans if spread evenly; the fullest shift, 14–22, takes "
-        "120 of them; with a margin, so that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
+        "120 orders; with a margin, so that all are carried with a chance of 90\N{NO-BREAK SPACE}%, 30."
     )
     assert "rounded up at each depot" in plan_summaries.need_sentence(
         in_shifts, settings, DAYS[0].date()
@@ -280,6 +281,17 @@ def test_a_day_with_hired_vans_begins_with_them(extra, short, expected, offered)
     assert list(as_many) == [33] * bool(short)
 
 
+def test_vans_hired_where_there_are_enough_are_told_with_the_chance_that_they_buy():
+    day = {
+        "target_on": DAYS[1], "lacking": 0, "short": 0, "extra": 3, "delivery_probability": 0.97,
+        "chance_without": math.nan, "undelivered_without": math.nan,
+    }  # fmt: skip
+    told = "Fri 28 Nov: covered, 3 vans hired; 97 % sure to carry all orders."
+    assert plan_summaries.shortage_sentence(day) == told
+    enough = "There are enough vans on that day."
+    assert plan_summaries.shortage_sentence(day | {"extra": 0}) == enough
+
+
 @pytest.mark.parametrize(
     ("undoes", "is_undone", "expected"),
     [
@@ -305,7 +317,7 @@ ONLY_SHIFTS = CitySettings(
     [
         (
             CitySettings("London", 40, 52.0),
-            "40 vans, 52 orders per van, service level 90 %, a driver per van and shift (estimated).",
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
         ),
         (
             CitySettings(
@@ -315,11 +327,11 @@ ONLY_SHIFTS = CitySettings(
         ),
         (
             replace(ONLY_SHIFTS, shifts=""),
-            "40 vans, 52 orders per van, service level 90 %, a driver per van and shift (estimated).",
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van (estimated).",
         ),
         (
             ONLY_SHIFTS,
-            ("40 vans, 52 orders per van, service level 90 %, a driver per van and shift, shifts 06-14, 14-22. Vans and "
+            ("40 vans, 52 orders per van, service level 90 %, 1 driver per van, shifts 06-14, 14-22. Vans and "
             "orders per van are estimated; the rest was set by Anna, Fri 21 Nov, 06:31."),
         ),
     ],

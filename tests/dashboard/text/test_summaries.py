@@ -104,19 +104,19 @@ def scored_day(*rows):
     [
         pytest.param(
             [("Barking", 138.0, 100.0), ("Poplar", 200.0, 210.0)],
-            "338 orders, forecast 310 (8 % too low). Most orders off: Barking, 138 orders, "
+            "338 orders, forecast 310 (8 % too low). Largest miss: Barking, 138 orders, "
             "forecast 100.",
             id="the worst of two",
         ),
         pytest.param(
             [("Barking", 100.0, 80.0)],
-            "100 orders, forecast 80 (20 % too low). Most orders off: Barking, 100 orders, "
+            "100 orders, forecast 80 (20 % too low). Largest miss: Barking, 100 orders, "
             "forecast 80.",
             id="the only one, by the same number",
         ),
         pytest.param(
             [("Barking", 0.0, 80.0)],
-            "0 orders, forecast 80 (–). Most orders off: Barking, 0 orders, forecast 80.",
+            "0 orders, forecast 80 (–). Largest miss: Barking, 0 orders, forecast 80.",
             id="without an order, so without a percentage",
         ),
         pytest.param(
@@ -131,9 +131,9 @@ def test_yesterday_is_compared_with_its_forecast(depots, expected):
     sentence = summaries.last_day_sentence(rows, YESTERDAY, TODAY)
     assert sentence == f"Yesterday: {expected}"
     named = summaries.last_day_sentence(rows, YESTERDAY, TODAY, "Black Friday")
-    first, end, worst = sentence.partition("). Most orders off")
+    first, end, worst = sentence.partition("). Largest miss")
     if worst:
-        assert named == f"{first}). On that day: Black Friday. Most orders off{worst}"
+        assert named == f"{first}). On that day: Black Friday. Largest miss{worst}"
     else:
         assert named == f"{first}{end} On that day: Black Friday."
 

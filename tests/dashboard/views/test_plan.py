@@ -148,7 +148,7 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     assert "Waalhaven" in text
     assert "Greenwich" not in text
     assert '<th scope="row">Need</th>' in text
-    assert text.count("per van and shift (estimated). ") == 1
+    assert text.count("per van (estimated). ") == 1
     assert text.count("Set your own") == 1
 
 
@@ -470,7 +470,7 @@ def test_saved_settings_are_in_their_history_and_are_undone_by_one_more_row(
     history = changing.history("settings")
     assert history["vans"].fillna(0).tolist() == [0, 20]
     text = page_text(app)
-    assert "a driver per van and shift (undone)" in text
+    assert "1 driver per van (undone)" in text
     assert (
         "Undone, back to: vans and orders per van estimated, service level 90 %" in text
     )
@@ -558,6 +558,23 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     assert f">Decide on London, {later:%a} {later.day} {later:%b}<" in page_text(app)
     everywhere = page_text(open_page("plan"))
     assert f"1 van hired; {suggested - 1} short" in everywhere
+
+
+def test_vans_may_be_hired_where_there_are_enough_and_the_form_opens_again(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=100), "Mara")
+    app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    app = rerun(choose_decision(app, "hire"))
+    setting(app, "Extra vans").set_value(2)
+    app = rerun(app)
+    assert_no_traceback(app)
+    assert "covered, 2 vans hired; " in page_text(app)
+    van_decisions.save(VanDecision("London", tomorrow, kind="hire", extra=2), "Ben")
+    again = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    assert_no_traceback(again)
+    assert "covered, 2 vans hired; " in page_text(again)
 
 
 def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_page):
