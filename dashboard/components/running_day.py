@@ -28,10 +28,10 @@ def today_so_far(now: datetime, freshness: Freshness) -> str:
 
 
 def clock() -> datetime:
-    """The current time in the fleet's zone, rounded down to ten minutes as a cache key."""
+    """The last second of the current ten minutes, as a cache key: no order yet lies after it."""
     now = datetime.now(queries.zone())
-    minute = now.minute // CLOCK_MINUTES * CLOCK_MINUTES
-    return now.replace(minute=minute, second=0, microsecond=0)
+    begun = now.minute // CLOCK_MINUTES + 1
+    return now.replace(minute=begun * CLOCK_MINUTES - 1, second=59, microsecond=0)
 
 
 # Cached because a form reruns at every change of a field.

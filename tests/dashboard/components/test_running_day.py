@@ -4,8 +4,10 @@ import math
 import re
 from datetime import UTC, datetime
 from functools import partial
+from zoneinfo import ZoneInfo
 
 import pandas as pd
+import pytest
 
 from dashboard import queries
 from dashboard.components import running_day
@@ -13,6 +15,7 @@ from dashboard.text import plan_summaries
 from tests.dashboard.cells import Cells
 
 DAY = pd.Timestamp("2026-11-26")
+AMSTERDAM = ZoneInfo("Europe/Amsterdam")
 
 
 def test_today_is_told_city_by_city_and_escaped(monkeypatch):
@@ -81,3 +84,24 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     running_day.headings.clear()
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots[:0])
     assert running_day.on_the_way(plan, now, None) == {}
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ((9, 43, 12), (9, 49, 59)),
+        ((9, 40, 0), (9, 49, 59)),
+        ((23, 59, 59), (23, 59, 59)),
+    ],
+)
+def test_an_order_that_has_just_come_is_not_after_the_clock_and_of_its_day(
+    monkeypatch, now, expected
+):
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 11, 29, *now, tzinfo=tz)
+
+    monkeypatch.setattr(queries, "zone", lambda: AMSTERDAM)
+    monkeypatch.setattr(running_day, "datetime", Stopped)
+    assert running_day.clock() == datetime(2026, 11, 29, *expected, tzinfo=AMSTERDAM)
