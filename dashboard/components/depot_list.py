@@ -14,6 +14,7 @@ from dashboard.tables import html_grids, workbook
 from dashboard.text import formatting, plan_summaries, summaries
 
 MAX_DEPOTS = 200
+"""Most depots in the list; the box above it finds every depot."""
 URGENT, WEEK, ERROR = "To check first", "Vs last week", "Off by"
 SORT_ORDERS = (URGENT, WEEK, ERROR)
 """Sort orders of the list; the first is the default."""

@@ -10,6 +10,7 @@ from dashboard.tables import model_list
 LIVE_DAYS = 182
 """Days of live forecasts by which the champion is judged."""
 NEWEST = 10
+"""Models in the table: the champion, and the newest others."""
 
 freshness = queries.freshness()
 models = queries.models(freshness)

@@ -232,10 +232,8 @@ class _CityDay:
 
     def outcome(self, decision: VanDecision) -> dict[str, Any]:
         """The columns of `Plan.cities` that follow from the day's vans and a decision on them."""
-        has, needed = (
-            self.city.vans_on(decision.target_on),
-            self.enough(self.city.service_level),
-        )
+        has = self.city.vans_on(decision.target_on)
+        needed = self.enough(self.city.service_level)
         if decision.is_empty:
             decision = VanDecision(self.city.city, decision.target_on)
         columns = {
