@@ -60,7 +60,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
         st.caption(
-            "Off by: + is a forecast too high. Outside: orders outside the 80 % band. To check first: "
+            "Off by: + is a forecast too high. Outside: orders outside the 80\N{NO-BREAK SPACE}% band. To check first: "
             "depots with missing data, then those short of most vans on the first short day, then in all."
         )
 
@@ -114,6 +114,4 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
         "is_closed": depots.apply(html_grids.is_closed, axis=1),
         "place": pd.Series(range(len(urgent)), urgent.index),
     }
-    fits = orders.shape[1] <= summaries.WEEK_DAYS
-    vans = vans if fits and in_all.any() else vans.loc[:, vans.any()]
-    return table.join(vans).assign(**others)
+    return table.join(vans.loc[:, vans.any()]).assign(**others)

@@ -58,8 +58,9 @@ def show(
         with by_city:
             st.header("By city")
             names = cities["City"]
+            period = st.query_params["period"]
             links = [
-                formatting.link("accuracy", period="1", city=each) for each in names
+                formatting.link("accuracy", period=period, city=each) for each in names
             ]
             widgets.small_table(cities, "By city", links={"City": links})
             st.caption(summaries.TOTALS_NOTE)
@@ -85,5 +86,8 @@ def show_misses(
     last_on = freshness.last_on if scope.live else None
     since = last_on - timedelta(days=SCORED_DAYS - 1) if last_on else date.max
     links = {key: display_tables.why_links(first, since)}
+    if scope.live and "Day" in table and not scope.depot:
+        _, newest_on = queries.scored_days(freshness)[True]
+        links["Day"] = display_tables.day_links(first, newest_on, scope.city)
     widgets.small_table(shown, name, hidden_on_phones=("Off by %",), links=links)
     return table

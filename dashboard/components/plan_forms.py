@@ -115,7 +115,7 @@ def _fields(
         )
         days = sorted(week["target_on"].unique())
         options = {f"{day:%Y-%m-%d}": formatting.day(day) for day in days}
-        first, last = widgets.choose_days(options, "day", is_to_end=False)
+        first, last = widgets.choose_days(options, "day")
     is_chosen = week["target_on"].between(first, last)
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot

@@ -10,6 +10,7 @@ from dashboard.queries import ScoreFilter
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.scores import SCORED_DAYS
 from dashboard.text import formatting
+from pipelines.planning.days_ahead import FLEET_DAYS
 
 ALL = "all"
 PERIODS = {7: "Last 7 days", 28: "Last 4 weeks", 56: "Last 8 weeks", 182: "Last 26 weeks"}  # fmt: skip
@@ -21,15 +22,20 @@ NOT_SCORED = (
 NO_SCORES = "No scores for this choice. Choose a longer period, another city or depot."
 
 
-def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilter:
+def score_filter(
+    live: bool, first_on: date, newest_on: date, freshness: Freshness
+) -> ScoreFilter:
     """Shows the filters by city, period and depot; returns the chosen filter.
 
-    `newest_on` is the newest scored day.
+    A period is a number of days, or one day as an ISO date. `first_on` and `newest_on` are the
+    first and the last scored day.
     """
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
     periods = {"1": formatting.past_day(newest_on, today)}
     periods |= {str(days): words for days, words in PERIODS.items()}
+    before = (newest_on - n * formatting.A_DAY for n in range(1, FLEET_DAYS))
+    periods |= {f"{day}": formatting.day(day) for day in before if day >= first_on}
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
         period = widgets.choose_from_url(
@@ -40,4 +46,7 @@ def score_filter(live: bool, newest_on: date, freshness: Freshness) -> ScoreFilt
         labels = {ALL: "All depots"}
         labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
         depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=340)
-    return ScoreFilter(live, city, "" if depot == ALL else depot, int(period))
+    depot = "" if depot == ALL else depot
+    if period.isdecimal():
+        return ScoreFilter(live, city, depot, int(period))
+    return ScoreFilter(live, city, depot, 1, date.fromisoformat(period))

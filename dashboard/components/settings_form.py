@@ -31,13 +31,18 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     words_of = plan_summaries.settings_words
     outside = city_settings.entry_problems(entered)
     # Vans that nobody knows are no fault of an entry.
-    if outside and outside != city_settings.entry_problems(when_opened):
+    save = f"save settings {form}"
+    is_saving = st.session_state.get(save, False)
+    if (
+        outside
+        and outside != city_settings.entry_problems(when_opened)
+        and not is_saving
+    ):
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif not outside and words_of(vars(entered)) != words_of(vars(when_opened)):
         _preview(entered, plan, freshness)
         unsure = _ask_if_sure(entered, when_opened, form)
-    save = f"save settings {form}"
-    planner = planner_name(st.session_state.get(save, False))
+    planner = planner_name(is_saving)
     place, is_clicked = saved_change.save_button("Save settings", save)
     with place:
         if state.may_save(is_clicked):
@@ -64,7 +69,7 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
             _number(label, value, f"{label} {form}") for label, value in shown.items()
         )
         shifts = f"shifts {form}"
-        _fill(shifts, settings.shifts)
+        widgets.fill(shifts, settings.shifts)
         entered_shifts = st.text_input(
             "Shifts", placeholder=f"such as {shift_times.DEFAULT_SHIFTS}", width=316,
             key=shifts, help=shift_times.RULE,
@@ -89,19 +94,10 @@ def _settings_fields(settings: CitySettings, form: str) -> CitySettings:
 
 def _number(label: str, value: float | None, key: str) -> float:
     """The number in a field that starts with `value`; NaN if it is emptied."""
-    _fill(key, value)
+    widgets.fill(key, value)
     step = 0.1 if isinstance(value, float) else 1
     number = st.number_input(label, value=None, step=step, width=150, key=key)
     return math.nan if number is None else float(number)
-
-
-def _fill(key: str, value: object) -> None:
-    """Fills a field; later a newer value replaces the one before, unless it has been edited."""
-    state = st.session_state
-    first = state.get(f"first {key}", value)
-    if state.setdefault(key, value) == first != value:
-        state[key] = value
-    state[f"first {key}"] = value
 
 
 def _preview(entered: CitySettings, plan: Plan, freshness: Freshness) -> None:

@@ -66,7 +66,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
     if outside:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif entered.extra != row["extra"] or entered.off_road != row["off_road"]:
-        _preview(entered, plan, freshness, row["at_pace"])
+        _preview(entered, plan, freshness, row)
     unsure = "" if outside else _ask_if_sure(entered, row, current, here)
     planner = planner_name(is_saving)
     place, is_clicked = saved_change.save_button("Save decision", f"save vans {form}")
@@ -100,19 +100,18 @@ def _fields(
 ) -> VanDecision:
     lacking = max(int(day["at_pace"] + day["extra"] - day["vans"]), 0)
     keys = f"decision {key}", f"extra {key}"
-    state, suggested = st.session_state, current.extra or lacking
     first, forms = current.kind, saved_change.of_session()
     # Below the confirmation of a save, no decision is preselected.
     if lacking and not (forms.vans.is_new or forms.newest.is_new):
         first = first or HIRE
-    kind = state.setdefault(keys[0], first)
-    # A new shortage refills a number that nobody has touched; a new pace of today does not.
-    filled = state.setdefault(f"filled {keys[1]}", (day["lacking"], suggested))
-    if filled[0] != day["lacking"] and not is_saving:
-        state[f"filled {keys[1]}"] = day["lacking"], suggested
-        if kind == HIRE and state.get(keys[1]) == filled[1]:
-            state[keys[1]] = suggested
-    _, suggested = state[f"filled {keys[1]}"]
+    st.session_state.setdefault(keys[0], first)
+    # A new shortage refills the number; a new pace of today does not.
+    suggested = current.extra or lacking
+    suggested = widgets.fill(
+        keys[1], suggested, (day["lacking"], current.extra), may_refill=not is_saving
+    )
+    widgets.fill(f"off {key}", current.off_road)
+    widgets.fill(f"note {key}", current.note)
     offers = plan_summaries.offers(day)
     if 0 < lacking != day["lacking"]:
         offers = {**offers, lacking: f"Hire {lacking:,}: enough at today's pace"}
@@ -128,18 +127,21 @@ def _fields(
         extra: int | None = 0
         if kind:
             # A hire has its own field, so that its suggestion stays there.
-            field = keys[1] if kind == HIRE else f"kept {keys[1]}"
-            state.setdefault(field, suggested if kind == HIRE else current.extra)
+            field = keys[1]
+            if kind != HIRE:
+                widgets.fill(field := f"kept {keys[1]}", current.extra)
             extra = st.number_input(
                 "Extra vans", value=None, step=1, width=150, key=field
             )
-        off_road = st.number_input(
-            "Off the road", value=current.off_road, step=1, width=150, key=f"off {key}"
-        )
+        off_road = st.number_input("Off the road", step=1, width=150, key=f"off {key}")
         note = st.text_input(
-            "Note", day["note"], max_chars=500, width=316, key=f"note {key}",
+            "Note", max_chars=500, width=316, key=f"note {key}",
             placeholder="From whom, at what cost" if kind == HIRE else None,
         )  # fmt: skip
+    if kind == ASK:
+        st.caption(
+            "No message is sent: everybody sees on the pages that help is asked for, with your note."
+        )
     # A note belongs to a decision; without a decision it is dropped.
     told = note.strip() if kind or off_road else ""
     return replace(
@@ -163,9 +165,13 @@ def _fill_in(keys: tuple[str, str], vans: int) -> None:
 
 
 def _preview(
-    entered: VanDecision, plan: Plan, freshness: Freshness, at_pace: int
+    entered: VanDecision,
+    plan: Plan,
+    freshness: Freshness,
+    before: Mapping[Hashable, Any],
 ) -> None:
-    """Shows what the vans of a day would carry with the entries; `at_pace` are needed today."""
+    """Shows what the vans of a day would carry with the entries; `before` is the day without."""
+    at_pace = before["at_pace"]
     own = city_settings.by_city(freshness)[entered.city]
     changed = replace(own, decisions={**own.decisions, entered.target_on: entered})
     after = van_plan.plan_of(plan.depots, freshness, {entered.city: changed}).cities
@@ -173,6 +179,8 @@ def _preview(
     sentence = plan_summaries.shortage_sentence(day)
     if entered.kind in DECIDED:
         sentence += f" {formatting.display_name(DECIDED[entered.kind])}."
+    if day["drivers"] != before["drivers"]:
+        sentence += f" Drivers: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
     if at_pace != day["needed"]:
         lacking = max(int(at_pace - day["vans"]), 0)
         pace = f"{lacking:,} still short" if lacking else "enough"

@@ -26,7 +26,7 @@ def what_if_form(
     events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Event", "scenario", events, width=280)
-        days = widgets.choose_days(days_ahead, "on", is_to_end=True)
+        days = widgets.choose_days(days_ahead, "on")
         first, last = map(date.fromisoformat, days)
     if not kind:
         return

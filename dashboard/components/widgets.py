@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
@@ -92,7 +92,7 @@ def choose_from_url(
     """A select box bound to a URL parameter, so that a page can be shared by its URL.
 
     A choice is written to the URL first and read back from there. A message explains an
-    unknown option in the URL; without a default the page stops there.
+    unknown option in the URL.
 
     Args:
       label: Label of the box.
@@ -126,26 +126,22 @@ def choose_from_url(
     return chosen
 
 
-def choose_days(
-    options: Mapping[str, str], name: str, *, is_to_end: bool
-) -> tuple[str, str]:
+def choose_days(options: Mapping[str, str], name: str) -> tuple[str, str]:
     """The first and the last day, bound to the URL parameters `name` and 'to'; as `choose_from_url`.
 
-    The last day is the first one, or the end if `is_to_end`, until another is chosen after it.
+    The last day is the first one until another is chosen after it.
     """
     default = next(iter(options))
     first = choose_from_url("From", name, options, default, width=150, drops="to")
     later = {day: label for day, label in options.items() if day >= first}
-    default = max(later) if is_to_end else first
-    return first, choose_from_url("To", "to", later, default, width=150)
+    return first, choose_from_url("To", "to", later, first, width=150)
 
 
 def _not_known(noun: str, requested: str, shown: str) -> None:
-    """Explains an unknown option and what is shown instead; if nothing is, stops the page."""
+    """Explains an unknown option and what is shown instead, if anything."""
     unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
-    if not shown:
-        stop_page(f"{unknown} Choose another.")
-    empty_state(f"{unknown} Shown instead: {formatting.escape_markdown(shown)}.")
+    instead = f"Shown instead: {formatting.escape_markdown(shown)}."
+    empty_state(f"{unknown} {instead if shown else 'Choose another.'}")
 
 
 def choose_city(cities: Sequence[str]) -> str:
@@ -232,6 +228,26 @@ def hindcast_warning() -> None:
 def refusal(consequence: str, reasons: Sequence[str]) -> None:
     """Shows that nothing was changed, with a line for each reason."""
     st.error(f"{consequence}\n{bullets(reasons)}", icon=":material/error:")
+
+
+def fill(
+    key: str, value: Any, source: object = None, *, may_refill: bool = True
+) -> Any:
+    """Fills a field of a form before it is shown; a field that was edited keeps its entry.
+
+    It is filled again if `may_refill` and `source` (by default `value`) has changed.
+
+    Returns:
+      The value that it was filled with last.
+    """
+    state, source = st.session_state, value if source is None else source
+    last, before = state.setdefault(f"filled {key}", (value, source))
+    if source != before and may_refill:
+        state[f"filled {key}"] = value, source
+        if state.get(key, last) == last:
+            state[key] = last = value
+    state.setdefault(key, last)
+    return last
 
 
 def missing_entry(sentence: str) -> None:

@@ -49,6 +49,6 @@ from dashboard.queries.scores import (
     band_coverage,
     depot_accuracy,
     largest_errors,
-    newest_scored,
     override_accuracy,
+    scored_days,
 )

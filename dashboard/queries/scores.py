@@ -6,7 +6,7 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read, read_row
+from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
 from pipelines.schema.fragments import DEPOT_NAMES, SAME_SIDE_OF, SPECIAL_OF
 from pipelines.schema.published_scores import (
@@ -30,32 +30,41 @@ class ScoreFilter:
       city: Name of the only city; '' for all.
       depot: depot_id of the only depot; '' for all.
       days_back: Number of days up to the newest scored one.
+      day_on: The only day, with days_back 1, of `accuracy` and `largest_errors`; None for the
+        newest.
     """
 
     live: bool
     city: str = ""
     depot: str = ""
     days_back: int = SCORED_DAYS
+    day_on: date | None = None
 
 
-NEWEST_SCORED = """
-select (select max(target_on) from score_totals where is_live) as live,
-       (select max(target_on) from score_totals where not is_live) as hindcast
+# An index yields the first and the last day.
+SCORED = """
+select kind.is_live, first_on, last_on
+from (values (true), (false)) as kind (is_live)
+cross join lateral (
+    select min(target_on) as first_on, max(target_on) as last_on
+    from score_totals s where s.is_live = kind.is_live
+) days
+where last_on is not null
 """
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def newest_scored(freshness: Freshness) -> dict[bool, date]:
-    """Newest day with scores of live forecasts (True) and of hindcasts, if there are any."""
-    row = read_row(NEWEST_SCORED)
-    days = (True, row["live"]), (False, row["hindcast"])
-    return {is_live: day for is_live, day in days if day}
+def scored_days(freshness: Freshness) -> dict[bool, tuple[date, date]]:
+    """First and last day with scores of live forecasts (True) and of hindcasts, if there are any."""
+    rows = read(SCORED).to_dict("records")
+    return {row["is_live"]: (row["first_on"], row["last_on"]) for row in rows}
 
 
 PUBLISHED = f"""
 with period as (
-    select max(target_on) - cast(:days_back as integer) + 1 as first_on
-    from score_totals where is_live = :live
+    select last_on - cast(:days_back as integer) + 1 as first_on, last_on
+    from (select coalesce(cast(:day_on as date), max(target_on)) as last_on
+          from score_totals where is_live = :live) newest
 ), published as ({PUBLISHED_FORECASTS})
 """
 
@@ -77,6 +86,7 @@ def _accuracy(measures: str) -> str:
     select t.*, t.target_on - t.origin_on as horizon,
            date_trunc('week', t.target_on)::date as week_on, f.*
     from (select * from ({measures}) every where (:city = '' or city = :city)) t
+    join period on t.target_on <= last_on
     cross join lateral (
         values ('forecast', ape_sum, abs_error_sum, error_sum, true),
                ('seasonal naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum,
@@ -242,7 +252,8 @@ def depot_accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
 # whether or not the day had an event. An index yields the largest errors of each day.
 LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     select distinct target_on from score_totals
-    where is_live = :live and target_on >= (select first_on from period)
+    where is_live = :live and target_on between (select first_on from period)
+                                            and (select last_on from period)
 ), worst as (
     select of_day.* from days cross join lateral (
         select s.* from scores s join depots d using (depot_id)

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.text import formatting, plan_summaries
+from pipelines.planning.days_ahead import FLEET_DAYS
 from pipelines.planning.words import decision_words
 
 HEADINGS = {
@@ -49,8 +50,8 @@ FRACTIONS = {
     "override_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. A cause is named "
-    "outside the 80 % band."
+    "Off by: the model's last forecast less the actual orders; + is too high. Within the band: "
+    "the 80\N{NO-BREAK SPACE}% band holds the actual orders."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
@@ -153,6 +154,21 @@ def why_links(result: pd.DataFrame, since: date) -> list[str]:
     ]
 
 
+def day_links(result: pd.DataFrame, newest_on: date, city: str) -> list[str]:
+    """Addresses of the accuracy of each day in a city, or in all ('').
+
+    '' for days of which page Accuracy does not offer the day alone, counted back from `newest_on`.
+    """
+    place = {"city": city} if city else {}
+    ages = (pd.Timestamp(newest_on) - result["target_on"]).dt.days
+    return [
+        formatting.link("accuracy", **place, period=f"{day.date()}" if age else "1")
+        if age < FLEET_DAYS
+        else ""
+        for day, age in zip(result["target_on"], ages, strict=True)
+    ]
+
+
 def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
     """Totals of `queries.last_day` by city, and of all, over depots with forecast and actual."""
     known = scored.dropna(subset=["actual", "point"])
@@ -191,6 +207,20 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     return largest_errors(past.merge(known_days, on="target_on")[::-1])
 
 
+def noted(days: pd.DataFrame) -> pd.Series:
+    """By day of `queries.depot_days`, its holidays and events, and a planner's reason; '' for none."""
+    told = [
+        ", ".join([*notes, *([] if pd.isna(number) else [formatting.quoted(reason)])])
+        for notes, number, reason in zip(
+            formatting.day_notes(days, with_closed=False),
+            days["planner_orders"],
+            days["override_reason"],
+            strict=True,
+        )
+    ]
+    return pd.Series(told, days["day_on"])
+
+
 def past_orders(days: pd.DataFrame) -> pd.DataFrame:
     """Display table of past days' orders in `queries.depot_days`, newest first."""
     notes = map(", ".join, formatting.day_notes(days, with_closed=False))
@@ -224,16 +254,14 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         orders = formatting.orders(row["override_orders"])
         notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
     elif row["p10"] <= row["actual"] <= row["p90"]:
-        return ""
-    side = "low" if row["point"] < row["actual"] else "high"
-    if notes and pd.isna(row["override_orders"]):
-        return f"{', '.join(notes)}: forecast too {side}"
+        return "Within the band"
     if notes:
         return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
     if row["same_side"] < MANY_DAYS:
         return "Not known"
+    side = "low" if row["point"] < row["actual"] else "high"
     return f"Also too {side} on {row['same_side']} of the 7 days before"
 
 

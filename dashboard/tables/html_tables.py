@@ -14,7 +14,7 @@ from dashboard.text import formatting
 
 DIFFERENCES = {"Off by"}
 """Columns of signed whole numbers."""
-SIGNED_PERCENTAGES = {"Bias": 1, "Off by %": 0, "Better by": 1}
+SIGNED_PERCENTAGES = {"Bias": 1, "Off by %": 0}
 """Columns of signed percentages, and their number of decimals."""
 LONG_TEXT, SHORT_TEXT = 24, 10
 
@@ -118,7 +118,7 @@ def column(values: pd.Series, name: str) -> list[str]:
     if pd.api.types.is_integer_dtype(values):
         is_signed = name in DIFFERENCES
         return _texts(values, formatting.signed if is_signed else "{:,}".format)
-    shares, name = values.astype(float) / 100, name.rpartition(": ")[2]
+    shares = values.astype(float) / 100
     if name in SIGNED_PERCENTAGES:
         digits = SIGNED_PERCENTAGES[name]
         return [formatting.signed_percent(share, digits) for share in shares]

@@ -74,8 +74,8 @@ def all_models(
         for name in ("gru", "champion")
     )
     known = scores.dropna(subset=["model_version"])
-    known = known.set_index(["model_version", "forecaster"])[["mape", "coverage"]]
-    known = 100 * known.astype("float64")
+    known = known.set_index(["model_version", "forecaster"])
+    known[["mape", "coverage"]] *= 100
     live, live_naive = (
         known.reindex([(each, name) for each in models["version"]])
         for name in ("forecast", "seasonal naive")
@@ -87,8 +87,9 @@ def all_models(
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
+            "Live: Days": live["n_days"].astype("Int64").to_list(),
             "Live: Off by": live["mape"].to_list(),
-            "Live: Better by": (live_naive["mape"].to_numpy() - live["mape"]).to_list(),
+            "Live: Same day last week": live_naive["mape"].to_list(),
             "Live: In the 80 % band": live["coverage"].to_list(),
             "Test: Off by": own,
             "Test: Model before": champion,

@@ -62,14 +62,18 @@ def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     known = days.assign(
         short=days["short"].where(days["vans"].notna()),
         left=days["short"].mask(days["is_decided"], 0),
+        undelivered=days["undelivered"].where(days["vans"].notna()),
     )
-    sums = known.groupby("target_on")[["short", "left"]].sum(min_count=1)
+    names = ["short", "left", "undelivered"]
+    sums = known.groupby("target_on")[names].sum(min_count=1)
     cells = []
-    for day, short, left in sums.itertuples():
+    for day, short, left, late in sums.itertuples():
         text = formatting.orders(short)
         html = f'<b class="short">{text}</b>' if left > 0 else text
+        html += f"<small>{formatting.orders(late)} late</small>" if late >= 0.5 else ""
         cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')
-    return html_tables.row(f"{ALL_CITIES}<small>vans short</small>", cells, "total")
+    name = f"{ALL_CITIES}<small>vans short, orders late</small>"
+    return html_tables.row(name, cells, "total")
 
 
 def _vans(city: CitySettings) -> str:

@@ -107,7 +107,8 @@ def _shortages(
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
-        text = _short(rows)
+        text, late = _short(rows), rows["undelivered"].sum()
+        text += f", {plan_summaries.late_in_words(late)}" if round(late) else ""
         if rows["at_pace"].ne(rows["needed"]).any():
             pace = formatting.count(lacking.sum(), "van") if lacking.any() else "none"
             text = f"{pace} short at today's pace; by the plan {text}"

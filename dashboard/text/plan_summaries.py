@@ -104,7 +104,7 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, 1 of them decided, 1 more day covered', from `with_pace`.
+    """'Fri and Sat short of vans, Sat decided, Sun covered', from `with_pace`.
 
     More than four days, or days after the first week, are counted but not named. Cities may differ
     in what is decided for a day; hired vans cover a day. '' if no day is short.
@@ -116,19 +116,22 @@ def short_days(days: pd.DataFrame) -> str:
     short, left, decided, begun = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    counts = {
-        "of them decided": decided & short - left,
-        "of them partly decided": begun & left,
+    is_named = len(short) <= MAX_NAMED
+    is_named &= max(short | decided) < days["target_on"].min() + WEEK
+    parts_told = {
+        "short of vans": short,
+        "decided": decided & short - left,
+        "partly decided": begun & left,
+        "covered": decided - short,
     }
-    told = [f"{len(some):,} {name}" for name, some in counts.items() if some]
-    if covered := decided - short:
-        told.append(f"{formatting.count(len(covered), 'more day')} covered")
-    if len(short) == 1:
-        told = [each.removeprefix("1 of them ") for each in told]
-    names = formatting.count(len(short), "day")
-    if len(short) <= MAX_NAMED and max(short) < days["target_on"].min() + WEEK:
-        names = formatting.listed([formatting.day(day)[:3] for day in sorted(short)])
-    return ", ".join([f"{names} short of vans", *told])
+    told: list[str] = []
+    for words, some in parts_told.items():
+        names = formatting.count(len(some), "day")
+        if is_named:
+            names = formatting.listed([formatting.day(day)[:3] for day in sorted(some)])
+        is_same = bool(told) and some == short
+        told += [words if is_same else f"{names} {words}"] if some else []
+    return ", ".join(told)
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:

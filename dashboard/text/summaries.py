@@ -18,6 +18,9 @@ LEVELS = {"depots": "depots", "cities": "cities", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
+TOTALS = {"cities": "the cities'", "fleet": "the fleet's"}
+MIN_TOTALS_INSIDE = 0.7
+"""Coverage of the bands of totals below which page Accuracy tells it in its first lines."""
 BAND_TOLERANCE = 0.05
 """Distance of coverage from 0.8 beyond which a band is called wrong; twice that for one depot."""
 ONE_SIDED = 0.7
@@ -139,13 +142,14 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     """How good the scored days of some depots were, all of `queries.accuracy`, which is not empty.
 
-    'Good. The last 42 scored days were off by 8.3 % a depot and day, 2.1 points better than same
-    day last week. All orders together: 1.2 % too low.'
+    'Good. The 42 days scored since Fri 2 Oct were off by 8.3 % a depot and day, 2.1 points better
+    than same day last week. All orders together: 1.2 % too low.'
     """
-    overall, n_days = _overall(scores), len(_scored_days(scores))
+    overall, scored = _overall(scores), _scored_days(scores)
     days = "The newest scored day was"
-    if n_days > 1:
-        days = f"The last {n_days} scored days were"
+    if len(scored) > 1:
+        since = formatting.day(scored["day_on"].iloc[0])
+        days = f"The {len(scored)} days scored since {since} were"
     mape, naive = (overall[name]["mape"] for name in ("forecast", "seasonal naive"))
     bias, coverage = (overall["forecast"][name] for name in ("bias", "coverage"))
     each = "a day" if len(depots) == 1 else "a depot and day"
@@ -188,8 +192,7 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
 
     'The 80 % band should hold 8 days of 10. It held 8 for depots, 8 for cities, 7 for the fleet.'
     """
-    sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
-    shares = sums["inside"].sum() / sums["counted"].sum()
+    shares = _shares_inside(bands)
     told = [
         f"{10 * shares[level]:.0f} for {name}"
         for level, name in LEVELS.items()
@@ -199,6 +202,12 @@ def coverage_sentence(bands: pd.DataFrame) -> str:
         f"The 80 % band should hold 8 days of 10. It held {', '.join(told)}. Events of single "
         "depots count as ordinary days."
     )
+
+
+def _shares_inside(bands: pd.DataFrame) -> pd.Series:
+    """The coverage of each level of `queries.band_coverage`, over all kinds of day."""
+    sums = bands.assign(inside=bands["coverage"] * bands["counted"]).groupby("level")
+    return sums["inside"].sum() / sums["counted"].sum()
 
 
 def last_day_sentence(
@@ -240,7 +249,9 @@ def last_error_sentence(scores: pd.DataFrame) -> str:
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
-    return error_sentence("The forecast was", mape, naive, "a depot", may_praise=False)
+    return error_sentence(
+        "The forecast of the night before was", mape, naive, "a depot", may_praise=False
+    )
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:
@@ -292,6 +303,22 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     worst = "".join(f"; at {name} {formatting.percent(own)}" for name, own in rows)
     share = f"{formatting.percent(inside)} of the actuals lay in it{worst}"
     return f"The 80 % band is {degree}{words}: {share}."
+
+
+def totals_sentence(scores: pd.DataFrame, bands: pd.DataFrame) -> str:
+    """'Of the totals, 66.2 % of the cities' and 48.0 % of the fleet's lay in their bands.'.
+
+    Levels of `queries.band_coverage` below `MIN_TOTALS_INSIDE`; '' for less than a week of scores.
+    """
+    shares = _shares_inside(bands)
+    low = [
+        f"{formatting.percent(shares[level])} of {name}"
+        for level, name in TOTALS.items()
+        if shares.get(level, 1.0) < MIN_TOTALS_INSIDE
+    ]
+    if not low or len(_scored_days(scores)) < WEEK_DAYS:
+        return ""
+    return f"Of the totals, {formatting.listed(low)} lay in their bands."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -17,15 +17,15 @@ from dashboard.text import formatting, summaries
 LESS = ("Forecasts",)
 
 freshness = queries.freshness()
-newest_on = queries.newest_scored(freshness)
-if not newest_on:
+scored_days = queries.scored_days(freshness)
+if not scored_days:
     if freshness.champion is None and freshness.origin_on is None:
         first_forecast.stop_page("There is no forecast to score yet.", None)
     widgets.stop_page(score_filter.NOT_SCORED.format("forecast"))
 
-default = "Live" if True in newest_on else "Hindcast"
+default = "Live" if True in scored_days else "Hindcast"
 live = st.query_params.get("scores", default).casefold() != "hindcast"
-if live not in newest_on:
+if live not in scored_days:
     kind = "live forecast" if live else "hindcast"
     widgets.stop_page(score_filter.NOT_SCORED.format(kind))
 if not live:
@@ -33,16 +33,18 @@ if not live:
 
 # The answer is above the filters on which it depends.
 answer = st.container()
-scope = score_filter.score_filter(live, newest_on[live], freshness)
+first_on, newest_on = scored_days[live]
+scope = score_filter.score_filter(live, first_on, newest_on, freshness)
+day_on = scope.day_on or newest_on
 chosen = st.query_params.to_dict()
 scored, day_sentence = None, ""
 if live and not scope.depot:
-    scored, day_sentence = one_day.last_day(scope, newest_on[live], freshness)
+    scored, day_sentence = one_day.last_day(scope, day_on, freshness)
 
 depots = queries.depots(freshness)
 subjects = [*depots.loc[depots["depot_id"] == scope.depot, "name"]]
 if scope.days_back == 1:
-    subjects.append(formatting.day(newest_on[live]))
+    subjects.append(formatting.day(day_on))
 if subjects:
     page_head.rename(f"Accuracy of {', '.join(subjects)}")
 if scope.days_back == 1:
@@ -56,17 +58,22 @@ if scope.days_back == 1:
     with answer:
         widgets.answer(" ".join(filter(None, told)))
     sheets = one_day.show(scope, scored, freshness)
-    page_head.save_as_excel(f"accuracy-{newest_on[live]}", lambda: sheets, freshness)
+    page_head.save_as_excel(f"accuracy-{day_on}", lambda: sheets, freshness)
     st.stop()
 
 scores = queries.accuracy(scope, freshness)
 if scores.empty:
     widgets.stop_page(score_filter.NO_SCORES)
 depots = queries.depot_accuracy(scope, freshness)
+held = queries.band_coverage(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
-    where, bands = summaries.where_sentence(own), summaries.bands_sentence(scores, own)
-    told = [summaries.accuracy_sentence(scores, own), where, bands]
+    where, bands = (
+        summaries.where_sentence(own),
+        summaries.bands_sentence(scores, own),
+    )
+    totals = summaries.totals_sentence(scores, held)
+    told = [summaries.accuracy_sentence(scores, own), where, bands, totals]
     widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
@@ -78,7 +85,8 @@ weeks = display_tables.accuracy_by_week(scores)
 misses = queries.largest_errors(scope, freshness)
 with by_week:
     st.header("By week")
-    widgets.small_table(weeks, "By week", hidden_on_phones=LESS)
+    hidden = (*LESS, "In the 80 % band")
+    widgets.small_table(weeks, "By week", hidden_on_phones=hidden)
     st.caption(
         "A day counts once for each night that forecast it. Bias: + is too high."
     )
@@ -88,7 +96,7 @@ with by_week:
         widgets.small_table(
             display_tables.depot_accuracy(worst).drop(columns=["City", "Forecasts"]),
             "Depots furthest off",
-            hidden_on_phones=("Same day last week",),
+            hidden_on_phones=("In the 80 % band",),
             links={"Depot": display_tables.depot_links(worst, chosen)},
         )
     overridden = queries.override_accuracy(scope, freshness)
@@ -131,7 +139,6 @@ page_head.save_as_excel("accuracy", lambda: sheets, freshness)
 with st.expander("Days ahead, bands, and all measures"):
     by_horizon = display_tables.accuracy(scores, "horizon", "Days ahead")
     widgets.small_table(by_horizon, "By days ahead", hidden_on_phones=LESS)
-    held = queries.band_coverage(scope, freshness)
     st.caption(summaries.coverage_sentence(held))
     widgets.small_table(display_tables.band_coverage(held), "Bands")
     widgets.small_table(display_tables.accuracy_measures(scores), "All measures")
@@ -143,7 +150,7 @@ with st.expander("Days ahead, bands, and all measures"):
         "weekdays) are naive forecasts."
     )
 
-if len(newest_on) > 1:
+if len(scored_days) > 1:
     other, what = "Live", "made night by night"
     if live:
         other, what = "Hindcast", "made afterwards for past days"

@@ -14,7 +14,7 @@ from dashboard.components import (
     widgets,
 )
 from dashboard.tables import workbook
-from dashboard.text import formatting, summaries
+from dashboard.text import formatting, plan_summaries, summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
@@ -45,10 +45,14 @@ st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 week = queries.fleet_week(freshness)
 own = week[week["city"].eq(city) | (not city)]
-days_ahead.show_day_names(days_ahead.day_names(city, freshness), own["target_on"])
+names = days_ahead.day_names(city, freshness)
+days_ahead.show_day_names(names, own["target_on"])
 with st.container(key="grid-legend"):
     notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
+    week_before = {names.get(day - plan_summaries.WEEK) for day in own["target_on"]}
+    before = formatting.listed(sorted(filter(None, week_before)))
+    notes += [f"Last week had {formatting.escape_markdown(before)}."] if before else []
     st.caption(" ".join(notes))
 
 st.header("By day")

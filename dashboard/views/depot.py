@@ -61,10 +61,8 @@ with head:
             plan_summaries.moved_vans(name, moves.get(day, []))
             for name, day in zip(ahead["name"], ahead["day_on"], strict=True)
         ]
-        noted = map(", ".join, formatting.day_notes(days, with_closed=False))
-        notes = dict(zip(days["day_on"], noted, strict=True))
         before = ahead["day_on"] - plan_summaries.WEEK
-        ahead["week_noted"] = [notes.get(day, "") for day in before]
+        ahead["week_noted"] = display_tables.noted(days).reindex(before).to_numpy()
         in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
         first_days = [row["day_on"] for row in in_order]
         short = ahead.loc[ahead["short"] > 0, "day_on"]
@@ -144,7 +142,9 @@ with why:
     day_to_explain = widgets.choose_from_url(
         "Day", "why", explained, default, width=180
     )
-    if day_to_explain:
+    if not day_to_explain:
+        st.caption("Choose a day, to see what its forecast is made of: some seconds.")
+    else:
         shown, outcome = freshness, ""
         if day_to_explain not in days_ahead:
             [row] = past[past["target_on"] == day_to_explain].to_dict("records")

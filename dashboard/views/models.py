@@ -28,6 +28,5 @@ widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "
     "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
-    "actual| ÷ actual. Better by: points less than same day last week (the seasonal naive). To go back to the "
-    "model before: `harbor models rollback`."
+    "actual| ÷ actual. Same day last week: the seasonal naive, on the same days."
 )

@@ -88,7 +88,7 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
 
     brief = brief_of(window)
     assert brief.locator("h2").inner_text() != heading
-    told = r", (\d of them |)(partly )?decided|, \d more days? covered"
+    told = r", (\w+ )?(partly )?decided|, \w+ covered"
     assert re.search(told, brief.locator("h2").inner_text())
     brief.get_by_text("covered by hired vans").click()
     decided = brief.locator("li.decided").inner_text()

@@ -158,8 +158,8 @@ def test_the_newest_scored_day_tells_live_forecasts_and_hindcasts_apart(
 ):
     scores = seed(clean_engine, yesterday, live=live, hindcasts=hindcasts).scores
     days = scores.groupby("is_live")["target_on"]
-    assert queries.newest_scored(queries.freshness()) == {
-        is_live: of.max() for is_live, of in days
+    assert queries.scored_days(queries.freshness()) == {
+        is_live: (of.min(), of.max()) for is_live, of in days
     }
 
 
@@ -201,6 +201,24 @@ def test_every_filter_of_accuracy_agrees_with_plain_conditions(
     assert_scores(scores[scores["grain"] == "all"], rows)
     days = scores.loc[scores["grain"] == "day", "day_on"]
     assert set(days.dt.date) == set(rows["target_on"])
+
+
+@pytest.mark.parametrize(
+    "place", [{}, {"city": "London"}, {"depot": "LON-02"}], ids=str
+)
+@pytest.mark.parametrize("live", [True, False], ids=["live", "hindcast"])
+def test_one_day_alone_has_its_own_scores_and_every_depots_error(
+    freshness, seeded, live, place
+):
+    rows = within(seeded.scores, ScoreFilter(live, **place))
+    day = sorted(set(rows["target_on"]))[-5]
+    scope = ScoreFilter(live, **place, days_back=1, day_on=day)
+    of_day = rows[rows["target_on"] == day]
+    scores = queries.accuracy(scope, freshness)
+    assert_scores(scores[scores["grain"] == "all"], of_day)
+    errors = queries.largest_errors(scope, freshness)
+    assert set(errors["target_on"].dt.date) == {day}
+    assert sorted(errors["depot_id"]) == sorted(of_day["depot_id"].unique())
 
 
 @pytest.fixture(params=SCOPES, ids=scope_name)

@@ -25,7 +25,7 @@ def city_days(*rows, chance=0.01):
     days = days.assign(
         delivery_probability=chance, lacking=days["short"], kind="", extra=0,
         is_decided=False, off_road=0, note="", made_by="", made_at=None, vans=20, point=1000.0,
-        needed=20 + days["short"],
+        needed=20 + days["short"], undelivered=0.0,
     )  # fmt: skip
     return days.astype(
         {
@@ -208,8 +208,8 @@ def test_a_hire_that_is_too_small_leaves_a_trace():
 
 def test_many_short_cities_are_counted():
     short = city_days(*((f"City {n}", FRIDAY, n) for n in range(1, 6)))
-    [decision] = decide(short)
-    assert decision.text == "Fri 27 Nov: 15 vans short"
+    [decision] = decide(short.assign(undelivered=15.1))
+    assert decision.text == "Fri 27 Nov: 15 vans short, about 76 orders late"
     assert [name for name, _ in decision.places] == [
         "City 5 5", "City 4 4", "City 3 3", "2 more cities",
     ]  # fmt: skip

@@ -113,11 +113,9 @@ def test_every_number_of_short_days_counts_days_however_many_cities_hire_on_them
     both = pd.concat([FLEET, FLEET.assign(city="Ghent")])
     for city in ("London", "Ghent"):
         both = decide(both, city, DAYS[0], kind="hire", extra=3)
-    assert short_days(both) == "Fri short of vans, 1 more day covered"
+    assert short_days(both) == "Fri short of vans, Thu covered"
     hired = decide(both, "Ghent", DAYS[1], kind="hire", extra=9, short=0)
-    assert short_days(hired) == (
-        "Fri short of vans, partly decided, 1 more day covered"
-    )
+    assert short_days(hired) == "Fri short of vans, partly decided, Thu covered"
 
 
 def test_a_day_whose_pace_needs_fewer_vans_is_not_short():
@@ -140,7 +138,7 @@ def test_what_is_decided_is_counted_and_stays_short_until_it_is_covered():
     both = decide(asked, "London", DAYS[1], kind="accept")
     assert short_days(both) == "Fri short of vans, decided"
     hired = decide(both, "London", DAYS[0], kind="hire", extra=3)
-    assert short_days(hired) == ("Fri short of vans, decided, 1 more day covered")
+    assert short_days(hired) == "Fri short of vans, decided, Thu covered"
     london = hired[hired["city"] == "London"]
     states = [
         plan_summaries.shortage_in_words(day) for day in london.to_dict("records")
@@ -238,19 +236,15 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     )
     many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
-    assert short_days(asked) == "5 days short of vans, 1 of them partly decided"
+    assert short_days(asked) == "5 days short of vans, 1 day partly decided"
     hired = decide(many, "London", DAYS[1], kind="hire", extra=3, is_decided=False)
-    assert short_days(hired) == "5 days short of vans, 1 of them partly decided", (
-        "too few"
-    )
+    assert short_days(hired) == "5 days short of vans, 1 day partly decided", "too few"
     settled = decide(asked, "London", DAYS[1], kind="accept")
-    assert short_days(settled) == "5 days short of vans, 1 of them decided"
+    assert short_days(settled) == "5 days short of vans, 1 day decided"
     hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
-    assert (
-        short_days(pd.concat([of[0], far])) == "Fri short of vans, 1 more day covered"
-    )
+    assert short_days(pd.concat([of[0], far])) == "1 day short of vans, 1 day covered"
 
 
 @pytest.mark.parametrize(

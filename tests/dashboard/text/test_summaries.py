@@ -284,7 +284,7 @@ def test_accuracy_begins_with_all_days_that_are_scored(naive, verdict, compared)
     told = summaries.accuracy_sentence(of_nine, TWO_DEPOTS)
     assert of_one == told.replace("a depot and day", "a day")
     assert told == (
-        f"{verdict}The last 9 scored days were off by 11.0 % a depot and day{compared}. "
+        f"{verdict}The 9 days scored since Mon 16 Nov were off by 11.0 % a depot and day{compared}. "
         "All orders together: 1.2 % too low."
     )
 
@@ -318,6 +318,26 @@ def test_coverage_is_told_of_ten_days_at_each_level():
     assert summaries.coverage_sentence(bands).startswith(
         "The 80 % band should hold 8 days of 10. It held 8 for depots, 6 for the fleet."
     )
+
+
+def test_totals_whose_bands_hold_too_little_are_named_after_a_week():
+    rows = [
+        ("cities", "ordinary days", 0.9, 60),
+        ("cities", "holidays and events", 0.3, 40),
+        ("depots", "ordinary days", 0.1, 60),
+        ("fleet", "ordinary days", 0.4, 10),
+    ]
+    bands = pd.DataFrame(rows, columns=["level", "kind", "coverage", "counted"])
+    week, days = daily_scores(*7 * [0.1]), daily_scores(*6 * [0.1])
+    assert summaries.totals_sentence(week, bands) == (
+        "Of the totals, 66.0 % of the cities' and 40.0 % of the fleet's lay in their bands."
+    )
+    assert summaries.totals_sentence(week, bands[:3]) == (
+        "Of the totals, 66.0 % of the cities' lay in their bands."
+    )
+    for of_depots in (bands[2:3], bands[:0], bands[:1]):
+        assert summaries.totals_sentence(week, of_depots) == ""
+    assert summaries.totals_sentence(days, bands) == ""
 
 
 @pytest.mark.parametrize(

@@ -678,7 +678,7 @@ def test_a_broken_artefact_leaves_the_charts_and_names_a_remedy(
 @pytest.mark.parametrize(
     ("live", "hindcasts", "url", "expected"),
     [
-        (True, True, {}, "scored days were off by"),
+        (True, True, {}, "days scored since "),
         (True, True, {"scores": "Hindcast"}, "**Hindcasts:**"),
         (False, True, {}, "**Hindcasts:**"),
         (False, True, {"scores": "Live"}, "No live forecast has been scored yet"),
@@ -707,7 +707,7 @@ def test_accuracy_begins_with_how_good_it_was_and_how_the_last_day_was(
     first = page_text(app)
     answer = " ".join(each.value for each in app.markdown)
     assert re.search(r"\d\N{NO-BREAK SPACE}% a depot", answer)
-    assert "scored days were off by" in first
+    assert "days scored since " in first
     assert "orders, forecast" in first
     assert "orders, forecast" not in answer, "a line of its own"
     # The city that another page has chosen goes along, for a link starts a new session.
@@ -752,6 +752,10 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
     every = queries.depot_accuracy(ScoreFilter(live=True), queries.freshness())
     worst_first = every.sort_values("mape", ascending=False)["depot_id"].tolist()
     assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
+    largest = queries.largest_errors(ScoreFilter(live=True), queries.freshness())
+    days = [day.date() for day in largest["target_on"].head(5)]
+    periods = ["1" if day == seeded.through else f"{day}" for day in days]
+    assert re.findall('accuracy\\?period=([^"]+)', misses) == periods
 
 
 @pytest.mark.parametrize(
@@ -787,14 +791,19 @@ def test_yesterday_of_one_depot_has_no_headline(seeded, open_page):
     assert not [each.value for each in app.markdown if not each.value.strip("*")]
 
 
-def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
+@pytest.mark.parametrize("days_before", [0, 3])
+def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
+    seeded, open_page, days_before
+):
     assert 'href="accuracy?period=1"' in page_text(open_page("days_ahead"))
-    app = open_page("accuracy", period="1")
+    day = seeded.through - timedelta(days=days_before)
+    app = open_page("accuracy", period=f"{day}" if days_before else "1")
     assert_no_traceback(app)
     text = page_text(app)
     bodies = [each.proto.body for each in app.get("html")]
     [table] = [body for body in bodies if 'aria-label="By depot"' in body]
-    scored = queries.last_day(queries.freshness()).dropna(subset=["point"])
+    of_day = replace(queries.freshness(), last_on=day)
+    scored = queries.last_day(of_day).dropna(subset=["point"])
     assert len(scored) > 1
     for row in scored.to_dict("records"):
         error = formatting.signed(round(row["point"] - row["actual"]))
@@ -803,17 +812,14 @@ def test_yesterday_is_told_by_depot_as_the_first_page_has_it(seeded, open_page):
         assert f"{row['name']}</a></th>{cells}" in table
     assert summaries.outside_sentence(scored) in text.replace("\\", "")
     night = seeded.scores[seeded.scores["is_live"]].dropna(subset=["seasonal_naive"])
-    night = night[night["target_on"] == seeded.through]
-    night = night[night["origin_on"] == seeded.through - timedelta(days=1)]
+    night = night[night["target_on"] == day]
+    night = night[night["origin_on"] == day - timedelta(days=1)]
     own, naive = (
         (abs(night[name] - night["actual"]) / night["actual"]).mean()
         for name in ("point", "seasonal_naive")
     )
-    points = round(round(100 * naive, 1) - round(100 * own, 1), 1)
-    assert points > 0
-    error = (
-        f"The forecast was off by {100 * own:.1f} % a depot, {points} points better than "
-        "same day last week."
+    error = summaries.error_sentence(
+        "The forecast of the night before was", own, naive, "a depot", may_praise=False
     )
     assert error in text.replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
@@ -896,13 +902,14 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     app.pills(key="city").select("London").run()
     assert_no_traceback(app)
     text = page_text(app)
+    days = sorted(set(seeded.scores.loc[seeded.scores["is_live"], "target_on"]))
+    assert 7 < len(days) <= 21
+    named = [f"{day:%a} {day.day} {day:%b}" for day in days]
     assert app.selectbox(key="choice of period").options == [
-        "Yesterday", "Last 7 days", "Last 4 weeks", "Last 8 weeks", "Last 26 weeks",
+        "Yesterday", "Last 7 days",
+        *[f"Last {n} weeks" for n in (4, 8, 26)], *named[-2::-1],
     ]  # fmt: skip
-    # A longer period than is scored: the first sentence says how many days it has.
-    n_days = len(set(seeded.scores.loc[seeded.scores["is_live"], "target_on"]))
-    assert n_days < 28
-    assert f"The last {n_days} scored days" in text
+    assert f"The {len(days)} days scored since {named[0]} were" in text
     address = "accuracy?period=28&amp;city=London&amp;depot=LON-02"
     assert {*re.findall(r"accuracy\?[^\"]*depot=LON-02", text)} == {address}
     assert "depot=RTM-02" not in text

@@ -57,7 +57,6 @@ def test_the_models_page_states_the_reason_of_each_decision(worked, write, open_
     assert "Turned down. It does not beat same day last week<" in text
     assert text.count("seasonal naive") == 1, "the term, in the caption"
     assert "sha256" not in text
-    assert "harbor models rollback" in text
 
 
 def test_without_a_champion_the_page_says_how_to_choose_one(worked, write, open_page):

@@ -644,6 +644,32 @@ def test_the_day_of_the_form_is_in_the_url_and_stays_when_a_colleague_decides(
     assert f"day={later}" in head, "the grid marks the same day"
 
 
+def test_a_refused_decision_shows_what_the_colleague_decided_where_nothing_was_entered(
+    seeded, tomorrow, open_page
+):
+    london = city_settings.by_city(queries.freshness())["London"]
+    city_settings.save(replace(london, vans=5), "Mara")
+    app = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
+    setting(app, "Extra vans").set_value(2)
+    field(app, "your name").set_value("Ben")
+    theirs = VanDecision(
+        "London", tomorrow, ACCEPT, 0, 3, note="Two vans at the garage"
+    )
+    van_decisions.save(theirs, "Ann")
+    app = press(rerun(app), "Save decision")
+    assert "Not saved." in told(app.error)
+    assert "Ann" in told(app.error)
+    assert setting(app, "Off the road").value == 3
+    assert field(app, "note").value == "Two vans at the garage"
+    assert any("risk accepted, 3 vans off" in each.value for each in app.markdown)
+    assert setting(app, "Extra vans").value == 2, "what Ben has entered"
+    app = press(app, "Save decision")
+    assert not app.error
+    newest = changing.history("vans").iloc[0]
+    assert [newest["kind"], newest["extra"], newest["off_road"]] == ["hire", 2, 3]
+    assert newest["note"] == "Two vans at the garage"
+
+
 def test_a_decision_that_is_withdrawn_takes_its_note(seeded, tomorrow, open_page):
     london = city_settings.by_city(queries.freshness())["London"]
     # Far more than are needed: nobody is asked, as none is hired.
