@@ -122,6 +122,15 @@ def backtest(
         f"{panel.n_depots} depots, trained through {split.trained_through} in "
         f"{done.seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
     )
+    _show(result, holdout_days, tables)
+    if forecasts is not None:
+        echo(f"{result['forecasts']['rows']:,} forecasts written to {forecasts}.")
+
+
+def _show(
+    result: dict[str, Any], holdout_days: int, tables: list[tuple[str, ...]]
+) -> None:
+    """Shows the scores of all held-out days, and a table for each group of segments."""
     show_scores(result, f"Scores over the last {holdout_days} days, held out")
     for segments in tables:
         columns = (*segments, "model", *SCORE_COLUMNS.values())
@@ -130,8 +139,6 @@ def backtest(
             for row in result["by"][",".join(segments)]
         ]
         show_table(f"By {', '.join(segments)}", columns, rows)
-    if forecasts is not None:
-        echo(f"{result['forecasts']['rows']:,} forecasts written to {forecasts}.")
 
 
 def _by_segment(
