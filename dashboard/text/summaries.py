@@ -18,7 +18,6 @@ LEVELS = {"depots": "depots", "cities": "cities", "fleet": "the fleet"}
 AT_WORK = {"ingest": "Loading", "demand": "Counting orders", "forecast": "Forecasting"}
 WEEK_DAYS = 7
 TOTALS_NOTE = "A total is forecast as a whole: the depots need not add up to it."
-TOTALS = {"cities": "the cities'", "fleet": "the fleet's"}
 MIN_TOTALS_INSIDE = 0.7
 """Coverage of the bands of totals below which page Accuracy tells it in its first lines."""
 BAND_TOLERANCE = 0.05
@@ -306,19 +305,19 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
 
 
 def totals_sentence(scores: pd.DataFrame, bands: pd.DataFrame) -> str:
-    """'Of the totals, 66.2 % of the cities' and 48.0 % of the fleet's lay in their bands.'.
+    """'Totals lay in their 80 % band only 66.2 % (cities) and 48.0 % (the fleet) of the time.'.
 
     Levels of `queries.band_coverage` below `MIN_TOTALS_INSIDE`; '' for less than a week of scores.
     """
     shares = _shares_inside(bands)
     low = [
-        f"{formatting.percent(shares[level])} of {name}"
-        for level, name in TOTALS.items()
-        if shares.get(level, 1.0) < MIN_TOTALS_INSIDE
+        f"{formatting.percent(shares[level])} ({name})"
+        for level, name in LEVELS.items()
+        if level != "depots" and shares.get(level, 1.0) < MIN_TOTALS_INSIDE
     ]
     if not low or len(_scored_days(scores)) < WEEK_DAYS:
         return ""
-    return f"Of the totals, {formatting.listed(low)} lay in their bands."
+    return f"Totals lay in their 80 % band only {formatting.listed(low)} of the time."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

@@ -62,7 +62,9 @@ with head:
             for name, day in zip(ahead["name"], ahead["day_on"], strict=True)
         ]
         before = ahead["day_on"] - plan_summaries.WEEK
-        ahead["week_noted"] = display_tables.noted(days).reindex(before).to_numpy()
+        ahead["week_noted"] = (
+            display_tables.noted(days).reindex(before, fill_value="").to_numpy()
+        )
         in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
         first_days = [row["day_on"] for row in in_order]
         short = ahead.loc[ahead["short"] > 0, "day_on"]
@@ -143,7 +145,9 @@ with why:
         "Day", "why", explained, default, width=180
     )
     if not day_to_explain:
-        st.caption("Choose a day, to see what its forecast is made of: some seconds.")
+        st.caption(
+            "Choose a day to see what its forecast is made of; it takes some seconds."
+        )
     else:
         shown, outcome = freshness, ""
         if day_to_explain not in days_ahead:
