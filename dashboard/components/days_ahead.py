@@ -83,6 +83,12 @@ def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
             st.caption(formatting.escape_markdown(f"▲ {listed}."))
 
 
+def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:
+    """'Pay Day and Promotion': of the `day_names` of the seven days before `first`; '' for none."""
+    week = [names.get(first - n * formatting.A_DAY) for n in range(7, 0, -1)]
+    return formatting.listed([*dict.fromkeys(filter(None, week))])
+
+
 def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     """`queries.daily_totals` with `notes`, the holidays and events of each day."""
     totals = queries.daily_totals(city, freshness)

@@ -59,9 +59,11 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
+        moved = "Vans short: after the moves between depots that Plan proposes. "
         st.caption(
-            "Off by: + is a forecast too high. Outside: orders outside the 80\N{NO-BREAK SPACE}% band. To check first: "
-            "depots with missing data, then those short of most vans on the first short day, then in all."
+            f"{moved * (html_grids.IN_ALL in numbers)}Off by: + is a forecast too high. Outside: orders "
+            "outside the 80\N{NO-BREAK SPACE}% band. To check first: depots with missing data, then "
+            "those short of most vans on the first short day, then in all."
         )
 
 

@@ -2,10 +2,11 @@
 
 from datetime import date, datetime
 
+import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import widgets
+from dashboard.components import days_ahead, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.scores import SCORED_DAYS
@@ -19,7 +20,7 @@ NOT_SCORED = (
     "No {} has been scored yet. Scores appear the night after the forecast day; `harbor "
     "backfill --from DAY --to DAY` makes and scores hindcasts of past days."
 )
-NO_SCORES = "No scores for this choice. Choose a longer period, another city or depot."
+NO_SCORES = "No scores for this choice. Choose another period, city or depot."
 
 
 def score_filter(
@@ -34,10 +35,14 @@ def score_filter(
     today = datetime.now(queries.zone()).date()
     periods = {"1": formatting.past_day(newest_on, today)}
     periods |= {str(days): words for days, words in PERIODS.items()}
-    before = (newest_on - n * formatting.A_DAY for n in range(1, FLEET_DAYS))
-    periods |= {f"{day}": formatting.day(day) for day in before if day >= first_on}
+    last_days = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
+        names = days_ahead.day_names(city, freshness)
+        for day in last_days:
+            label = formatting.day(day), names.get(pd.Timestamp(day))
+            if day >= first_on:
+                periods[f"{day}"] = " · ".join(filter(None, label))
         period = widgets.choose_from_url(
             "Period", "period", periods, str(SCORED_DAYS), width=200
         )

@@ -111,7 +111,9 @@ def _fields(
         keys[1], suggested, (day["lacking"], current.extra), may_refill=not is_saving
     )
     widgets.fill(f"off {key}", current.off_road)
-    widgets.fill(f"note {key}", current.note)
+    # A colleague's note belongs to their decision.
+    is_same = st.session_state[keys[0]] == current.kind
+    widgets.fill(f"note {key}", current.note, may_refill=is_same)
     offers = plan_summaries.offers(day)
     if 0 < lacking != day["lacking"]:
         offers = {**offers, lacking: f"Hire {lacking:,}: enough at today's pace"}

@@ -162,7 +162,7 @@ def day_links(result: pd.DataFrame, newest_on: date, city: str) -> list[str]:
     place = {"city": city} if city else {}
     ages = (pd.Timestamp(newest_on) - result["target_on"]).dt.days
     return [
-        formatting.link("accuracy", **place, period=f"{day.date()}" if age else "1")
+        formatting.link("accuracy", **place, period=f"{day.date()}")
         if age < FLEET_DAYS
         else ""
         for day, age in zip(result["target_on"], ages, strict=True)

@@ -87,7 +87,7 @@ def all_models(
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
-            "Live: Days": live["n_days"].astype("Int64").to_list(),
+            "Live: Days": live["n_days"].astype("Int64").array,
             "Live: Off by": live["mape"].to_list(),
             "Live: Same day last week": live_naive["mape"].to_list(),
             "Live: In the 80 % band": live["coverage"].to_list(),

@@ -22,7 +22,7 @@ from dashboard.tables.html_grids import (
     of_needed,
     override_note,
 )
-from dashboard.text import formatting
+from dashboard.text import formatting, plan_summaries
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import ALL_CITIES, Plan
 from pipelines.planning.words import DECIDED, decision_words
@@ -62,15 +62,14 @@ def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     known = days.assign(
         short=days["short"].where(days["vans"].notna()),
         left=days["short"].mask(days["is_decided"], 0),
-        undelivered=days["undelivered"].where(days["vans"].notna()),
     )
-    names = ["short", "left", "undelivered"]
-    sums = known.groupby("target_on")[names].sum(min_count=1)
+    sums = known.groupby("target_on")[["short", "left"]].sum(min_count=1)
+    sums = sums.assign(late=plan_summaries.late_orders(days))
     cells = []
     for day, short, left, late in sums.itertuples():
         text = formatting.orders(short)
         html = f'<b class="short">{text}</b>' if left > 0 else text
-        html += f"<small>{formatting.orders(late)} late</small>" if late >= 0.5 else ""
+        html += f"<small>{formatting.orders(late)} late</small>" if late else ""
         cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')
     name = f"{ALL_CITIES}<small>vans short, orders late</small>"
     return html_tables.row(name, cells, "total")

@@ -74,7 +74,13 @@ def decisions(
     starting = _starting(events, week["target_on"].min().date() - formatting.A_DAY)
     short = plan_days[_lacks(plan_days) | ~plan_days["is_enough"]]
     return [
-        *_shortages(short, events, week["city"].nunique(), today),
+        *_shortages(
+            short,
+            plan_summaries.late_orders(plan_days),
+            events,
+            week["city"].nunique(),
+            today,
+        ),
         *_missing_data(week, today, newest),
         *_events(starting, week, short),
         *_changes(week),
@@ -95,7 +101,11 @@ def _lacks(days: pd.DataFrame) -> pd.Series:
 
 
 def _shortages(
-    short: pd.DataFrame, events: pd.DataFrame, n_cities: int, today: date
+    short: pd.DataFrame,
+    late: pd.Series,
+    events: pd.DataFrame,
+    n_cities: int,
+    today: date,
 ) -> list[Decision]:
     """One decision per day that is not all decided; today's counts as decided if its pace is slow."""
     found = []
@@ -107,8 +117,8 @@ def _shortages(
             continue
         on = events[events["day_on"] == day]
         occasion = names_of_day(on, list(own["city"]), n_cities)
-        text, late = _short(rows), rows["undelivered"].sum()
-        text += f", {plan_summaries.late_in_words(late)}" if round(late) else ""
+        text = _short(rows)
+        text += f", {plan_summaries.late_in_words(late[day])}" if late[day] else ""
         if rows["at_pace"].ne(rows["needed"]).any():
             pace = formatting.count(lacking.sum(), "van") if lacking.any() else "none"
             text = f"{pace} short at today's pace; by the plan {text}"

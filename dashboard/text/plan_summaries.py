@@ -57,8 +57,8 @@ def overview(plan: Plan) -> str:
     if days["city"].nunique() == 1:
         cities = str(days["city"].iloc[0])
     # Whole orders of each day, as in the grid.
-    planned, late = (days[each].round().sum() for each in ("point", "undelivered"))
-    late, period = min(late, planned), days["target_on"].nunique()
+    planned, period = days["point"].round().sum(), days["target_on"].nunique()
+    late = min(late_orders(days).sum(), planned)
     is_tiny = late < 0.0005 * planned
     share = "< 0.1 %" if is_tiny else formatting.percent(late / max(planned, 1))
     told = {
@@ -70,6 +70,12 @@ def overview(plan: Plan) -> str:
         note: bool(unknown),
     }
     return " ".join(f"{sentence}." for sentence, is_told in told.items() if is_told)
+
+
+def late_orders(days: pd.DataFrame) -> pd.Series:
+    """The orders of each day of `Plan.cities` that stay behind: whole ones, of cities with known vans."""
+    late = days["undelivered"].round().where(days["vans"].notna(), 0.0)
+    return late.groupby(days["target_on"]).sum()
 
 
 def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
@@ -116,21 +122,21 @@ def short_days(days: pd.DataFrame) -> str:
     short, left, decided, begun = (set(days.loc[each, "target_on"]) for each in parts)
     if not short:
         return ""
-    is_named = len(short) <= MAX_NAMED
-    is_named &= max(short | decided) < days["target_on"].min() + WEEK
-    parts_told = {
-        "short of vans": short,
-        "decided": decided & short - left,
-        "partly decided": begun & left,
-        "covered": decided - short,
-    }
-    told: list[str] = []
+
+    def named(some: set[pd.Timestamp], counted: str) -> str:
+        is_far = max(some) >= days["target_on"].min() + WEEK
+        if is_far or len(short) > MAX_NAMED:
+            return counted
+        return formatting.listed([formatting.day(day)[:3] for day in sorted(some)])
+
+    told = [f"{named(short, formatting.count(len(short), 'day'))} short of vans"]
+    parts_told = {"decided": decided & short - left, "partly decided": begun & left}
     for words, some in parts_told.items():
-        names = formatting.count(len(some), "day")
-        if is_named:
-            names = formatting.listed([formatting.day(day)[:3] for day in sorted(some)])
-        is_same = bool(told) and some == short
-        told += [words if is_same else f"{names} {words}"] if some else []
+        names = named(some, f"{len(some):,} of them") if some and some != short else ""
+        told += [f"{names} {words}".strip()] if some else []
+    if covered := decided - short:
+        counted = formatting.count(len(covered), "more day")
+        told.append(f"{named(covered, counted)} covered")
     return ", ".join(told)
 
 

@@ -129,8 +129,11 @@ def _overall(scores: pd.DataFrame) -> Mapping[str, Row]:
 
 def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> str:
     """Effect of a scenario of some days on all days ahead, from `what_if.simulate`."""
-    now, then = outcome["forecast"].sum(), outcome["scenario"].sum()
-    difference = round(then) - round(now)
+    # Whole orders of each day, as in the chart.
+    whole = outcome[["scenario", "forecast"]].round()
+    difference = int((whole["scenario"] - whole["forecast"]).sum())
+    now = round(outcome["forecast"].sum())
+    then = now + difference
     return (
         f"With this scenario on {formatting.day_range(first_on, last_on)}: "
         f"{formatting.orders(then)} orders in {formatting.next_days(len(outcome))} instead of "
@@ -243,14 +246,21 @@ def last_day_sentence(
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """`error_sentence` of the forecasts of a day that were made the night before, without praise."""
+    """`error_sentence` of the forecasts of a day that were made the night before, without praise.
+
+    Followed by the error of all its forecasts, which page Accuracy has by day.
+    """
     last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
-    return error_sentence(
+    error = error_sentence(
         "The forecast of the night before was", mape, naive, "a depot", may_praise=False
     )
+    of_all = _overall(scores)["forecast"]["mape"]
+    if not error or scores["horizon"].nunique() < 2:
+        return error
+    return f"{error} All nights' forecasts of the day: {formatting.percent(of_all)}."
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:
@@ -305,15 +315,15 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
 
 
 def totals_sentence(scores: pd.DataFrame, bands: pd.DataFrame) -> str:
-    """'Totals lay in their 80 % band only 66.2 % (cities) and 48.0 % (the fleet) of the time.'.
+    """'Totals lay in their 80 % band only 66.2 % (a city) and 48.0 % (the fleet) of the time.'.
 
     Levels of `queries.band_coverage` below `MIN_TOTALS_INSIDE`; '' for less than a week of scores.
     """
     shares = _shares_inside(bands)
     low = [
         f"{formatting.percent(shares[level])} ({name})"
-        for level, name in LEVELS.items()
-        if level != "depots" and shares.get(level, 1.0) < MIN_TOTALS_INSIDE
+        for level, name in (("cities", "a city"), ("fleet", "the fleet"))
+        if shares.get(level, 1.0) < MIN_TOTALS_INSIDE
     ]
     if not low or len(_scored_days(scores)) < WEEK_DAYS:
         return ""

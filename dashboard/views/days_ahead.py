@@ -14,7 +14,7 @@ from dashboard.components import (
     widgets,
 )
 from dashboard.tables import workbook
-from dashboard.text import formatting, plan_summaries, summaries
+from dashboard.text import formatting, summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:
@@ -41,18 +41,16 @@ page_head.save_as_excel(
     lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),
     freshness,
 )
+week, names = queries.fleet_week(freshness), days_ahead.day_names(city, freshness)
+own = week[week["city"].eq(city) | (not city)]
+if last_week := days_ahead.names_of_last_week(names, own["target_on"].min()):
+    st.caption(formatting.escape_markdown(f"Last week had {last_week}."))
 st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
-week = queries.fleet_week(freshness)
-own = week[week["city"].eq(city) | (not city)]
-names = days_ahead.day_names(city, freshness)
 days_ahead.show_day_names(names, own["target_on"])
 with st.container(key="grid-legend"):
     notes = [f"{shade}: busier, for each depot.", summaries.TOTALS_NOTE]
     notes += ["≈: from similar depots."] if own["basis"].eq("cold_start").any() else []
-    week_before = {names.get(day - plan_summaries.WEEK) for day in own["target_on"]}
-    before = formatting.listed(sorted(filter(None, week_before)))
-    notes += [f"Last week had {formatting.escape_markdown(before)}."] if before else []
     st.caption(" ".join(notes))
 
 st.header("By day")

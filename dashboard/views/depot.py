@@ -144,11 +144,11 @@ with why:
     day_to_explain = widgets.choose_from_url(
         "Day", "why", explained, default, width=180
     )
-    if not day_to_explain:
+    if not day_to_explain and "why" not in st.query_params:
         st.caption(
             "Choose a day to see what its forecast is made of; it takes some seconds."
         )
-    else:
+    if day_to_explain:
         shown, outcome = freshness, ""
         if day_to_explain not in days_ahead:
             [row] = past[past["target_on"] == day_to_explain].to_dict("records")

@@ -28,3 +28,17 @@ def test_depots_are_sorted_within_their_city_with_their_days_together():
     names = ["other", "late", "calm", "moved"]
     assert ranked["name"].tolist() == np.repeat(names, 2).tolist()
     assert ranked["target_on"].tolist() == list(DAYS) * 4
+
+
+def test_last_week_is_named_by_its_days_in_order_and_once():
+    monday = pd.Timestamp("2026-11-30")
+    names = {
+        monday - pd.Timedelta(days=8): "Long ago",
+        monday - pd.Timedelta(days=3): "Black Friday",
+        monday - pd.Timedelta(days=2): "Black Friday",
+        monday - pd.Timedelta(days=7): "Promotion",
+        monday: "To come",
+    }
+    told = days_ahead.names_of_last_week(names, monday)
+    assert told == "Promotion and Black Friday"
+    assert days_ahead.names_of_last_week({}, monday) == ""

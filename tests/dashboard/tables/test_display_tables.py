@@ -1,6 +1,6 @@
 """Tables for people over literal answers: headings, whole numbers, percentages."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -102,6 +102,35 @@ def test_a_large_error_has_a_likely_cause(result, expected):
     assert row["Off by"] == round(100 - actual)
     assert row["Off by %"] == pytest.approx(100 * (100 - actual) / actual)
     assert row["Forecast"] == 100
+
+
+def test_days_have_their_events_and_a_planners_reason_as_notes():
+    days = pd.DataFrame(
+        {
+            "day_on": pd.date_range("2025-11-20", periods=3),
+            "events": [["promotion"], [], []],
+            "holidays": [[], [], ["Feast"]],
+            "is_closed": False,
+            "planner_orders": [40.0, 40.0, np.nan],
+            "override_reason": ["Bridge closed", "Fair", None],
+        }
+    )
+    noted = display_tables.noted(days)
+    assert noted.tolist() == ["Promotion, “Bridge closed”", "“Fair”", "Feast"]
+    assert noted.index.tolist() == days["day_on"].tolist()
+
+
+def test_a_day_leads_to_its_accuracy_as_long_as_it_can_be_chosen_alone():
+    days = pd.DataFrame(
+        {"target_on": pd.to_datetime(["2025-11-20", "2025-10-31", "2025-10-30"])}
+    )
+    links = display_tables.day_links(days, date(2025, 11, 20), "Delft")
+    assert links == [
+        "accuracy?city=Delft&period=2025-11-20", "accuracy?city=Delft&period=2025-10-31", "",
+    ]  # fmt: skip
+    assert display_tables.day_links(days[:1], date(2025, 11, 20), "") == [
+        "accuracy?period=2025-11-20"
+    ]
 
 
 def test_files_are_listed_without_their_folder():

@@ -183,7 +183,7 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     both = pd.concat([delft, plan.cities], ignore_index=True)
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
     head, total, first, second = Cells(plan_grids.cities(both, settings)).text
-    assert total == ["All cities vans short, orders late", "0", "4 199 late"]
+    assert total == ["All cities vans short, orders late", "0", "4 198 late"]
     none = both.assign(vans=float("nan"), delivery_probability=float("nan"))
     unknown = {city: CitySettings(city, None, 50.0) for city in settings}
     assert Cells(plan_grids.cities(none, unknown)).text[1][1:] == ["–", "–"]

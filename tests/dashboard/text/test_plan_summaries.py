@@ -236,15 +236,19 @@ def test_short_days_have_names_where_these_are_few_and_of_one_week():
     )
     many = pd.concat([of[n] for n in range(5)])
     asked = decide(many, "Helsinki", DAYS[1], kind="ask")
-    assert short_days(asked) == "5 days short of vans, 1 day partly decided"
+    assert short_days(asked) == "5 days short of vans, 1 of them partly decided"
     hired = decide(many, "London", DAYS[1], kind="hire", extra=3, is_decided=False)
-    assert short_days(hired) == "5 days short of vans, 1 day partly decided", "too few"
+    assert short_days(hired) == "5 days short of vans, 1 of them partly decided", (
+        "too few"
+    )
     settled = decide(asked, "London", DAYS[1], kind="accept")
-    assert short_days(settled) == "5 days short of vans, 1 day decided"
+    assert short_days(settled) == "5 days short of vans, 1 of them decided"
     hired = {"kind": "hire", "extra": 9, "short": 0}
     far = decide(of[7], "London", of[7]["target_on"].max(), **hired)
     far = decide(far, "Helsinki", of[7]["target_on"].max(), **hired)
-    assert short_days(pd.concat([of[0], far])) == "1 day short of vans, 1 day covered"
+    assert (
+        short_days(pd.concat([of[0], far])) == "Fri short of vans, 1 more day covered"
+    )
 
 
 @pytest.mark.parametrize(

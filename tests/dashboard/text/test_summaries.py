@@ -89,6 +89,12 @@ def test_a_scenario_is_summarised_as_a_difference():
     )
 
 
+def test_a_scenario_changes_whole_orders_as_its_chart_has_them():
+    outcome = pd.DataFrame({"forecast": [195.4, 100.3], "scenario": [0.0, 100.3]})
+    told = summaries.what_if_sentence(outcome, DAYS[0], DAYS[0])
+    assert "101 orders in the next 2 days instead of 296 (−195)." in told
+
+
 TODAY = date(2026, 11, 22)  # a Sunday
 YESTERDAY = TODAY - timedelta(days=1)
 
@@ -320,6 +326,19 @@ def test_coverage_is_told_of_ten_days_at_each_level():
     )
 
 
+def test_a_days_error_is_of_the_night_before_and_of_all_nights():
+    scores = daily_scores(0.1, naive=np.nan)
+    told = "The forecast of the night before was off by 9.0 % a depot."
+    assert summaries.last_error_sentence(scores) == told
+    far = scores[scores["grain"] == "horizon"].assign(horizon=2, mape=0.2)
+    several = pd.concat([scores, far], ignore_index=True)
+    assert summaries.last_error_sentence(several) == (
+        f"{told} All nights' forecasts of the day: 11.0 %."
+    )
+    none = scores[scores["grain"] != "horizon"]
+    assert summaries.last_error_sentence(none) == ""
+
+
 def test_totals_whose_bands_hold_too_little_are_named_after_a_week():
     rows = [
         ("cities", "ordinary days", 0.9, 60),
@@ -330,10 +349,10 @@ def test_totals_whose_bands_hold_too_little_are_named_after_a_week():
     bands = pd.DataFrame(rows, columns=["level", "kind", "coverage", "counted"])
     week, days = daily_scores(*7 * [0.1]), daily_scores(*6 * [0.1])
     assert summaries.totals_sentence(week, bands) == (
-        "Totals lay in their 80 % band only 66.0 % (cities) and 40.0 % (the fleet) of the time."
+        "Totals lay in their 80 % band only 66.0 % (a city) and 40.0 % (the fleet) of the time."
     )
     assert summaries.totals_sentence(week, bands[:3]) == (
-        "Totals lay in their 80 % band only 66.0 % (cities) of the time."
+        "Totals lay in their 80 % band only 66.0 % (a city) of the time."
     )
     for of_depots in (bands[2:3], bands[:0], bands[:1]):
         assert summaries.totals_sentence(week, of_depots) == ""

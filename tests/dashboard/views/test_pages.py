@@ -442,6 +442,7 @@ def test_an_unknown_depot_is_explained(seeded, open_page):
     app = open_page("depot", depot="<b>NO-99")
     assert_no_traceback(app)
     assert "There is no depot “\\<b\\>NO-99”" in app.info[0].value
+    assert 'href="depot?depot=LON-01"' in page_text(app), "the list to choose from"
 
 
 def test_every_choice_of_a_depot_reaches_the_url_and_the_page(seeded, open_page):
@@ -556,6 +557,7 @@ def test_a_scenario_is_chosen_or_in_the_url(seeded, open_page):
     assert len(app.get("vega_lite_chart")) == n_charts + 1
     app = open_page("depot", depot="LON-01", scenario="closed", on=day)
     assert app.selectbox(key="choice of on").value == day
+    assert app.selectbox(key="choice of to").value == day
     assert "With this scenario" in page_text(app)
 
 
@@ -569,10 +571,12 @@ def test_a_scenario_over_days_is_kept_in_the_url(seeded, open_page):
     scenario = Scenario(
         "LON-01", *map(date.fromisoformat, (first, last)), kind="closed"
     )
-    outcome = what_if.simulate(scenario, queries.freshness())["scenario"]
+    both = what_if.simulate(scenario, queries.freshness())
+    before, outcome = both["forecast"], both["scenario"]
     assert outcome.iloc[1:4].tolist() == [0, 0, 0]
+    then = round(before.sum()) + (outcome.round() - before.round()).sum()
     days = formatting.day_range(*map(date.fromisoformat, (first, last)))
-    assert f"With this scenario on {days}: {outcome.sum():,.0f} orders in" in text
+    assert f"With this scenario on {days}: {then:,.0f} orders in" in text
     assert re.search(rf"London needs \d+ → \d+ van-days on {days}", text)
     assert "The number of its vans is not known" in text
 
@@ -754,8 +758,7 @@ def test_the_weeks_and_the_five_biggest_misses_of_accuracy_stand_open(
     assert re.findall('depot=([^"]+)', worst) == worst_first[:5]
     largest = queries.largest_errors(ScoreFilter(live=True), queries.freshness())
     days = [day.date() for day in largest["target_on"].head(5)]
-    periods = ["1" if day == seeded.through else f"{day}" for day in days]
-    assert re.findall('accuracy\\?period=([^"]+)', misses) == periods
+    assert re.findall('accuracy\\?period=([^"]+)', misses) == [*map(str, days)]
 
 
 @pytest.mark.parametrize(
@@ -791,13 +794,13 @@ def test_yesterday_of_one_depot_has_no_headline(seeded, open_page):
     assert not [each.value for each in app.markdown if not each.value.strip("*")]
 
 
-@pytest.mark.parametrize("days_before", [0, 3])
+@pytest.mark.parametrize("days_before", [None, 0, 3])
 def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
     seeded, open_page, days_before
 ):
     assert 'href="accuracy?period=1"' in page_text(open_page("days_ahead"))
-    day = seeded.through - timedelta(days=days_before)
-    app = open_page("accuracy", period=f"{day}" if days_before else "1")
+    day = seeded.through - timedelta(days=days_before or 0)
+    app = open_page("accuracy", period="1" if days_before is None else f"{day}")
     assert_no_traceback(app)
     text = page_text(app)
     bodies = [each.proto.body for each in app.get("html")]
@@ -825,6 +828,37 @@ def test_a_day_is_told_by_depot_and_yesterday_as_the_first_page_has_it(
     for other in ("By week", "Single days furthest off", "By days ahead", "MAPE"):
         assert other not in text, "it is of several origins"
     assert 'href="accuracy?period=1"' in page_text(open_page("accuracy"))
+
+
+@pytest.mark.parametrize("period", ["2019-01-01", "junk"])
+def test_a_period_that_is_not_offered_is_explained(seeded, open_page, period):
+    app = open_page("accuracy", period=period)
+    assert_no_traceback(app)
+    told = f"There is no period “{period}”. Shown instead: Last 8 weeks."
+    assert told in page_text(app).replace("\\", "")
+
+
+@pytest.mark.parametrize(("live", "depot"), [(True, "LON-01"), (False, "")])
+def test_a_day_of_one_depot_or_of_hindcasts_can_be_opened(
+    seeded, open_page, live, depot
+):
+    scores = seeded.scores[seeded.scores["is_live"] == live]
+    if depot:
+        scores = scores[scores["depot_id"] == depot]
+    day = sorted(set(scores["target_on"]))[-4]
+    place = {"depot": depot} if depot else {"scores": "hindcast"}
+    app = open_page("accuracy", period=f"{day}", **place)
+    assert_no_traceback(app)
+    of_day = scores[scores["target_on"] == day].sort_values("origin_on")
+    last = of_day.groupby("depot_id").last()
+    [table] = [
+        Cells(each.proto.body).text[1:]
+        for each in app.get("html")
+        if "Likely cause" in each.proto.body
+    ]
+    assert len(table) == len(last)
+    forecasts = {row[1] for row in table}
+    assert forecasts == {f"{point:,.0f}" for point in last["point"]}
 
 
 def test_yesterday_says_which_day_it_was(seeded, open_page, monkeypatch):
@@ -905,9 +939,13 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     days = sorted(set(seeded.scores.loc[seeded.scores["is_live"], "target_on"]))
     assert 7 < len(days) <= 21
     named = [f"{day:%a} {day.day} {day:%b}" for day in days]
+    promoted = {
+        f"{day:%a} {day.day} {day:%b}"
+        for day in (seeded.through + timedelta(days=n) for n in (-12, -11, -10))
+    }
     assert app.selectbox(key="choice of period").options == [
-        "Yesterday", "Last 7 days",
-        *[f"Last {n} weeks" for n in (4, 8, 26)], *named[-2::-1],
+        "Yesterday", "Last 7 days", *[f"Last {n} weeks" for n in (4, 8, 26)],
+        *[f"{day} · Promotion" if day in promoted else day for day in named[::-1]],
     ]  # fmt: skip
     assert f"The {len(days)} days scored since {named[0]} were" in text
     address = "accuracy?period=28&amp;city=London&amp;depot=LON-02"

@@ -1,0 +1,48 @@
+"""Fields of forms that are filled again when what they are filled with changes."""
+
+import pytest
+import streamlit as st
+
+from dashboard.components import widgets
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch):
+    """The state of a session without a browser."""
+    kept: dict[str, object] = {}
+    monkeypatch.setattr(st, "session_state", kept)
+    return kept
+
+
+def test_a_field_takes_a_newer_value_until_it_is_edited(state):
+    assert widgets.fill("vans", 3) == 3
+    assert state["vans"] == 3
+    assert widgets.fill("vans", 5) == 5
+    assert state["vans"] == 5
+    state["vans"] = 4
+    assert widgets.fill("vans", 6) == 5, "what it was filled with last"
+    assert state["vans"] == 4
+
+
+def test_an_emptied_field_stays_empty(state):
+    widgets.fill("vans", 3)
+    state["vans"] = None
+    widgets.fill("vans", 5)
+    assert state["vans"] is None
+
+
+def test_a_field_waits_for_its_source_to_change_and_for_leave_to_be_filled(state):
+    widgets.fill("vans", 3, "a need")
+    assert widgets.fill("vans", 4, "a need") == 3
+    assert widgets.fill("vans", 5, "another need", may_refill=False) == 3
+    assert state["vans"] == 3
+    assert widgets.fill("vans", 5, "another need") == 5
+    assert state["vans"] == 5
+
+
+def test_a_field_that_was_not_shown_for_a_while_is_filled_as_before(state):
+    widgets.fill("vans", 3)
+    # Streamlit drops the value of a field that a run does not show.
+    del state["vans"]
+    widgets.fill("vans", 3)
+    assert state["vans"] == 3
