@@ -57,7 +57,8 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:
         by = plan_summaries.decided_by(row, queries.zone())
-        now = f"Now: {decision_words(row)} ({by})."
+        back = " “Undecided” takes it back." if row["kind"] else ""
+        now = f"Now: {decision_words(row)} ({by}).{back}"
         st.markdown(formatting.escape_markdown(now))
     n_vans = max(city.vans or 0, current.off_road)
     is_saving = st.session_state.get(f"save vans {form}", False)
@@ -182,7 +183,10 @@ def _preview(
     if entered.kind in DECIDED:
         sentence += f" {formatting.display_name(DECIDED[entered.kind])}."
     if day["drivers"] != before["drivers"]:
-        sentence += f" Drivers: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
+        of_all = "" if plan.shifts.empty else " of all shifts"
+        sentence += (
+            f" Drivers{of_all}: {before['drivers']:,.0f} → {day['drivers']:,.0f}."
+        )
     if at_pace != day["needed"]:
         lacking = max(int(at_pace - day["vans"]), 0)
         pace = f"{lacking:,} still short" if lacking else "enough"

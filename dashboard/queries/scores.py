@@ -197,7 +197,11 @@ from covered group by level, kind order by level, kind
 
 BAND_COVERAGE = _band_coverage(PUBLISHED_BY_CITY)
 BAND_COVERAGE_OF_DEPOT = _band_coverage(PUBLISHED_OF_DEPOT)
-KINDS_OF_DAYS = ("ordinary days", "days beside them", "holidays and events")
+KINDS_OF_DAYS = (
+    "ordinary days",
+    "days next to a holiday or event",
+    "holidays and events",
+)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -393,7 +393,7 @@ def kind_of(city_days, special):
     if city_days & special:
         return "holidays and events"
     near = {(city, day + n * A_DAY) for city, day in city_days for n in (-1, 1)}
-    return "days beside them" if near & special else "ordinary days"
+    return "days next to a holiday or event" if near & special else "ordinary days"
 
 
 @pytest.mark.parametrize("city", ["", "London"])

@@ -243,12 +243,15 @@ def test_every_measure_has_a_row_for_each_forecaster():
 def test_bands_have_a_row_for_each_kind_of_day_and_a_column_for_each_level():
     bands = pd.DataFrame(
         {
-            "level": ["depots", "fleet"], "kind": ["ordinary days", "days beside them"],
+            "level": ["depots", "fleet"], "kind": ["ordinary days", "days next to a holiday or event"],
             "coverage": [0.795, 0.4], "counted": [1234, 9],
         }
     )  # fmt: skip
     beside, ordinary = display_tables.band_coverage(bands).to_dict("records")
-    assert (beside["Within the band"], beside["Fleet"]) == ("Days beside them", 40.0)
+    assert (beside["Within the band"], beside["Fleet"]) == (
+        "Days next to a holiday or event",
+        40.0,
+    )
     assert (ordinary["Within the band"], ordinary["Depots"]) == ("Ordinary days", 79.5)
     assert pd.isna(ordinary["Fleet"])
 

@@ -550,7 +550,9 @@ def test_an_offer_fills_in_a_hire_and_vans_that_leave_the_day_short_are_saved_un
     preview = f"Preview:** {name}: 1 van hired, {suggested - 1} still short; "
     text = page_text(app).replace("\\", "")
     assert preview in text
-    assert re.search(r"Drivers: \d+ → \d+\.", text.partition(preview)[2])
+    assert re.search(
+        r"Drivers( of all shifts|): \d+ → \d+\.", text.partition(preview)[2]
+    )
     app = press(app, "Save decision")
     assert not app.error
     history = changing.history("vans")
