@@ -315,19 +315,24 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
 
 
 def totals_sentence(scores: pd.DataFrame, bands: pd.DataFrame) -> str:
-    """'Totals lay in their 80 % band only 66.2 % (a city) and 48.0 % (the fleet) of the time.'.
+    """'A city's total lay in its 80 % band only 66.2 % of the time, the fleet's only 48.0 %.'.
 
     Levels of `queries.band_coverage` below `MIN_TOTALS_INSIDE`; '' for less than a week of scores.
     """
     shares = _shares_inside(bands)
     low = [
-        f"{formatting.percent(shares[level])} ({name})"
-        for level, name in (("cities", "a city"), ("fleet", "the fleet"))
+        (name, formatting.percent(shares[level]))
+        for level, name in (("cities", "a city's"), ("fleet", "the fleet's"))
         if shares.get(level, 1.0) < MIN_TOTALS_INSIDE
     ]
     if not low or len(_scored_days(scores)) < WEEK_DAYS:
         return ""
-    return f"Totals lay in their 80 % band only {formatting.listed(low)} of the time."
+    [(first, share), *others] = low
+    of_others = "".join(f", {name} only {own}" for name, own in others)
+    return (
+        f"{formatting.display_name(first)} total lay in its 80 % band only {share} of the "
+        f"time{of_others}."
+    )
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:

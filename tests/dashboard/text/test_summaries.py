@@ -349,10 +349,10 @@ def test_totals_whose_bands_hold_too_little_are_named_after_a_week():
     bands = pd.DataFrame(rows, columns=["level", "kind", "coverage", "counted"])
     week, days = daily_scores(*7 * [0.1]), daily_scores(*6 * [0.1])
     assert summaries.totals_sentence(week, bands) == (
-        "Totals lay in their 80 % band only 66.0 % (a city) and 40.0 % (the fleet) of the time."
+        "A city's total lay in its 80 % band only 66.0 % of the time, the fleet's only 40.0 %."
     )
     assert summaries.totals_sentence(week, bands[:3]) == (
-        "Totals lay in their 80 % band only 66.0 % (a city) of the time."
+        "A city's total lay in its 80 % band only 66.0 % of the time."
     )
     for of_depots in (bands[2:3], bands[:0], bands[:1]):
         assert summaries.totals_sentence(week, of_depots) == ""
