@@ -68,18 +68,25 @@ def on_the_way(
 
 
 def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
-    """'Today so far: 301 orders by 10:20 local, 205 expected.' as of a `clock`; '' without data."""
+    """'Today so far: 301 orders by 10:20 local, 205 expected; on the way to 720 (650 to 790).'.
+
+    As of a `clock`; '' without data.
+    """
     running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
         return ""
-    [row] = today.depots_so_far(own).to_dict("records")
+    [row] = today.running_depots(own).to_dict("records")
     return f"Today so far: {_so_far(row)}."
 
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
-    orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
-    return f"{orders} orders {_until(depot)}, {usual} expected"
+    names = "orders_so_far", "expected", "estimate", "low", "high"
+    orders, usual, total, low, high = (formatting.orders(depot[name]) for name in names)
+    told = f"{orders} orders {_until(depot)}, {usual} expected"
+    if total == formatting.UNKNOWN:
+        return told
+    return f"{told}; on the way to {total} ({low} to {high})"
 
 
 def _until(row: Mapping[Hashable, Any]) -> str:
@@ -91,13 +98,15 @@ def today_html(depots: pd.DataFrame) -> str:
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
-    off = today.depots_off(today.depots_so_far(depots)).head(MAX_DEPOTS)
+    off = today.depots_off(today.running_depots(depots)).head(MAX_DEPOTS)
     places = [
-        f'<a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
-        f"{escape(row['name'])}</a> {_so_far(row)}"
+        f'<li><a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
+        f"{escape(row['name'])}</a> {_so_far(row)}, planned {formatting.orders(row['point'])}</li>"
         for row in off.to_dict("records")
     ]
-    furthest = f"<p>Furthest off so far: {'; '.join(places)}.</p>" if places else ""
+    furthest = (
+        f"<p>Furthest off so far:</p><ul>{''.join(places)}</ul>" if places else ""
+    )
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" if early else ""

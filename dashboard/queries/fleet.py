@@ -106,11 +106,12 @@ def last_day(freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def running_depots(now: datetime, freshness: Freshness) -> pd.DataFrame:
-    """Depots with orders of the running day, as `today.running_cities` takes them."""
+    """Depots with orders of the running day, as `today.running_depots` takes them."""
     if not freshness.has_hours:
         return pd.DataFrame()
     shown = {"origin": freshness.origin, "model": freshness.model}
-    return read(RUNNING_DAY, numbers=["part"], days=["target_on"], now=now, **shown)
+    numbers = ["part", "point", "p10", "p50", "p90"]
+    return read(RUNNING_DAY, numbers=numbers, days=["target_on"], now=now, **shown)
 
 
 # Evaluation models are shown with the model that they evaluate.

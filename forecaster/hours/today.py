@@ -47,7 +47,7 @@ def estimate(
     p10: Float[np.ndarray, " row"],
     p90: Float[np.ndarray, " row"],
     share: Float[np.ndarray, " row"],
-    concentration: float,
+    concentration: Float[np.ndarray, " row"] | float,
 ) -> DayEstimate:
     """Estimates whole days from their orders so far.
 
@@ -145,6 +145,30 @@ def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:
         orders_so_far=(by_hour_rk * is_past_rk).sum(axis=1),
         expected=part_r * share_until(share_rk, hour_r),
     )
+
+
+def running_depots(depots: pd.DataFrame) -> pd.DataFrame:
+    """Estimates each depot's running day, as `running_cities` does for its city.
+
+    Args:
+      depots: As for `running_cities`, with p10, p50 and p90 (of the depot's planned day).
+
+    Returns:
+      The rows of `depots_so_far` with estimate, and low and high, its 80 % band; NaN where too
+      little of the day has usually come by then.
+    """
+    so_far = depots_so_far(depots)
+    part, p50 = so_far["part"], so_far["p50"]
+    share = (so_far["expected"] / part.where(part > 0)).fillna(0.0)
+    columns = (so_far["orders_so_far"], p50, so_far["p10"], so_far["p90"], share)
+    count_r, p50_r, p10_r, p90_r, share_r = (each.to_numpy(float) for each in columns)
+    concentration_r = so_far["concentration"].to_numpy(float)
+    made = estimate(count_r, p50_r, p10_r, p90_r, share_r, concentration_r)
+    numbers = pd.DataFrame(
+        {"estimate": made.orders, "low": made.p10, "high": made.p90}, so_far.index
+    )
+    is_telling = (share >= MIN_SHARE) & (p50 > 0)
+    return so_far.join(numbers.where(is_telling))
 
 
 def depots_off(depots: pd.DataFrame) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from forecaster.hours.day_shape import (
     day_shares,
 )
 from forecaster.hours.hourly import forecast_parts
-from forecaster.hours.today import estimate, share_until
+from forecaster.hours.today import MIN_SHARE, estimate, share_until
 from forecaster.inference.totals import FLEET
 from tests.benchmarks.cutoffs import CUTOFFS, HOLDOUT_DAYS, HORIZON, LENGTHS, Cell, cut
 from tests.benchmarks.machine import stamp
@@ -162,6 +162,32 @@ def _add_today(errors, panel, forecast, made, count_dtk, step) -> None:
             errors["scaled", key].append(abs(scaled - actual))
             errors["orders", key].append(actual)
             errors["inside", key].append(guess.p10[0] <= actual <= guess.p90[0])
+    _add_depots(errors, forecast, made, actual_dk)
+
+
+def _add_depots(errors, forecast, made, actual_dk) -> None:
+    """The running day of each depot of which enough has usually come by an hour."""
+    share_dk, actual_d = made.share_dhk[:, 0], actual_dk.sum(axis=1)
+    orders_d, low_d, high_d = (
+        each[:, 0].astype(float)
+        for each in (forecast.p50_dh, forecast.p10_dh, forecast.p90_dh)
+    )
+    for hour in CLOCK:
+        share_d = share_until(share_dk, np.full(len(share_dk), float(hour)))
+        count_d = actual_dk[:, :hour].sum(axis=1)
+        guess = estimate(count_d, orders_d, low_d, high_d, share_d, made.concentration)
+        known_d = (share_d >= MIN_SHARE) & (orders_d > 0)
+        of_models = {
+            "estimate": guess.orders,
+            "morning": forecast.point_dh[:, 0],
+            "scaled": count_d / np.maximum(share_d, MIN_SHARE),
+        }
+        key = f"depots {hour}"
+        for name, value_d in of_models.items():
+            errors[name, key].append(np.abs(value_d - actual_d)[known_d].sum())
+        errors["orders", key].append(actual_d[known_d].sum())
+        inside_d = (guess.p10 <= actual_d) & (actual_d <= guess.p90)
+        errors["inside", key].extend(inside_d[known_d])
 
 
 def report(errors: Errors, own: str, peers: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from forecaster.hours.today import (
     depots_so_far,
     estimate,
     running_cities,
+    running_depots,
     share_until,
 )
 
@@ -78,6 +79,9 @@ def depots(**columns):
             "concentration": 200.0,
             "city_concentration": 500.0,
             "part": [240.0, 240.0, 120.0],
+            "p10": [200.0, 200.0, 100.0],
+            "p50": [240.0, 240.0, 120.0],
+            "p90": [280.0, 280.0, 140.0],
             "city_p10": [400.0, 400.0, 100.0],
             "city_p50": [480.0, 480.0, 120.0],
             "city_p90": [560.0, 560.0, 140.0],
@@ -116,6 +120,22 @@ def test_days_that_differ_have_no_fleet():
 
 def test_a_city_of_which_nothing_has_come_keeps_the_fleet_from_being_told():
     assert list(running_cities(depots(fleet_p50=800.0))["city"]) == ["X", "Y"]
+
+
+def test_a_depots_day_is_estimated_as_a_city_of_its_own_would_be():
+    by_hour = [[10] * 24, [15] * 24, [0] * 24]
+    made = running_depots(depots(by_hour=by_hour, until_hour=[12.0, 12.0, 0.5]))
+    usual, busy, early = made.to_dict("records")
+    assert usual["estimate"] == pytest.approx(240)
+    assert 200 < usual["low"] < 240 < usual["high"] < 280, "half of the day is known"
+    of_busy = estimate(one(180), one(240), one(200), one(280), one(0.5), 200.0)
+    assert (busy["estimate"], busy["low"], busy["high"]) == pytest.approx(
+        (of_busy.orders[0], of_busy.p10[0], of_busy.p90[0])
+    )
+    assert 240 < busy["estimate"] < 360
+    assert np.isnan([early["estimate"], early["low"], early["high"]]).all()
+    closed = running_depots(depots(part=0.0, p10=0.0, p50=0.0, p90=0.0))
+    assert closed["estimate"].isna().all()
 
 
 def test_depots_far_from_what_was_to_come_are_told_worst_first():
