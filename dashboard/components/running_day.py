@@ -101,7 +101,7 @@ def today_html(depots: pd.DataFrame) -> str:
     off = today.depots_off(today.running_depots(depots)).head(MAX_DEPOTS)
     places = [
         f'<li><a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
-        f"{escape(row['name'])}</a> {_so_far(row)}, planned {formatting.orders(row['point'])}</li>"
+        f"{escape(row['name'])}</a>: {_so_far(row)}, planned {formatting.orders(row['point'])}</li>"
         for row in off.to_dict("records")
     ]
     furthest = (
@@ -121,7 +121,7 @@ def today_html(depots: pd.DataFrame) -> str:
 
 def _table(cities: pd.DataFrame) -> str:
     """The running day by city as a table; each city links to its plan."""
-    heads = ("So far", "Expected by then", "On the way to", "Forecast")
+    heads = ("So far", "Expected by then", "On the way\N{NO-BREAK SPACE}to", "Forecast")
     rows = []
     for city in cities.to_dict("records"):
         # The fleet may span time zones, so its row has no local time.
