@@ -45,13 +45,7 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     )
     html = running_day.today_html(depots)
     [head, row] = Cells(html).text
-    assert head == [
-        "City",
-        "So far",
-        "Expected by then",
-        "On the way\N{NO-BREAK SPACE}to",
-        "Forecast",
-    ]
+    assert head == ["City", "So far", "Expected by then", "On the way to", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
