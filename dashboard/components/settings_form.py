@@ -33,11 +33,8 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     # Vans that nobody knows are no fault of an entry.
     save = f"save settings {form}"
     is_saving = st.session_state.get(save, False)
-    if (
-        outside
-        and outside != city_settings.entry_problems(when_opened)
-        and not is_saving
-    ):
+    is_new_problem = outside != city_settings.entry_problems(when_opened)
+    if outside and is_new_problem and not is_saving:
         st.warning(widgets.bullets(outside), icon=":material/warning:")
     elif not outside and words_of(vars(entered)) != words_of(vars(when_opened)):
         _preview(entered, plan, freshness)

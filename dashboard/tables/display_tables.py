@@ -209,15 +209,10 @@ def past_days(past: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
 
 def noted(days: pd.DataFrame) -> pd.Series:
     """By day of `queries.depot_days`, its holidays and events, and a planner's reason; '' for none."""
-    told = [
-        ", ".join([*notes, *([] if pd.isna(number) else [formatting.quoted(reason)])])
-        for notes, number, reason in zip(
-            formatting.day_notes(days, with_closed=False),
-            days["planner_orders"],
-            days["override_reason"],
-            strict=True,
-        )
-    ]
+    is_set = days["planner_orders"].notna()
+    reasons = days["override_reason"].map(formatting.quoted).where(is_set, "")
+    every = zip(formatting.day_notes(days, with_closed=False), reasons, strict=True)
+    told = [", ".join(filter(None, [*notes, reason])) for notes, reason in every]
     return pd.Series(told, days["day_on"])
 
 
