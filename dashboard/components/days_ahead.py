@@ -85,7 +85,10 @@ def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
 
 def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:
     """'Pay Day and Promotion': of the `day_names` of the seven days before `first`; '' for none."""
-    week = [names.get(first - n * formatting.A_DAY) for n in range(7, 0, -1)]
+    week = [
+        names.get(first - n * formatting.A_DAY)
+        for n in range(summaries.WEEK_DAYS, 0, -1)
+    ]
     return formatting.listed([*dict.fromkeys(filter(None, week))])
 
 

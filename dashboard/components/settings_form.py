@@ -30,9 +30,9 @@ def settings_form(settings: CitySettings, plan: Plan, freshness: Freshness) -> N
     entered, unsure = _settings_fields(when_opened, form), ""
     words_of = plan_summaries.settings_words
     outside = city_settings.entry_problems(entered)
-    # Vans that nobody knows are no fault of an entry.
     save = f"save settings {form}"
     is_saving = st.session_state.get(save, False)
+    # Vans that nobody knows are no fault of an entry.
     is_new_problem = outside != city_settings.entry_problems(when_opened)
     if outside and is_new_problem and not is_saving:
         st.warning(widgets.bullets(outside), icon=":material/warning:")

@@ -130,9 +130,9 @@ def _fields(
         extra: int | None = 0
         if kind:
             # A hire has its own field, so that its suggestion stays there.
-            field = keys[1]
+            field = keys[1] if kind == HIRE else f"kept {keys[1]}"
             if kind != HIRE:
-                widgets.fill(field := f"kept {keys[1]}", current.extra)
+                widgets.fill(field, current.extra)
             extra = st.number_input(
                 "Extra vans", value=None, step=1, width=150, key=field
             )

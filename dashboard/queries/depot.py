@@ -21,6 +21,7 @@ from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.signals import SIGNAL_COLUMNS
 
 HISTORY_DAYS = 396
+"""Thirteen months, so that last year's Black Friday is among them."""
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,12 @@ depots = queries.depot_accuracy(scope, freshness)
 held = queries.band_coverage(scope, freshness)
 with answer:
     own = depots[depots["depot_id"].eq(scope.depot) | (not scope.depot)]
-    where, totals = (
+    told = [
+        summaries.accuracy_sentence(scores, own),
         summaries.where_sentence(own),
+        summaries.bands_sentence(scores, own),
         summaries.totals_sentence(scores, held),
-    )
-    told = [summaries.accuracy_sentence(scores, own), where]
-    told += [summaries.bands_sentence(scores, own), totals]
+    ]
     widgets.answer(" ".join(filter(None, told)))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})

@@ -134,16 +134,20 @@ def _summed(depots: pd.DataFrame, total: str) -> pd.DataFrame:
 
 
 def depots_so_far(depots: pd.DataFrame) -> pd.DataFrame:
-    """Adds orders_so_far, and expected, the orders expected by until_hour."""
+    """Adds orders_so_far, usual_share (of a day's orders by until_hour) and expected (orders by then).
+
+    usual_share is NaN where no orders are planned.
+    """
     hour_r = depots["until_hour"].to_numpy(float)
     by_hour_rk = np.array(depots["by_hour"].to_list(), float)
     # Orders of later hours are left out: they come from a wrong clock.
     is_past_rk = np.arange(HOURS) < np.ceil(hour_r)[:, None]
     share_rk = np.array(depots["share"].to_list(), np.float32)
-    part_r = depots["part"].to_numpy(float)
+    share_r, part_r = share_until(share_rk, hour_r), depots["part"].to_numpy(float)
     return depots.assign(
         orders_so_far=(by_hour_rk * is_past_rk).sum(axis=1),
-        expected=part_r * share_until(share_rk, hour_r),
+        usual_share=np.where(part_r > 0, share_r, np.nan),
+        expected=part_r * share_r,
     )
 
 
@@ -158,24 +162,19 @@ def running_depots(depots: pd.DataFrame) -> pd.DataFrame:
       little of the day has usually come by then.
     """
     so_far = depots_so_far(depots)
-    part, p50 = so_far["part"], so_far["p50"]
-    share = (so_far["expected"] / part.where(part > 0)).fillna(0.0)
-    columns = (so_far["orders_so_far"], p50, so_far["p10"], so_far["p90"], share)
-    count_r, p50_r, p10_r, p90_r, share_r = (each.to_numpy(float) for each in columns)
-    concentration_r = so_far["concentration"].to_numpy(float)
-    made = estimate(count_r, p50_r, p10_r, p90_r, share_r, concentration_r)
+    names = ["orders_so_far", "p50", "p10", "p90", "usual_share", "concentration"]
+    made = estimate(*so_far[names].to_numpy(float).T)
     numbers = pd.DataFrame(
         {"estimate": made.orders, "low": made.p10, "high": made.p90}, so_far.index
     )
-    is_telling = (share >= MIN_SHARE) & (p50 > 0)
+    is_telling = (so_far["usual_share"] >= MIN_SHARE) & (so_far["p50"] > 0)
     return so_far.join(numbers.where(is_telling))
 
 
 def depots_off(depots: pd.DataFrame) -> pd.DataFrame:
     """Depots of `depots_so_far` that are far from their expected orders, worst first."""
-    expected = depots["expected"]
+    expected, share = depots["expected"], depots["usual_share"]
     off = depots["orders_so_far"] - expected
-    share = expected / depots["part"].where(depots["part"] > 0)
     strays = (1 - share) / (share.clip(lower=MIN_SHARE) * (1 + depots["concentration"]))
     deviation = np.sqrt(expected + strays * expected**2)
     is_off = (off.abs() > OFF_DEVIATIONS * deviation) & (share >= MIN_SHARE)
