@@ -13,9 +13,14 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.planning import city_settings, van_plan
+from dashboard.queries.depot import HISTORY_DAYS
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, plan_summaries, summaries
+from pipelines.planning.days_ahead import FLEET_DAYS
+
+SPANS = {"3 weeks": FLEET_DAYS, "13 months": HISTORY_DAYS}
+"""Days of history in the chart of page Days ahead, by the label of the choice."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -62,11 +67,13 @@ def grid_html(city: str, freshness: Freshness) -> str:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
+def day_names(
+    city: str, freshness: Freshness, n_days: int = FLEET_DAYS
+) -> dict[pd.Timestamp, str]:
     """Names of each day's holidays and events in a city, or in all cities ('')."""
     if freshness.origin_on is None:
         return {}
-    events = queries.fleet_events(freshness)
+    events = queries.fleet_events(freshness, n_days)
     n_cities = len(cities(freshness))
     return brief.day_names(events, n_cities, city)
 
@@ -83,6 +90,12 @@ def show_day_names(names: Mapping[pd.Timestamp, str], days: pd.Series) -> None:
             st.caption(formatting.escape_markdown(f"▲ {listed}."))
 
 
+def show_last_week(city: str, days: pd.Series, freshness: Freshness) -> None:
+    """Shows 'Last week had Pay Day.': the names of the seven days before `days`, if any."""
+    if names := names_of_last_week(day_names(city, freshness), days.min()):
+        st.caption(formatting.escape_markdown(f"Last week had {names}."))
+
+
 def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -> str:
     """'Pay Day and Promotion': of the `day_names` of the seven days before `first`; '' for none."""
     week = [
@@ -92,10 +105,10 @@ def names_of_last_week(names: Mapping[pd.Timestamp, str], first: pd.Timestamp) -
     return formatting.listed([*dict.fromkeys(filter(None, week))])
 
 
-def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
+def daily_totals(city: str, freshness: Freshness, n_days: int) -> pd.DataFrame:
     """`queries.daily_totals` with `notes`, the holidays and events of each day."""
-    totals = queries.daily_totals(city, freshness)
-    names = day_names(city, freshness)
+    totals = queries.daily_totals(city, freshness, n_days)
+    names = day_names(city, freshness, n_days)
     return totals.assign(notes=[names.get(day, "") for day in totals["day_on"]])
 
 

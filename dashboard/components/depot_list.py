@@ -50,6 +50,7 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         short = plan_summaries.short_depots(plan.depots, days)
         with answer:
             widgets.answer(f"{short} {missing}".strip())
+        days_ahead.show_last_week(city, plan.cities["target_on"], freshness)
         depots = _in_order(depots, numbers, order)
         page_head.save_as_excel(
             "depots", lambda: workbook.depot_sheets(depots, numbers), freshness
@@ -72,7 +73,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
-        WEEK: -numbers["vs last week"].abs(),
+        WEEK: -numbers["vs last week"],
         ERROR: -numbers[off_by].abs(),
     }[order]
     places = depots["depot_id"].map(place)

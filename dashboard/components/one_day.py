@@ -1,4 +1,4 @@
-"""One scored day of the page "Accuracy": errors by city and depot, with likely causes."""
+"""One scored day of the page "Accuracy": errors by city and depot, explained."""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -75,7 +75,7 @@ def show(
 def show_misses(
     name: str, misses: pd.DataFrame, scope: ScoreFilter, freshness: Freshness
 ) -> pd.DataFrame:
-    """Shows the first rows of `queries.largest_errors` with likely causes; returns all rows."""
+    """Shows the first rows of `queries.largest_errors` with explanations; returns all rows."""
     widgets.cut_notice(len(misses), MAX_DEPOTS)
     st.caption(display_tables.MISSES_NOTE)
     unused = "Day" if scope.days_back == 1 else "Off by %"

@@ -59,22 +59,23 @@ def run(script: str) -> None:
 
 
 def save_as_excel(name: str, make: Callable[[], Sheets], freshness: Freshness) -> None:
-    """Shows the button that saves the page as Excel.
+    """Shows the button that saves the page as Excel, in a file with today's date.
 
     Args:
-      name: File name without suffix.
+      name: File name without date and suffix.
       make: Returns the sheets; called when the button is clicked.
       freshness: Freshness of the forecast in the sheets.
     """
     zone = queries.zone()
+    now = datetime.now(zone)
     chosen = urlencode(st.query_params.to_dict())
     about = {
-        "Saved": f"{formatting.timestamp(datetime.now(zone), zone)} (times in {zone.key})",
+        "Saved": f"{formatting.timestamp(now, zone)} (times in {zone.key})",
         "Page": "?".join(filter(None, [st.context.url, chosen])),
         "Forecast": f"Of orders up to {freshness.origin}, by model {freshness.model}",
     }
     with st.session_state[PLACE]:
         st.download_button(
-            "Save as Excel", lambda: workbook.write(about, make()), file_name=f"{name}.xlsx", mime=EXCEL, key="save as Excel",
+            "Save as Excel", lambda: workbook.write(about, make()), file_name=f"{name}-{now:%Y-%m-%d}.xlsx", mime=EXCEL, key="save as Excel",
             on_click="ignore", icon=":material/download:", type="tertiary",
         )  # fmt: skip

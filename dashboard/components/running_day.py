@@ -5,10 +5,12 @@ from datetime import date, datetime
 from html import escape
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
+from dashboard.planning import van_plan
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables
 from dashboard.text import formatting, plan_summaries
@@ -24,7 +26,9 @@ CLOCK_MINUTES = 10
 @st.cache_data(max_entries=4, show_spinner=False)
 def today_so_far(now: datetime, freshness: Freshness) -> str:
     """`today_html` as of a `clock`, for page Days ahead."""
-    return today_html(queries.running_depots(now, freshness))
+    return today_html(
+        queries.running_depots(now, freshness), van_plan.fleet_plan(freshness).depots
+    )
 
 
 def clock() -> datetime:
@@ -93,15 +97,20 @@ def _until(row: Mapping[Hashable, Any]) -> str:
     return f"by {clock_time(row['until_hour'])} local"
 
 
-def today_html(depots: pd.DataFrame) -> str:
-    """HTML of the running day by city and the depots furthest off; '' if no city is estimated."""
+def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
+    """HTML of the running day by city and the depots furthest off; '' if no city is estimated.
+
+    `planned` is `Plan.depots`; depots that need more vans than they have come first.
+    """
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
-    off = today.depots_off(today.running_depots(depots)).head(MAX_DEPOTS)
+    off = _with_vans(today.depots_off(today.running_depots(depots)), planned)
+    off = off.sort_values("more", ascending=False, kind="stable").head(MAX_DEPOTS)
     places = [
         f'<li><a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
-        f"{escape(row['name'])}</a>: {_so_far(row)}, planned {formatting.orders(row['point'])}</li>"
+        f"{escape(row['name'])}</a>: {_so_far(row)}, planned {formatting.orders(row['point'])}"
+        f"{_vans_at_pace(row)}</li>"
         for row in off.to_dict("records")
     ]
     furthest = (
@@ -117,6 +126,26 @@ def today_html(depots: pd.DataFrame) -> str:
         '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
         f"{_table(cities)}{too_early}<p>{note}</p>{furthest}</section>"
     )
+
+
+def _with_vans(depots: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
+    """Adds allocated and needed of `Plan.depots`, and `more`: vans lacking at the day's pace."""
+    keys = ["depot_id", "target_on"]
+    both = depots.merge(planned[[*keys, "allocated", "needed"]], on=keys, how="left")
+    pace = both["estimate"] / both["point"].where(both["point"] > 0)
+    at_pace = np.ceil((both["needed"] * pace.round(2)).round(6))
+    lacking = (at_pace - both["allocated"]).clip(lower=0).fillna(0)
+    return both.assign(at_pace=at_pace, more=lacking.astype(int))
+
+
+def _vans_at_pace(depot: Mapping[Hashable, Any]) -> str:
+    """'. <b>About 5 vans needed, 3 planned</b>'; '' where those planned are enough."""
+    if not depot["more"]:
+        return ""
+    vans = (
+        f"About {depot['at_pace']:,.0f} vans needed, {depot['allocated']:,.0f} planned"
+    )
+    return f". <b>{vans}</b>"
 
 
 def _table(cities: pd.DataFrame) -> str:

@@ -34,7 +34,15 @@ def score_filter(
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
     periods = {"1": formatting.past_day(newest_on, today)}
-    periods |= {str(days): words for days, words in PERIODS.items()}
+    # Periods that hold the same days are offered once, unless one is asked for.
+    n_days, asked = (newest_on - first_on).days + 1, st.query_params.get("period")
+    periods |= {
+        f"{days}": words
+        for days, words in PERIODS.items()
+        if days < n_days
+        or n_days > SCORED_DAYS
+        or f"{days}" in (asked, f"{SCORED_DAYS}")
+    }
     last_days = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))
@@ -44,7 +52,7 @@ def score_filter(
             if day >= first_on:
                 periods[f"{day}"] = " · ".join(filter(None, label))
         period = widgets.choose_from_url(
-            "Period", "period", periods, str(SCORED_DAYS), width=200
+            "Period", "period", periods, str(SCORED_DAYS), width=260
         )
         if city:
             depots = depots[depots["city"] == city]

@@ -57,8 +57,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
         st.markdown(f"**Today:** {today[chosen]}")
     if row["made_by"]:
         by = plan_summaries.decided_by(row, queries.zone())
-        back = " “Undecided” takes it back." if row["kind"] else ""
-        now = f"Now: {decision_words(row)} ({by}).{back}"
+        now = f"Now: {decision_words(row)} ({by})."
         st.markdown(formatting.escape_markdown(now))
     n_vans = max(city.vans or 0, current.off_road)
     is_saving = st.session_state.get(f"save vans {form}", False)
@@ -85,7 +84,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             every = running_day.with_pace(fleet, freshness)
             is_here = every[["city", "target_on"]].eq([name, row["target_on"]])
             left = every[~is_here.all(axis=1)]
-            plan_parts.next_decision(left, day=chosen, is_primary=False)
+            plan_parts.next_decision(left, day=None, is_primary=False)
 
 
 def _label(day: Mapping[Hashable, Any]) -> str:
@@ -121,9 +120,10 @@ def _fields(
     with st.container(horizontal=True):
         for vans, label in offers.items():
             st.button(label, on_click=_fill_in, args=(keys, vans))
+    labels = ACTIONS | ({"": "Take back"} if current.kind else {})
     kind = st.segmented_control(
         "Decision", list(ACTIONS), required=True, key=keys[0],
-        format_func=ACTIONS.__getitem__, on_change=_switch, args=(keys, suggested, current.extra),
+        format_func=labels.__getitem__, on_change=_switch, args=(keys, suggested, current.extra),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # A field with bounds would silently restore its previous number.

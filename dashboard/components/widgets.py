@@ -1,5 +1,6 @@
 """Widgets of the pages: charts, tables, choices and notices."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -209,8 +210,8 @@ def _write_url(widget: str, name: str, default: str, drops: str) -> None:
 
 
 def answer(sentences: str) -> None:
-    """The key sentences at the top of a page; the first is bold, and no line begins with '%'."""
-    together = sentences.replace(" %", "\N{NO-BREAK SPACE}%")
+    """The key sentences at the top of a page; the first is bold, and '< 1 %' stays in one line."""
+    together = re.sub(r"(?<=[<>]) | (?=%)", "\N{NO-BREAK SPACE}", sentences)
     first, _, others = formatting.escape_markdown(together).partition(". ")
     if first:
         st.markdown(f"**{first}.** {others}" if others else f"**{first}**")

@@ -1,6 +1,7 @@
 """Queries of the whole fleet: totals, depots by day, the running day, and models with their files."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -52,21 +53,23 @@ order by day_on
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
+def daily_totals(
+    city: str, freshness: Freshness, n_days: int = FLEET_DAYS
+) -> pd.DataFrame:
     """Orders per day of a city, or of all cities ('').
 
     Returns:
       day_on, actual (NaN for days ahead, and where no depot's count is known), point (the
       planned total, see `pipelines.schema.planned_orders.PLANNED_PARTS`; NaN for days past),
       p10 and p90 (its 80 % band, moved with planners' numbers), missing (open depots without a
-      count): a row for each of the 21 days up to the origin and of the days forecast.
+      count): a row for each of the `n_days` days up to the origin and of the days forecast.
     """
     return read(
         DAILY_TOTALS,
         numbers=["actual", "p10", "point", "p90"],
         days=["day_on"],
         city=city,
-        since=freshness.origin - timedelta(days=FLEET_DAYS - 1),
+        since=freshness.origin - timedelta(days=n_days - 1),
         origin=freshness.origin,
         model=freshness.model,
         until=freshness.until,
@@ -93,9 +96,9 @@ def city_shares(freshness: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def fleet_events(freshness: Freshness) -> pd.DataFrame:
+def fleet_events(freshness: Freshness, n_days: int = FLEET_DAYS) -> pd.DataFrame:
     """`days_ahead.fleet_events`, past and coming holidays and events; requires a forecast."""
-    return read_table(days_ahead.fleet_events, freshness.shown)
+    return read_table(partial(days_ahead.fleet_events, n_days=n_days), freshness.shown)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

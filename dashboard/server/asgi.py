@@ -18,7 +18,8 @@ import sqlalchemy as sa  # noqa: F401
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
@@ -102,9 +103,14 @@ class Guard:
         await app(scope, receive, send_with_headers)
 
 
+def depots(request: Request) -> RedirectResponse:
+    """Leads from `/depots`, the page's name, to its address."""
+    return RedirectResponse(f"depot?{request.url.query}".rstrip("?"))
+
+
 INDEX = (STATIC / "index.html").read_text(encoding="utf-8")
 app = st.App(
     Path(__file__).parents[1] / "app.py",
-    routes=[Route(first_page.PATH, first_page.answer)],
+    routes=[Route(first_page.PATH, first_page.answer), Route("/depots", depots)],
     middleware=[Middleware(Guard, policy=content_security_policy(INDEX))],
 )

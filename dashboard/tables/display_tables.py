@@ -23,7 +23,7 @@ HEADINGS = {
     "delivery_probability": "Chance of full delivery",
     "error": "Off by",
     "error_share": "Off by %",
-    "forecast_mape": "Forecast then off by",
+    "forecast_mape": "Forecast when changed",
     "made_by": "Changed by",
     "mape": "Off by (MAPE)",
     "model_point": "Model",
@@ -195,7 +195,7 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
             cause=[_likely_cause(row, day) for row, day in rows],
         ),
         "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "cause",
-        point="Forecast", cause="Likely cause",
+        point="Forecast", cause="Explanation",
     )  # fmt: skip
 
 
@@ -217,15 +217,20 @@ def noted(days: pd.DataFrame) -> pd.Series:
 
 
 def past_orders(days: pd.DataFrame) -> pd.DataFrame:
-    """Display table of past days' orders in `queries.depot_days`, newest first."""
-    notes = map(", ".join, formatting.day_notes(days, with_closed=False))
-    known = days.assign(notes=list(notes)).dropna(subset=["actual"])[::-1]
+    """Display table of past days' orders, newest first.
+
+    `days` is `queries.depot_days`, or `days_ahead.daily_totals`, which has `notes`.
+    """
+    if "notes" not in days:
+        notes = map(", ".join, formatting.day_notes(days, with_closed=False))
+        days = days.assign(notes=list(notes))
+    known = days.dropna(subset=["actual"])[::-1]
     columns = "day_on", "actual", "notes"
     return display(known, *columns, day_on="Day", actual="Orders", notes=OCCASION)
 
 
 def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
-    """Past holidays and events of `queries.depot_days`, consecutive days merged, newest first."""
+    """Past holidays and events, consecutive days merged, newest first; `days` as `past_orders`."""
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
     is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(
         special[OCCASION].shift()

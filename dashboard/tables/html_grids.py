@@ -300,8 +300,8 @@ def badge(row: Row, planner: str = "") -> str:
         return ""
     planned, model = (formatting.orders(row[key]) for key in ("point", "model_point"))
     other = "" if planned == model else f"<small>model {model}</small>"
-    by = f'<span class="desk"> by {escape(planner)}</span>' if planner else ""
-    return f'<small class="mark">set{by}</small>{other}'
+    by = f'<span class="desk">set by </span>{escape(planner)}' if planner else "set"
+    return f'<small class="mark">{by}</small>{other}'
 
 
 def override_note(row: Row) -> str:

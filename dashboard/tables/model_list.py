@@ -11,7 +11,7 @@ import pandas as pd
 from dashboard.text import formatting, summaries
 
 ROLES = {
-    "champion": "champion",
+    "champion": "in use (champion)",
     "challenger": "not evaluated yet",
     "retired": "former champion",
     "rejected": "turned down",
@@ -19,13 +19,19 @@ ROLES = {
 }
 
 
-def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
+def status(
+    models: pd.DataFrame,
+    scores: pd.DataFrame,
+    zone: ZoneInfo,
+    occasions: Mapping[pd.Timestamp, str],
+) -> str:
     """Sentences on the live model's accuracy and age, and on the outcome of the newest model.
 
     Args:
       models: `queries.models`.
       scores: `queries.accuracy` of live forecasts.
       zone: The fleet's zone.
+      occasions: Names of days with holidays and events; those that weigh in few days are told.
     """
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
     outcome = _outcome(newest, zone)
@@ -42,8 +48,14 @@ def status(models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo) -> str:
     mapes = live.set_index("forecaster")["mape"]
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
     scored = formatting.count(n_days := int(live["n_days"].max()), "day")
-    subject = f"The model, live since {day} and scored on {scored}, was"
     is_week = n_days >= summaries.WEEK_DAYS
+    days = (
+        scores.loc[scores["grain"] == "day", "day_on"].drop_duplicates().sort_values()
+    )
+    special = [*dict.fromkeys(filter(None, map(occasions.get, days.tail(n_days))))]
+    if special and not is_week:
+        scored += f" ({formatting.listed(special)} among them)"
+    subject = f"The model, live since {day} and scored on {scored}, was"
     error = summaries.error_sentence(subject, own, naive, may_praise=is_week)
     return f"{error} {outcome}"
 

@@ -33,7 +33,10 @@ FORMATS = {
     "total": {"bold": True, "num_format": "#,##0"},
     "number": {"num_format": "#,##0"},
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
+    "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
     "percent": {"num_format": '0.0" %"'},
+    # As `words.chance` on pages.
+    "chance": {"num_format": '[>=99]"> 99 %";[<1]"< 1 %";0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
     "city", "target_on", "point", "model_point", "needed", "vans", "short",
@@ -44,6 +47,7 @@ DATA_COLUMNS = (
     "city", "name", "depot_id", "target_on", "point", "model_point", "point_before",
     "vans", "allocated", "needed", "drivers", "drivers_needed", "undelivered", "delivery_probability", "override_reason", "made_by",
 )  # fmt: skip
+CHANCE, TIMES = display_tables.HEADINGS["delivery_probability"], {"Decided at"}
 GRIDS = {
     "Vans": ("allocated", "Each depot's part of its city's vans"),
     "Short (vans moved)": ("short", "Vans that lack for the need, if they are moved between depots"),
@@ -65,9 +69,8 @@ SHIFT_COLUMNS = {
 
 def plan_sheets(plan: Plan, zone: ZoneInfo) -> Sheets:
     """The sheets of a plan of one city or of all; times are in `zone`."""
-    decided_at = plan.cities["made_at"].map(
-        lambda at: f"{at.astimezone(zone):%Y-%m-%d %H:%M}", na_action="ignore"
-    )
+    decided_at = pd.to_datetime(plan.cities["made_at"], utc=True)
+    decided_at = decided_at.dt.tz_convert(zone).dt.tz_localize(None)
     decided = [
         decision_words(day) if day["made_by"] else ""
         for day in plan.cities.to_dict("records")
@@ -216,6 +219,8 @@ def _write(
         is_day = pd.api.types.is_datetime64_any_dtype(values)
         is_percent = pd.api.types.is_float_dtype(values)
         texts = [] if is_day or is_percent else [str(value) for value in values[:200]]
+        of_day = formats["time" if name in TIMES else "day"]
+        of_percent = formats["chance" if name == CHANCE else "percent"]
         longest = max(map(len, [f"{name}  ", *texts]))
         width = min(max(longest + 1, MIN_WIDTH), MAX_WIDTH)
         sheet.set_column(place, place, width, formats["number"])
@@ -224,11 +229,11 @@ def _write(
             if pd.isna(value):
                 continue
             if is_day:
-                sheet.write_datetime(row, place, value.to_pydatetime(), formats["day"])
+                sheet.write_datetime(row, place, value.to_pydatetime(), of_day)
             elif isinstance(value, str):
                 sheet.write_string(row, place, value)
             elif is_percent:
-                sheet.write_number(row, place, value, formats["percent"])
+                sheet.write_number(row, place, value, of_percent)
             else:
                 sheet.write_number(row, place, float(value))
     sheet.freeze_panes(1, 0)

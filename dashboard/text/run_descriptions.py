@@ -14,10 +14,12 @@ STATES = {
     "done": "✓\N{NO-BREAK SPACE}done",
     "partial": "◐\N{NO-BREAK SPACE}partial",
     "failed": "✕\N{NO-BREAK SPACE}failed",
+    "repaired": "✓\N{NO-BREAK SPACE}repaired",
     "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
-REPAIRED = "Repaired: another run of this night made its forecast."
-LATE_REPAIRED = "Repaired: a later night included them. "
+REPAIRED = "Another run of this night made its forecast."
+LATER_HAS = "Later forecasts include them. "
+COUNTED = {"new", "corrected", "left_old"}
 AGAIN = "then run 'harbor nightly'."
 LATER = " Since then a later night has made a forecast."
 
@@ -112,10 +114,13 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     last_at = nights.loc[is_done, "started_at"].max()
     late = [
         _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
-        + (LATE_REPAIRED if row["late_came_at"] < last_at else "")
+        + (LATER_HAS if row["late_came_at"] < last_at else "")
         for row in nights.to_dict("records")
     ]
-    nights = nights.assign(error=errors, late=late)
+    has_come = pd.Series([LATER_HAS in each for each in late], nights.index)
+    is_repaired = has_come | (is_made & nights["state"].isin(["failed", "partial"]))
+    state = nights["state"].mask(is_repaired, "repaired")
+    nights = nights.assign(error=errors, late=late, state=state)
     return _table(nights, zone, "Night after", _origin)
 
 
@@ -126,10 +131,12 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
     """
     if nights.empty or nights["State"].iloc[0] == STATES["running"]:
         return ""
-    is_trouble = nights["State"].isin([STATES["failed"], STATES["partial"]])
+    is_trouble = nights["State"].isin(
+        [STATES[each] for each in ("failed", "partial", "repaired")]
+    )
     sentences = [
         f"Last trouble: the night after {night['Night after']}"
-        + (", repaired since." if "Repaired" in night["Result"] else ".")
+        + (", repaired since." if night["State"] == STATES["repaired"] else ".")
         for night in nights[is_trouble].head(1).to_dict("records")
     ]
     every = _nights(runs).to_dict("records")
@@ -217,10 +224,12 @@ def _result(row: Mapping[Any, Any]) -> str:
     # A night shows only the number of alarms; its step accuracy shows their texts.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
-    if metrics.get("new") == metrics.get("depots"):
-        # On a good night there is one new depot-day per depot.
-        metrics.pop("new", None)
+    if row["step"] == "nightly":
+        # Its step demand shows them.
+        metrics = {name: metrics[name] for name in metrics if name not in COUNTED}
     told = formatting.with_naive_name(describe(metrics))
+    if row["step"] == "prune" and row["state"] == "done":
+        told = told or "nothing old to remove"
     return f"{row.get('late', '')}{told[:1].upper()}{told[1:]}".strip()
 
 

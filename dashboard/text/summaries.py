@@ -82,7 +82,9 @@ def short_of(vans: pd.Series) -> str:
 
 def parts_sentence(parts: pd.DataFrame) -> str:
     """Explains the bars of a day of `what_if.contributions` whose names are not plain."""
-    shown = parts.loc[parts["orders"].round() != 0, "part"]
+    # Differences of whole numbers, as the chart's bars.
+    whole = parts["orders"].cumsum().round().diff()
+    shown = parts.loc[whole.ne(0), "part"]
     notes = [
         formatting.PART_NOTES[part] for part in shown if part in formatting.PART_NOTES
     ]
@@ -239,28 +241,25 @@ def last_day_sentence(
     worst = known.iloc[0]
     if round(worst["point"]) == round(worst["actual"]):
         return summary
+    by_planner = worst["planner_orders"]
+    planned = (
+        "" if pd.isna(by_planner) else f", planned {formatting.orders(by_planner)}"
+    )
     return (
         f"{summary} Largest miss: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
-        f"forecast {formatting.orders(worst['point'])}."
+        f"forecast {formatting.orders(worst['point'])}{planned}."
     )
 
 
 def last_error_sentence(scores: pd.DataFrame) -> str:
-    """`error_sentence` of the forecasts of a day that were made the night before, without praise.
-
-    Followed by the error of all its forecasts, which page Accuracy has by day.
-    """
+    """`error_sentence` of the forecasts of a day that were made the night before, without praise."""
     last = scores.query("grain == 'horizon' and horizon == 1").set_index("forecaster")
     mape, naive = (
         last["mape"].get(name, math.nan) for name in ("forecast", "seasonal naive")
     )
-    error = error_sentence(
+    return error_sentence(
         "The forecast of the night before was", mape, naive, "a depot", may_praise=False
     )
-    of_all = _overall(scores)["forecast"]["mape"]
-    if not error or scores["horizon"].nunique() < 2:
-        return error
-    return f"{error} All nights' forecasts of the day: {formatting.percent(of_all)}."
 
 
 def is_outside(scored: pd.DataFrame) -> pd.Series:

@@ -58,7 +58,7 @@ if scope.days_back == 1:
     with answer:
         widgets.answer(" ".join(filter(None, told)))
     sheets = one_day.show(scope, scored, freshness)
-    page_head.save_as_excel(f"accuracy-{day_on}", lambda: sheets, freshness)
+    page_head.save_as_excel(f"accuracy-of-{day_on}", lambda: sheets, freshness)
     st.stop()
 
 scores = queries.accuracy(scope, freshness)
@@ -71,10 +71,14 @@ with answer:
     told = [
         summaries.accuracy_sentence(scores, own),
         summaries.where_sentence(own),
+    ]
+    widgets.answer(" ".join(filter(None, told)))
+    of_bands = [
         summaries.bands_sentence(scores, own),
         summaries.totals_sentence(scores, held),
     ]
-    widgets.answer(" ".join(filter(None, told)))
+    if any(of_bands):
+        st.caption(formatting.escape_markdown(" ".join(filter(None, of_bands))))
     if day_sentence:
         address = formatting.link("accuracy", **chosen | {"period": "1"})
         name = f"{day_sentence.partition(':')[0]} by depot"

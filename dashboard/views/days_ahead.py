@@ -13,7 +13,8 @@ from dashboard.components import (
     running_day,
     widgets,
 )
-from dashboard.tables import workbook
+from dashboard.queries.depot import HISTORY_DAYS
+from dashboard.tables import display_tables, workbook
 from dashboard.text import formatting, summaries
 
 freshness = queries.freshness()
@@ -43,8 +44,7 @@ page_head.save_as_excel(
 )
 week, names = queries.fleet_week(freshness), days_ahead.day_names(city, freshness)
 own = week[week["city"].eq(city) | (not city)]
-if last_week := days_ahead.names_of_last_week(names, own["target_on"].min()):
-    st.caption(formatting.escape_markdown(f"Last week had {last_week}."))
+days_ahead.show_last_week(city, own["target_on"], freshness)
 st.html(days_ahead.grid_html(city, freshness))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 days_ahead.show_day_names(names, own["target_on"])
@@ -54,10 +54,16 @@ with st.container(key="grid-legend"):
     st.caption(" ".join(notes))
 
 st.header("By day")
+span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
+totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
 widgets.chart(
     forecast_charts.daily_totals,
-    days_ahead.daily_totals(city, freshness),
-    f"Orders per day: the last three weeks, and {formatting.next_days(own['target_on'].nunique())} as "
+    totals,
+    f"Orders per day: the last {span}, and {formatting.next_days(own['target_on'].nunique())} as "
     "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: the "
     "totals' 80 % bands.",
 )
+if days_ahead.SPANS[span] == HISTORY_DAYS:
+    with st.expander("Holidays and events of the last 13 months", expanded=True):
+        special = display_tables.past_occasions(totals)
+        widgets.small_table(special, "Holidays and events")

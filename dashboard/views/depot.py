@@ -86,10 +86,12 @@ with week:
             so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        note = "“6 of 7”: 7 vans needed; “+1”: borrowed, “−1”: lent."
-        if ahead["year_before"].notna().any():
-            note += " Last year: same holiday, else same weekday and events."
-        st.caption(note)
+        notes = {
+            "“6 of 7”: 7 vans needed.": ahead["short"].gt(0).any(),
+            "“+1”: a van borrowed, “−1”: lent.": ahead["moved"].ne("").any(),
+            "Last year: same holiday, else same weekday and events.": ahead["year_before"].notna().any(),
+        }  # fmt: skip
+        st.caption(" ".join(note for note, is_told in notes.items() if is_told))
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, every_day)
 with chart:
@@ -126,7 +128,9 @@ with scored:
 if freshness.origin_on is None:
     st.stop()
 page_head.save_as_excel(
-    "depot", lambda: workbook.one_depot_sheets(ahead, past_days, every_day), freshness
+    f"depot-{own['name']}",
+    lambda: workbook.one_depot_sheets(ahead, past_days, every_day),
+    freshness,
 )
 if ahead.empty:
     st.stop()

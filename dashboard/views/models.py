@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import widgets
+from dashboard.components import days_ahead, widgets
 from dashboard.queries import ScoreFilter
 from dashboard.tables import model_list
 
@@ -19,7 +19,8 @@ if models.empty:
 
 zone = queries.zone()
 scores = queries.accuracy(ScoreFilter(live=True, days_back=LIVE_DAYS), freshness)
-widgets.answer(model_list.status(models, scores, zone))
+occasions = days_ahead.day_names("", freshness)
+widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
 table = model_list.all_models(models, scores, zone)
@@ -27,6 +28,5 @@ hidden = ("Went live", "Live: In the 80 % band", "Version")
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
     "Live: all its live forecasts, on different days for each model. Test: the last days before it "
-    "was trained, forecast by a model trained without them. Off by: MAPE, the mean of |forecast − "
-    "actual| ÷ actual. Same day last week: the seasonal naive, on the same days."
+    "was trained, forecast by a model trained without them. Same day last week: the seasonal naive, on the same days."
 )

@@ -85,8 +85,8 @@ if moves:
     st.subheader("Vans to move")
     st.html(moves)
     st.caption(
-        "Each move is for one day. A van that its own depot could use moves only where it carries at "
-        "least a tenth of a load more."
+        "Each move is for one day. A depot that is short itself lends a van only where the van carries "
+        "at least a tenth of a load more."
     )
 of_shifts = "A day needs the vans of its fullest shift. "
 if not settings[city].shifts:

@@ -179,8 +179,10 @@ order by day_on, is_holiday desc, what, city
 """
 
 
-def fleet_events(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
-    """Holidays and events of the last three weeks and the days ahead.
+def fleet_events(
+    connection: sa.Connection, shown: Shown, n_days: int = FLEET_DAYS
+) -> pd.DataFrame:
+    """Holidays and events of the last `n_days` days up to the origin, and of the days ahead.
 
     Returns:
       day_on, what (name of the holiday or kind of event), is_holiday, city, depots (number of
@@ -190,7 +192,7 @@ def fleet_events(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
         connection,
         FLEET_EVENTS,
         days=["day_on"],
-        since=shown.origin - timedelta(days=FLEET_DAYS - 1),
+        since=shown.origin - timedelta(days=n_days - 1),
         until=shown.until,
         origin=shown.origin,
     )
@@ -226,9 +228,13 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), newest_scores as materi
     where service_on = :day and superseded_at is null and orders is not null
 )
 select depot_id, n.name, n.city, v.orders as actual, s.p10, s.point, s.p90, s.part,
-       e.depot_id is not null as is_expected
+       o.orders as planner_orders, e.depot_id is not null as is_expected
 from counted v full join expected e using (depot_id) join names n using (depot_id)
 left join last_scores s using (depot_id)
+left join (
+    select distinct on (depot_id) depot_id, orders from overrides
+    where target_on = :day order by depot_id, override_id desc
+) o using (depot_id)
 order by abs(s.point - v.orders) desc nulls last, depot_id
 """
 
@@ -239,12 +245,12 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     Returns:
       depot_id, name, city, actual (orders; NaN where none are known yet), p10, point, p90
       (orders; NaN where the depot had no live forecast), part (its part of the total forecast),
-      is_expected (whether the depot was forecast and open).
+      planner_orders (of the day's last override; NaN without one), is_expected (whether the depot was forecast and open).
     """
     return select(
         connection,
         FORECAST_OF_DAY,
-        numbers=["actual", "p10", "point", "p90", "part"],
+        numbers=["actual", "p10", "point", "p90", "part", "planner_orders"],
         day=shown.last_on,
         since=shown.last_on,
     )

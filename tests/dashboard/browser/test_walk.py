@@ -106,7 +106,7 @@ def test_back_and_forward_find_what_was_chosen(fleet, visit):
         shown(models_of_the_menu),
     ]
     assert [chosen for _, _, chosen in steps[1:3]] == [
-        ["London"], ["Rotterdam"],
+        ["London", "3 weeks"], ["Rotterdam", "3 weeks"],
     ]  # fmt: skip
     assert [shown(page.go_back) for _ in range(3)] == steps[2::-1]
     assert [shown(page.go_forward) for _ in range(3)] == steps[1:]

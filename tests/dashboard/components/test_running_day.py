@@ -43,27 +43,33 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
             "fleet_p90": 530.0,
         }
     )
-    html = running_day.today_html(depots)
+    planned = depots[["depot_id", "target_on"]].assign(allocated=4, needed=[4, 0])
+    html = running_day.today_html(depots, planned)
     [head, row] = Cells(html).text
     assert head == ["City", "So far", "Expected by then", "On the way to", "Forecast"]
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
     said = r"220 orders by 11:00 local, 110 expected; on the way to (\d+) \((\d+) to (\d+)\)"
-    told = re.search(rf"&lt;b&gt;</a>: {said}, planned 233<", html)
-    number, low, high = map(int, told.groups())
+    vans = r"About (\d) vans needed, 4 planned"
+    told = re.search(rf"&lt;b&gt;</a>: {said}, planned 233. <b>{vans}<", html)
+    number, low, high, at_pace = map(int, told.groups())
+    assert at_pace == math.ceil(4 * round(number / 233, 2))
     assert 240 < low < number < high < 480
     assert "quiet" not in html
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
-    both = running_day.today_html(apart.assign(city_p10=215.0, city_p90=265.0))
+    both = running_day.today_html(
+        apart.assign(city_p10=215.0, city_p90=265.0), planned.assign(allocated=9)
+    )
+    assert "vans needed" not in both
     assert Cells(both).text[1][0] == "All cities"
     assert "All cities are estimated as a whole, not added up." in both
     assert "Too early" not in both
     # Where all orders of a day come late, none are expected by eleven.
     late = apart.assign(share=[[1 / 24] * 24, [0.0] * 23 + [1.0]])
-    assert "<p>Too early to tell: Delft.</p>" in running_day.today_html(late)
-    assert running_day.today_html(depots[:0]) == ""
+    assert "<p>Too early to tell: Delft.</p>" in running_day.today_html(late, planned)
+    assert running_day.today_html(depots[:0], planned) == ""
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     so_far = partial(
         running_day.depot_so_far,

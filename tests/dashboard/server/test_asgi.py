@@ -93,6 +93,11 @@ def test_a_script_of_streamlit_comes_whole_and_is_kept_for_ever(served):
     assert "immutable" in response.headers["Cache-Control"]
 
 
+def test_the_name_of_the_page_depots_leads_to_it_with_what_was_chosen(served):
+    with urllib.request.urlopen(f"{served[0]}/depots?city=London") as response:
+        assert response.url == f"{served[0]}/depot?city=London"
+
+
 @pytest.mark.parametrize("path", ["/static/../index.html", "/static/js/none.js"])
 def test_other_files_are_left_to_streamlit(path):
     assert asgi.static_file({"type": "http", "method": "GET", "path": path}) is None

@@ -97,7 +97,7 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
 )
 def test_a_large_error_has_a_likely_cause(result, expected):
     [row] = rows(display_tables.largest_errors(result))
-    assert row["Likely cause"] == expected
+    assert row["Explanation"] == expected
     actual = result["actual"].iloc[0]
     assert row["Off by"] == round(100 - actual)
     assert row["Off by %"] == pytest.approx(100 * (100 - actual) / actual)

@@ -45,7 +45,7 @@ def test_every_model_has_its_status_scores_and_decision(models):
     )
     first, second = model_list.all_models(models, live, ZONE).to_dict("records")
     assert first == {
-        "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "Champion. It beats it", "Went live": "Sun 21 Dec",
+        "Trained up to": "Sun 21 Dec", "Version": "new", "Status": "In use (champion). It beats it", "Went live": "Sun 21 Dec",
         "Live: Days": 9, "Live: Off by": 7.7, "Live: Same day last week": pytest.approx(10.9),
         "Live: In the 80 % band": 72.0,
         "Test: Off by": 8.1, "Test: Model before": 8.9,
@@ -67,13 +67,13 @@ def test_a_champion_that_passed_its_test_needs_no_reason_others_do_in_the_pages_
     )
     reasons = models.assign(decision_reason=[stored, own])
     assert model_list.all_models(reasons, LIVE, ZONE)["Status"].tolist() == [
-        "Champion",
+        "In use (champion)",
         "Former champion. Anna: the seasonal naive was right on Sunday",
     ]
     only = "It is the only model that may forecast: MAPE 13.10 % against 12.00 % of the"
     told = reasons.assign(decision_reason=[only, "Anna: MAPE is better on Sundays."])
     assert model_list.all_models(told, LIVE, ZONE)["Status"].tolist() == [
-        "Champion. It is the only model that may forecast",
+        "In use (champion). It is the only model that may forecast",
         "Former champion. Anna: MAPE is better on Sundays",
     ]
 
@@ -85,7 +85,7 @@ def test_a_pruned_model_says_so(models):
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast"
     decisions = model_list.all_models(pruned, LIVE, ZONE)["Status"].tolist()
     assert decisions == [
-        "Champion. It beats it",
+        "In use (champion). It beats it",
         f"Former champion. {notice}",
     ]
 
@@ -98,12 +98,20 @@ def test_a_challenger_waits_for_its_evaluation(models):
 
 
 NO_SCORES = pd.DataFrame(
-    columns=["model_version", "forecaster", "mape", "n_days", "coverage"]
+    columns=[
+        "model_version",
+        "forecaster",
+        "mape",
+        "n_days",
+        "coverage",
+        "grain",
+        "day_on",
+    ]
 )
 LIVE = pd.DataFrame(
     [
-        ("20251119-aaa", "forecast", 0.077, 9, 0.72),
-        ("20251119-aaa", "seasonal naive", 0.109, 9, None),
+        ("20251119-aaa", "forecast", 0.077, 9, 0.72, "model", None),
+        ("20251119-aaa", "seasonal naive", 0.109, 9, None, "model", None),
     ],
     columns=NO_SCORES.columns,
 )
@@ -112,10 +120,11 @@ CHAMPION = ("20251119-aaa", "champion", OLD, OLD, "It beats the seasonal naive: 
             SCORES, pd.NaT)  # fmt: skip
 
 
-def status_of(*rows, scores=NO_SCORES):
+def status_of(*rows, scores=NO_SCORES, occasions=None):
     columns = ["version", "role", "created_at", "promoted_at", "decision_reason", "scores",
                "pruned_at"]  # fmt: skip
-    return model_list.status(pd.DataFrame(rows, columns=columns), scores, ZONE)
+    models = pd.DataFrame(rows, columns=columns)
+    return model_list.status(models, scores, ZONE, occasions or {})
 
 
 def newest(role, reason):
@@ -130,6 +139,12 @@ def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
     )
     few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))
     assert few.startswith("The model, live since Thu 20 Nov and scored on 3 days, was")
+    days = pd.date_range("2025-11-20", periods=5).as_unit("s")
+    by_day = pd.DataFrame({"grain": "day", "day_on": days, "forecaster": "forecast"})
+    known = pd.concat([LIVE.assign(n_days=3), by_day], ignore_index=True)
+    names = {days[1]: "Long before", days[3]: "Black Friday", days[4]: "Black Friday"}
+    special = status_of(CHAMPION, scores=known, occasions=names)
+    assert "scored on 3 days (Black Friday among them), was off" in special
     worse = status_of(CHAMPION, scores=LIVE.assign(mape=[0.12, 0.109]))
     assert worse.startswith(
         "Not good. The model, live since Thu 20 Nov and scored on 9 days, was off"

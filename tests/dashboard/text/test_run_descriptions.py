@@ -44,29 +44,30 @@ def test_nights_steps_and_other_runs_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    ("newest", "result", "told"),
+    ("newest", "before", "told"),
     [
-        ("done", "Full.", "Last trouble: the night after Thu 20 Nov."),
-        ("done", run_descriptions.REPAIRED, "Last trouble: the night after Thu 20 Nov, repaired since."),
-        ("running", "Full.", ""),
+        ("done", "failed", "Last trouble: the night after Thu 20 Nov."),
+        ("done", "repaired", "Last trouble: the night after Thu 20 Nov, repaired since."),
+        ("running", "failed", ""),
     ],
 )  # fmt: skip
-def test_the_last_trouble_is_told_once_no_night_runs(newest, result, told):
-    states = [run_descriptions.STATES[each] for each in (newest, "failed", "partial")]
+def test_the_last_trouble_is_told_once_no_night_runs(newest, before, told):
+    states = [run_descriptions.STATES[each] for each in (newest, before, "partial")]
     days = ["Fri 21 Nov", "Thu 20 Nov", "Wed 19 Nov"]
-    nights = pd.DataFrame({"Night after": days, "State": states, "Result": result})
+    nights = pd.DataFrame({"Night after": days, "State": states, "Result": "Full."})
     assert run_descriptions.last_trouble(runs(STEP), nights) == told
     assert run_descriptions.last_trouble(runs(STEP), nights[:1]) == ""
 
 
-@pytest.mark.parametrize(
-    ("new", "told"),
-    [(24, "24 depots forecast"), (16, "16 depot-days counted, 24 depots forecast")],
-)
-def test_a_night_says_how_many_depots_it_counted_where_these_are_not_all(new, told):
-    night = (*NIGHT[:6], {"new": new, "depots": 24}, *NIGHT[7:])
-    table = run_descriptions.runs_table(runs(night), ZONE)
-    assert table["Result"].tolist() == [told]
+def test_a_night_leaves_what_it_counted_to_its_step():
+    counted = {"new": 16, "corrected": 9}
+    night = (*NIGHT[:6], counted | {"depots": 24}, *NIGHT[7:])
+    ledger = runs(night, (*STEP[:6], counted, *STEP[7:]))
+    table = run_descriptions.runs_table(ledger, ZONE)
+    assert table["Result"].tolist() == ["24 depots forecast"]
+    step = run_descriptions.steps(ledger, 7, ZONE)
+    told = ["16 depot-days counted, 9 depot-days corrected"]
+    assert step["Result"].tolist() == told
 
 
 def test_a_good_night_does_not_hide_the_accuracy_alarms_of_those_before():
@@ -118,12 +119,12 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
         told = ledger.assign(late_came_at=[pd.NaT, came_at, pd.NaT])
         return run_descriptions.runs_table(told, ZONE)
 
-    assert results(5)["State"].tolist() == [
-        "✓\N{NO-BREAK SPACE}done",
-        "◐\N{NO-BREAK SPACE}partial",
-    ]
-    assert results(5)["Result"][1].endswith("Repaired: a later night included them.")
-    assert "Repaired" not in results(30)["Result"][1], "no night has them yet"
+    states = [run_descriptions.STATES[each] for each in ("done", "repaired")]
+    assert results(5)["State"].tolist() == states
+    assert results(5)["Result"][1].endswith("Later forecasts include them.")
+    not_yet = results(30)
+    assert not_yet["State"][1] == run_descriptions.STATES["partial"]
+    assert "Later" not in not_yet["Result"][1], "no night has them yet"
 
 
 def test_an_alarm_names_the_naive_forecast_as_pages_do():

@@ -102,7 +102,7 @@ YESTERDAY = TODAY - timedelta(days=1)
 def scored_day(*rows):
     columns = ["depot_id", "name", "city", "actual", "point"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(is_expected=True, part=table["point"])
+    return table.assign(is_expected=True, part=table["point"], planner_orders=np.nan)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,14 @@ def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
     )
 
 
+def test_the_largest_miss_has_the_number_that_a_planner_set():
+    rows = scored_day(("D", "Delfshaven", "Rotterdam", 554.0, 412.0))
+    told = summaries.last_day_sentence(
+        rows.assign(planner_orders=515.0), YESTERDAY, TODAY
+    )
+    assert told.endswith("Delfshaven, 554 orders, forecast 412, planned 515.")
+
+
 def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     rows = scored_day(("B", "Barking", "London", 138.0, float("nan")))
     day = YESTERDAY - timedelta(days=2)
@@ -326,15 +334,13 @@ def test_coverage_is_told_of_ten_days_at_each_level():
     )
 
 
-def test_a_days_error_is_of_the_night_before_and_of_all_nights():
+def test_a_days_error_is_of_the_night_before_alone():
     scores = daily_scores(0.1, naive=np.nan)
     told = "The forecast of the night before was off by 9.0 % a depot."
     assert summaries.last_error_sentence(scores) == told
     far = scores[scores["grain"] == "horizon"].assign(horizon=2, mape=0.2)
     several = pd.concat([scores, far], ignore_index=True)
-    assert summaries.last_error_sentence(several) == (
-        f"{told} All nights' forecasts of the day: 11.0 %."
-    )
+    assert summaries.last_error_sentence(several) == told
     none = scores[scores["grain"] != "horizon"]
     assert summaries.last_error_sentence(none) == ""
 

@@ -339,7 +339,10 @@ def test_the_list_of_depots_is_sorted_and_saved_as_it_is_shown(
     assert [[int(cell or 0) for cell in row] for row in shown] == vans.tolist()
     assert [name.split(" ")[0] for name in names] == table["Depot"].tolist()
     column = {"Off by": "Yesterday off by", "Vs last week": "vs last week"}[order]
-    assert table[column].abs().dropna().is_monotonic_decreasing
+    # Most growth first, or the largest errors in either direction.
+    values = table[column].dropna()
+    ranks = values.abs() if order == "Off by" else values
+    assert ranks.is_monotonic_decreasing
     of_city = Cells(grid_of(open_page("depot", first=order, city="London"))).text
     own = [row for row in rows if " London" in row[0]]
     assert [row[1:] for row in of_city[1:]] == [row[1:] for row in own]
@@ -498,6 +501,8 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
         "model_version": last["model_version"],
     }  # fmt: skip
     write(sa.insert(schema.overrides).values(override))
+    of_day = queries.last_day(queries.freshness()).set_index("depot_id")
+    assert of_day["planner_orders"].dropna().to_dict() == {"LON-01": 900}
     young = seen.iloc[-2]
     of_young = {
         name: young[name] for name in ("origin_on", "target_on", "model_version")
@@ -510,8 +515,8 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
     assert past["Day"].tolist() == seen["target_on"].tolist()[::-1]
     first = past.iloc[0]
     assert first["Off by"] == round(last["point"] - last["actual"])
-    assert first["Likely cause"] == "Ann set 900: “A strike”"
-    assert past["Likely cause"].iloc[1] == "No history"
+    assert first["Explanation"] == "Ann set 900: “A strike”"
+    assert past["Explanation"].iloc[1] == "No history"
     days = [seeded.through + timedelta(days=n + 1) for n in range(7)]
     assert ahead["Day"].dt.date.tolist() == days
     orders = sheets["Orders"][1]
@@ -854,7 +859,7 @@ def test_a_day_of_one_depot_or_of_hindcasts_can_be_opened(
     [table] = [
         Cells(each.proto.body).text[1:]
         for each in app.get("html")
-        if "Likely cause" in each.proto.body
+        if "Explanation" in each.proto.body
     ]
     assert len(table) == len(last)
     forecasts = {row[1] for row in table}
@@ -931,6 +936,20 @@ def test_the_verdict_on_the_bands_of_a_depot_is_on_its_own(
     assert "LON-01', 'LON-02'" in every
 
 
+def test_days_ahead_has_the_orders_of_past_holidays_and_events(seeded, open_page):
+    assert "Holidays and events" not in page_text(open_page("days_ahead"))
+    app = open_page("days_ahead", history="13 months", city="London")
+    assert_no_traceback(app)
+    text = page_text(app)
+    assert "Orders per day: the last 13 months" in text
+    london = seeded.depots.loc[seeded.depots["city"] == "London", "depot_id"]
+    own = seeded.demand[seeded.demand["depot_id"].isin(london)]
+    of_days = own.groupby("service_on")["orders"].sum()
+    days = [seeded.through + timedelta(days=n) for n in (-12, -11, -10)]
+    promoted = " · ".join(f"{of_days[day]:,.0f}" for day in days)
+    assert f'Promotion</td><td class="fill word">{promoted}</td>' in text
+
+
 def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
     app = open_page("accuracy", period="28")
     app.pills(key="city").select("London").run()
@@ -944,7 +963,8 @@ def test_the_filters_of_accuracy_are_in_the_url(seeded, open_page):
         for day in (seeded.through + timedelta(days=n) for n in (-12, -11, -10))
     }
     assert app.selectbox(key="choice of period").options == [
-        "Yesterday", "Last 7 days", *[f"Last {n} weeks" for n in (4, 8, 26)],
+        # The one asked for, and the default; 26 weeks would hold the same days.
+        "Yesterday", "Last 7 days", "Last 4 weeks", "Last 8 weeks",
         *[f"{day} · Promotion" if day in promoted else day for day in named[::-1]],
     ]  # fmt: skip
     assert f"The {len(days)} days scored since {named[0]} were" in text

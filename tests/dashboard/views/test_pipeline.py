@@ -52,7 +52,7 @@ def test_the_models_page_states_the_reason_of_each_decision(worked, write, open_
     app = open_page("models")
     assert_no_traceback(app)
     text = page_text(app)
-    assert ">Champion</td>" in text, "its test says the rest"
+    assert ">In use (champion)</td>" in text, "its test says the rest"
     assert "8.10 %" not in text, "the table has it, once"
     assert "Turned down. It does not beat same day last week<" in text
     assert text.count("seasonal naive") == 1, "the term, in the caption"

@@ -710,7 +710,7 @@ def test_a_change_is_previewed_saved_confirmed_and_in_the_history(
     assert f"{before} → 1,234 orders" in told(app.success)
     text = page_text(app)
     assert "1,234</u></small>" in text
-    assert 'set<span class="desk"> by Anna</span></small>' in text
+    assert '<span class="desk">set by </span>Anna</small>' in text
     assert "Weather" in text
     assert field(app, "number").value == ""
     app = press(app, "Save")
