@@ -5,7 +5,6 @@ from datetime import date, datetime
 from html import escape
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -100,22 +99,20 @@ def _until(row: Mapping[Hashable, Any]) -> str:
 def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     """HTML of the running day by city and the depots furthest off; '' if no city is estimated.
 
-    `planned` is `Plan.depots`; depots that need more vans than they have come first.
+    `planned` is `Plan.depots`; depots that need more vans than are planned come first.
     """
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
     off = _with_vans(today.depots_off(today.running_depots(depots)), planned)
-    off = off.sort_values("more", ascending=False, kind="stable").head(MAX_DEPOTS)
+    off = off.sort_values("n_lacking", ascending=False, kind="stable").head(MAX_DEPOTS)
     places = [
         f'<li><a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
         f"{escape(row['name'])}</a>: {_so_far(row)}, planned {formatting.orders(row['point'])}"
         f"{_vans_at_pace(row)}</li>"
         for row in off.to_dict("records")
     ]
-    furthest = (
-        f"<p>Furthest off so far:</p><ul>{''.join(places)}</ul>" if places else ""
-    )
+    furthest = f"<p>Far off so far:</p><ul>{''.join(places)}</ul>" if places else ""
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" if early else ""
@@ -129,22 +126,21 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
 
 
 def _with_vans(depots: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
-    """Adds allocated and needed of `Plan.depots`, and `more`: vans lacking at the day's pace."""
+    """Adds allocated of `Plan.depots`, at_pace (vans), and n_lacking where the pace takes more."""
     keys = ["depot_id", "target_on"]
-    both = depots.merge(planned[[*keys, "allocated", "needed"]], on=keys, how="left")
-    pace = both["estimate"] / both["point"].where(both["point"] > 0)
-    at_pace = np.ceil((both["needed"] * pace.round(2)).round(6))
-    lacking = (at_pace - both["allocated"]).clip(lower=0).fillna(0)
-    return both.assign(at_pace=at_pace, more=lacking.astype(int))
+    known = depots.merge(planned[[*keys, "allocated", "needed"]], on=keys)
+    at_pace = plan_summaries.vans_at_pace(
+        known["needed"], known["estimate"] / known["p50"].where(known["p50"] > 0)
+    )
+    lacking = (at_pace - known["allocated"]).where(at_pace > known["needed"], 0)
+    return known.assign(at_pace=at_pace, n_lacking=lacking.clip(lower=0))
 
 
 def _vans_at_pace(depot: Mapping[Hashable, Any]) -> str:
     """'. <b>About 5 vans needed, 3 planned</b>'; '' where those planned are enough."""
-    if not depot["more"]:
+    if not depot["n_lacking"]:
         return ""
-    vans = (
-        f"About {depot['at_pace']:,.0f} vans needed, {depot['allocated']:,.0f} planned"
-    )
+    vans = f"About {depot['at_pace']:,} vans needed, {depot['allocated']:,} planned"
     return f". <b>{vans}</b>"
 
 

@@ -34,14 +34,13 @@ def score_filter(
     depots = queries.depots(freshness)
     today = datetime.now(queries.zone()).date()
     periods = {"1": formatting.past_day(newest_on, today)}
-    # Periods that hold the same days are offered once, unless one is asked for.
-    n_days, asked = (newest_on - first_on).days + 1, st.query_params.get("period")
+    # Periods that hold the same days are offered once, unless the URL has one.
+    n_days, of_url = (newest_on - first_on).days + 1, st.query_params.get("period")
+    always = of_url, f"{SCORED_DAYS}"
     periods |= {
         f"{days}": words
         for days, words in PERIODS.items()
-        if days < n_days
-        or n_days > SCORED_DAYS
-        or f"{days}" in (asked, f"{SCORED_DAYS}")
+        if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
     }
     last_days = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
     with st.container(horizontal=True, key="score-filter"):

@@ -103,7 +103,7 @@ class Guard:
         await app(scope, receive, send_with_headers)
 
 
-def depots(request: Request) -> RedirectResponse:
+def redirect_to_depots(request: Request) -> RedirectResponse:
     """Leads from `/depots`, the page's name, to its address."""
     return RedirectResponse(f"depot?{request.url.query}".rstrip("?"))
 
@@ -111,6 +111,9 @@ def depots(request: Request) -> RedirectResponse:
 INDEX = (STATIC / "index.html").read_text(encoding="utf-8")
 app = st.App(
     Path(__file__).parents[1] / "app.py",
-    routes=[Route(first_page.PATH, first_page.answer), Route("/depots", depots)],
+    routes=[
+        Route(first_page.PATH, first_page.answer),
+        Route("/depots", redirect_to_depots),
+    ],
     middleware=[Middleware(Guard, policy=content_security_policy(INDEX))],
 )

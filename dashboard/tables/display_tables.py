@@ -23,7 +23,7 @@ HEADINGS = {
     "delivery_probability": "Chance of full delivery",
     "error": "Off by",
     "error_share": "Off by %",
-    "forecast_mape": "Forecast when changed",
+    "forecast_mape": "Forecast off by, when changed",
     "made_by": "Changed by",
     "mape": "Off by (MAPE)",
     "model_point": "Model",
@@ -192,10 +192,10 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
         result.assign(
             error=error,
             error_share=error / result["actual"].where(result["actual"] > 0),
-            cause=[_likely_cause(row, day) for row, day in rows],
+            explanation=[_explanation(row, day) for row, day in rows],
         ),
-        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "cause",
-        point="Forecast", cause="Explanation",
+        "target_on", *result.columns.intersection(["name"]), "point", "actual", "error", "error_share", "explanation",
+        point="Forecast", explanation="Explanation",
     )  # fmt: skip
 
 
@@ -230,7 +230,10 @@ def past_orders(days: pd.DataFrame) -> pd.DataFrame:
 
 
 def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
-    """Past holidays and events, consecutive days merged, newest first; `days` as `past_orders`."""
+    """Past holidays and events, consecutive days merged, newest first; `days` as `past_orders`.
+
+    '≥ 7,900': orders of a day of which some depots are missing.
+    """
     special = past_orders(days).query(f"`{OCCASION}` != ''")[::-1]
     is_next = special["Day"].diff().eq(formatting.A_DAY) & special[OCCASION].eq(
         special[OCCASION].shift()
@@ -238,7 +241,12 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     runs = special.groupby((~is_next).cumsum().rename("run"))
     ends = zip(runs["Day"].first(), runs["Day"].last(), strict=True)
     newest_on = days.loc[days["actual"].notna(), "day_on"].max()
-    orders = [" · ".join(map(formatting.orders, own)) for _, own in runs["Orders"]]
+    lacks = days.set_index("day_on").get("missing", pd.Series(dtype=int)).gt(0)
+    special["told"] = [
+        "≥\N{NO-BREAK SPACE}" * bool(lacks.get(day, False)) + formatting.orders(orders)
+        for day, orders in zip(special["Day"], special["Orders"], strict=True)
+    ]
+    orders = [" · ".join(own) for _, own in runs["told"]]
     return pd.DataFrame(
         {
             "Days": [formatting.day_range(*each, newest_on) for each in ends],
@@ -248,7 +256,7 @@ def past_occasions(days: pd.DataFrame) -> pd.DataFrame:
     )[::-1]
 
 
-def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
+def _explanation(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if not pd.isna(row["override_orders"]):
         reason = formatting.quoted(row["override_reason"])
         orders = formatting.orders(row["override_orders"])

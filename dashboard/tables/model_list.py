@@ -48,16 +48,17 @@ def status(
     mapes = live.set_index("forecaster")["mape"]
     own, naive = mapes["forecast"], mapes.get("seasonal naive", math.nan)
     scored = formatting.count(n_days := int(live["n_days"].max()), "day")
+    subject = f"The model, live since {day} and scored on {scored}, was"
     is_week = n_days >= summaries.WEEK_DAYS
+    error = summaries.error_sentence(subject, own, naive, may_praise=is_week)
+    first_on = pd.Timestamp(since.astimezone(zone).date())
     days = (
         scores.loc[scores["grain"] == "day", "day_on"].drop_duplicates().sort_values()
     )
-    special = [*dict.fromkeys(filter(None, map(occasions.get, days.tail(n_days))))]
-    if special and not is_week:
-        scored += f" ({formatting.listed(special)} among them)"
-    subject = f"The model, live since {day} and scored on {scored}, was"
-    error = summaries.error_sentence(subject, own, naive, may_praise=is_week)
-    return f"{error} {outcome}"
+    names = map(occasions.get, days[days >= first_on]) if not is_week else ()
+    special = formatting.listed([*dict.fromkeys(filter(None, names))])
+    told = f" Among its days: {special}." if special else ""
+    return f"{error} {outcome}{told}"
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:

@@ -35,7 +35,7 @@ FORMATS = {
     "day": {"num_format": "ddd d mmm yyyy", "align": "left"},
     "time": {"num_format": "ddd d mmm yyyy hh:mm", "align": "left"},
     "percent": {"num_format": '0.0" %"'},
-    # As `words.chance` on pages.
+    # Values are rounded down and at most 99, so these are the words of pages.
     "chance": {"num_format": '[>=99]"> 99 %";[<1]"< 1 %";0" %"'},
 }  # fmt: skip
 CITY_COLUMNS = (
@@ -218,7 +218,9 @@ def _write(
         values = table[name]
         is_day = pd.api.types.is_datetime64_any_dtype(values)
         is_percent = pd.api.types.is_float_dtype(values)
-        texts = [] if is_day or is_percent else [str(value) for value in values[:200]]
+        texts = [] if is_percent else [str(value) for value in values[:200]]
+        if is_day:
+            texts = ["Wed 30 Sep 2026 23:59" if name in TIMES else "Wed 30 Sep 2026"]
         of_day = formats["time" if name in TIMES else "day"]
         of_percent = formats["chance" if name == CHANCE else "percent"]
         longest = max(map(len, [f"{name}  ", *texts]))

@@ -211,10 +211,15 @@ def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     more = running.set_index(["city", "target_on"])["change"].to_dict()
     keys = zip(days["city"], days["target_on"], strict=True)
     change = pd.Series([more.get(key, 0.0) for key in keys], days.index)
-    pace = 1 + (change / days["point"].where(days["point"] > 0)).fillna(0.0).round(2)
-    # Rounded first, so that a tiny excess does not add a van.
-    needed = (days["needed"] * pace).round(6).map(math.ceil)
+    pace = 1 + change / days["point"].where(days["point"] > 0)
+    needed = vans_at_pace(days["needed"], pace)
     return days.assign(at_pace=needed, is_enough=~days["vans"].lt(needed))
+
+
+def vans_at_pace(needed: pd.Series, pace: pd.Series) -> pd.Series:
+    """Vans that a day takes at `pace` times its planned orders; as planned where that is NaN."""
+    # Rounded first, so that a tiny excess does not add a van.
+    return (needed * pace.fillna(1.0).round(2)).round(6).map(math.ceil)
 
 
 def late_in_words(orders: float) -> str:

@@ -106,21 +106,26 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of the nightly runs of `queries.runs`."""
     nights = _nights(runs)
     is_done = nights["state"] == "done"
-    is_made = nights["origin_on"].isin(nights.loc[is_done, "origin_on"])
+    last_runs = nights[is_done].groupby("origin_on")["run_id"].max()
+    is_made = ~is_done & (nights["run_id"] < nights["origin_on"].map(last_runs))
     is_past = ~is_done & (nights["run_id"] < nights.loc[is_done, "run_id"].max())
     errors = nights["error"].where(~is_past, nights["error"] + LATER)
-    errors = errors.mask(is_made & ~is_done, REPAIRED)
+    errors = errors.mask(is_made, REPAIRED)
     forecasts = runs[runs["step"] == "forecast"].set_index("parent_id")["metrics"]
     last_at = nights.loc[is_done, "started_at"].max()
+    has_come = nights["late_came_at"].map(lambda came_at: bool(came_at < last_at))
     late = [
         _late(row, forecasts.get(row["run_id"], {}).get("late_cities", {}), zone)
-        + (LATER_HAS if row["late_came_at"] < last_at else "")
-        for row in nights.to_dict("records")
+        + LATER_HAS * is_later
+        for row, is_later in zip(nights.to_dict("records"), has_come, strict=True)
     ]
-    has_come = pd.Series([LATER_HAS in each for each in late], nights.index)
-    is_repaired = has_come | (is_made & nights["state"].isin(["failed", "partial"]))
+    is_repaired = is_made | (is_done & has_come.astype(bool))
+    # What a night has counted stands beside its step demand.
+    metrics = nights["metrics"].map(
+        lambda each: {name: each[name] for name in each if name not in COUNTED}
+    )
     state = nights["state"].mask(is_repaired, "repaired")
-    nights = nights.assign(error=errors, late=late, state=state)
+    nights = nights.assign(error=errors, late=late, state=state, metrics=metrics)
     return _table(nights, zone, "Night after", _origin)
 
 
@@ -224,9 +229,6 @@ def _result(row: Mapping[Any, Any]) -> str:
     # A night shows only the number of alarms; its step accuracy shows their texts.
     if row["step"] == "nightly" and (alarms := metrics.pop("alarms", None)):
         metrics = {"accuracy_alarms": len(alarms)} | metrics
-    if row["step"] == "nightly":
-        # Its step demand shows them.
-        metrics = {name: metrics[name] for name in metrics if name not in COUNTED}
     told = formatting.with_naive_name(describe(metrics))
     if row["step"] == "prune" and row["state"] == "done":
         told = told or "nothing old to remove"

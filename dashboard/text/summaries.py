@@ -136,10 +136,11 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
     difference = int((whole["scenario"] - whole["forecast"]).sum())
     now = round(outcome["forecast"].sum())
     then = now + difference
+    same = "no change: the forecast has it already, or it has no effect"
     return (
         f"With this scenario on {formatting.day_range(first_on, last_on)}: "
         f"{formatting.orders(then)} orders in {formatting.next_days(len(outcome))} instead of "
-        f"{formatting.orders(now)} ({formatting.signed(difference) if difference else 'no change'})."
+        f"{formatting.orders(now)} ({formatting.signed(difference) if difference else same})."
     )
 
 
@@ -241,13 +242,11 @@ def last_day_sentence(
     worst = known.iloc[0]
     if round(worst["point"]) == round(worst["actual"]):
         return summary
-    by_planner = worst["planner_orders"]
-    planned = (
-        "" if pd.isna(by_planner) else f", planned {formatting.orders(by_planner)}"
-    )
+    planned = worst["planner_orders"]
+    by_planner = "" if pd.isna(planned) else f", planned {formatting.orders(planned)}"
     return (
         f"{summary} Largest miss: {worst['name']}, {formatting.orders(worst['actual'])} orders, "
-        f"forecast {formatting.orders(worst['point'])}{planned}."
+        f"forecast {formatting.orders(worst['point'])}{by_planner}."
     )
 
 

@@ -25,6 +25,9 @@ cities = days_ahead.cities(freshness)
 if not cities:
     widgets.stop_page(first_forecast.NO_OPEN_DEPOTS)
 
+week = queries.fleet_week(freshness)
+period = formatting.day_range(*week["target_on"].agg(["min", "max"]))
+page_head.print_heading(f"Days ahead, {period}")
 now = datetime.now(queries.zone())
 due_on = queries.settings().due_on(now, dict(freshness.zones))
 brief, today = st.columns([3, 2], gap="large")
@@ -42,7 +45,7 @@ page_head.save_as_excel(
     lambda: workbook.week_sheets(days_ahead.ranked(city, freshness)),
     freshness,
 )
-week, names = queries.fleet_week(freshness), days_ahead.day_names(city, freshness)
+names = days_ahead.day_names(city, freshness)
 own = week[week["city"].eq(city) | (not city)]
 days_ahead.show_last_week(city, own["target_on"], freshness)
 st.html(days_ahead.grid_html(city, freshness))
@@ -64,6 +67,7 @@ widgets.chart(
     "totals' 80 % bands.",
 )
 if days_ahead.SPANS[span] == HISTORY_DAYS:
-    with st.expander("Holidays and events of the last 13 months", expanded=True):
-        special = display_tables.past_occasions(totals)
-        widgets.small_table(special, "Holidays and events")
+    special = display_tables.past_occasions(totals)
+    if not special.empty:
+        with st.expander("Holidays and events of the last 13 months", expanded=True):
+            widgets.small_table(special, "Holidays and events")

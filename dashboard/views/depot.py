@@ -91,7 +91,8 @@ with week:
             "“+1”: a van borrowed, “−1”: lent.": ahead["moved"].ne("").any(),
             "Last year: same holiday, else same weekday and events.": ahead["year_before"].notna().any(),
         }  # fmt: skip
-        st.caption(" ".join(note for note, is_told in notes.items() if is_told))
+        if any(notes.values()):
+            st.caption(" ".join(note for note in notes if notes[note]))
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, every_day)
 with chart:

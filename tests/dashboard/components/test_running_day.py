@@ -54,9 +54,13 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     vans = r"About (\d) vans needed, 4 planned"
     told = re.search(rf"&lt;b&gt;</a>: {said}, planned 233. <b>{vans}<", html)
     number, low, high, at_pace = map(int, told.groups())
-    assert at_pace == math.ceil(4 * round(number / 233, 2))
+    assert (number, at_pace) == (408, 7), "4 × 408 ÷ 240, of the median"
     assert 240 < low < number < high < 480
     assert "quiet" not in html
+    # Further off, but with vans enough.
+    many = depots.assign(by_hour=[[20] * 24, [60] * 24])
+    many = running_day.today_html(many, planned.assign(allocated=[4, 99]))
+    assert many.index("vans needed") < many.index("quiet")
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
     both = running_day.today_html(

@@ -298,6 +298,8 @@ def test_days_of_an_occasion_in_a_row_stand_together_newest_first_with_their_ord
          "Orders": "1,200 · 90"},
     ]  # fmt: skip
     assert display_tables.past_occasions(days[2:3]).empty
+    lacking = display_tables.past_occasions(days.assign(missing=[0, 2, 0, 0, 0]))
+    assert lacking["Orders"].tolist() == ["9", "8", "1,200 · ≥\N{NO-BREAK SPACE}90"]
 
 
 def test_past_orders_are_newest_first_and_a_closed_day_is_no_event():

@@ -102,6 +102,22 @@ def test_a_decision_has_the_time_of_the_fleet(plan):
     head, first, second = book.get_sheet_by_name("Cities").to_python()
     assert [*head[4:7]] == ["Need", "Have", "Short"]
     place = head.index("Decided at")
+    with ZipFile(BytesIO(workbook.write(ABOUT, sheets))) as file:
+        styles = ET.fromstring(file.read("xl/styles.xml"))
+        sheet = ET.fromstring(file.read("xl/worksheets/sheet2.xml"))
+    cell = next(
+        each for each in sheet.iter(f"{XML}c") if each.get("r") == f"{chr(65 + place)}2"
+    )
+    style = styles.find(f"{XML}cellXfs")[int(cell.get("s"))].get("numFmtId")
+    codes = {
+        each.get("numFmtId"): each.get("formatCode")
+        for each in styles.iter(f"{XML}numFmt")
+    }
+    assert codes[style] == "ddd d mmm yyyy hh:mm"
+    columns = sheet.findall(f"{XML}cols/{XML}col")
+    [width] = [float(each.get("width")) for each in columns
+               if int(each.get("min")) <= place + 1 <= int(each.get("max"))]  # fmt: skip
+    assert width > len("Thu 20 Nov 2025 21:42")
     at = datetime(2025, 11, 20, 21, 42, 7)  # noqa: DTZ001
     assert (first[place], second[place]) == (at, "")
 

@@ -122,6 +122,13 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     states = [run_descriptions.STATES[each] for each in ("done", "repaired")]
     assert results(5)["State"].tolist() == states
     assert results(5)["Result"][1].endswith("Later forecasts include them.")
+    failed = ledger.assign(
+        state=["done", "failed", "done"], late_came_at=[pd.NaT, BEGAN, pd.NaT]
+    )
+    assert (
+        run_descriptions.runs_table(failed, ZONE)["State"][1]
+        == run_descriptions.STATES["failed"]
+    )
     not_yet = results(30)
     assert not_yet["State"][1] == run_descriptions.STATES["partial"]
     assert "Later" not in not_yet["Result"][1], "no night has them yet"
@@ -187,6 +194,9 @@ def test_a_failed_night_that_was_repaired_says_so():
     def results(*rows):
         table = run_descriptions.runs_table(runs(*rows), ZONE)
         return table["Result"].tolist()
+
+    after = (8, *failed[1:])
+    assert results(after, NIGHT) == [failed[7], "2 late depots"], "it failed again"
 
     assert results(NIGHT, failed) == ["2 late depots", run_descriptions.REPAIRED]
     other = (7, NIGHT[1], NIGHT[2], "2025-11-21", *NIGHT[4:])

@@ -93,6 +93,9 @@ def test_a_scenario_changes_whole_orders_as_its_chart_has_them():
     outcome = pd.DataFrame({"forecast": [195.4, 100.3], "scenario": [0.0, 100.3]})
     told = summaries.what_if_sentence(outcome, DAYS[0], DAYS[0])
     assert "101 orders in the next 2 days instead of 296 (−195)." in told
+    same = outcome.assign(scenario=outcome["forecast"])
+    told = summaries.what_if_sentence(same, DAYS[0], DAYS[0])
+    assert "(no change: the forecast has it already" in told
 
 
 TODAY = date(2026, 11, 22)  # a Sunday
