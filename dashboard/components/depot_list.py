@@ -73,7 +73,7 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
     *_, off_by = html_grids.heads_of(numbers)
     place = {
         URGENT: numbers["place"],
-        WEEK: -numbers["vs last week"],
+        WEEK: numbers["vs last week"],
         ERROR: -numbers[off_by].abs(),
     }[order]
     places = depots["depot_id"].map(place)

@@ -6,7 +6,7 @@ const button = document.currentScript.previousElementSibling;
 button.onclick = async () => {
   try {
     await navigator.clipboard.writeText(location.href);
-    button.textContent = 'Link copied';
+    button.textContent = 'Copied';
     setTimeout(() => { button.textContent = 'Copy link'; }, 2000);
   } catch {
     prompt('Copy this address:', location.href);

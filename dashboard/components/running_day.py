@@ -70,17 +70,37 @@ def on_the_way(
     return sentences
 
 
-def depot_so_far(depot: str, now: datetime, freshness: Freshness) -> str:
+def depot_so_far(
+    depot: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
+) -> str:
     """'Today so far: 301 orders by 10:20 local, 205 expected; on the way to 720 (650 to 790).'.
 
-    As of a `clock`; '' without data.
+    As of a `clock`; '' without data. `planned` is `Plan.depots`; vans that lack are told, too.
     """
     running = queries.running_depots(now, freshness)
     own = running if running.empty else running[running["depot_id"] == depot]
     if own.empty:
         return ""
-    [row] = today.running_depots(own).to_dict("records")
-    return f"Today so far: {_so_far(row)}."
+    so_far = today.running_depots(own)
+    told = [f"Today so far: {_so_far(row)}." for row in so_far.to_dict("records")]
+    return " ".join([*told, *lacking_vans(today.depots_off(so_far), planned)])
+
+
+def depots_without_vans(
+    city: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
+) -> list[str]:
+    """`lacking_vans` of a city's depots that are far off, as of a `clock`."""
+    running = queries.running_depots(now, freshness)
+    own = running if running.empty else running[running["city"] == city]
+    if own.empty:
+        return []
+    return lacking_vans(today.depots_off(today.running_depots(own)), planned)
+
+
+def lacking_vans(off: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
+    """'Greenwich needs about 5 vans, 3 are planned.': of `today.depots_off`, those whose pace does."""
+    rows = _with_vans(off, planned).query("n_lacking > 0").to_dict("records")
+    return [f"{row['name']} {_vans_at_pace(row)}." for row in rows]
 
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
@@ -99,20 +119,16 @@ def _until(row: Mapping[Hashable, Any]) -> str:
 def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     """HTML of the running day by city and the depots furthest off; '' if no city is estimated.
 
-    `planned` is `Plan.depots`; depots that need more vans than are planned come first.
+    `planned` is `Plan.depots`. Where depots need more vans than are planned, only they are listed.
     """
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
     off = _with_vans(today.depots_off(today.running_depots(depots)), planned)
-    off = off.sort_values("n_lacking", ascending=False, kind="stable").head(MAX_DEPOTS)
-    places = [
-        f'<li><a href="{escape(formatting.link("depot", depot=row["depot_id"]))}" target="_self">'
-        f"{escape(row['name'])}</a>: {_so_far(row)}, planned {formatting.orders(row['point'])}"
-        f"{_vans_at_pace(row)}</li>"
-        for row in off.to_dict("records")
-    ]
-    furthest = f"<p>Far off so far:</p><ul>{''.join(places)}</ul>" if places else ""
+    lacking = off[off["n_lacking"] > 0]
+    urgent, far_off = _listed("More vans needed:", lacking), ""
+    if not urgent:
+        far_off = _listed("Far off so far:", off)
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" if early else ""
@@ -120,9 +136,22 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."
     return (
-        '<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>'
-        f"{_table(cities)}{too_early}<p>{note}</p>{furthest}</section>"
+        f'<section class="hf-today" aria-label="Today so far"><h2>Today so far</h2>{urgent}'
+        f"{_table(cities)}{too_early}<p>{note}</p>{far_off}</section>"
     )
+
+
+def _listed(title: str, depots: pd.DataFrame) -> str:
+    """The first depots of `_with_vans` as a list below a title; '' for none."""
+    items = ""
+    for row in depots.head(MAX_DEPOTS).to_dict("records"):
+        link = escape(formatting.link("depot", depot=row["depot_id"]))
+        vans = f" <b>{_vans_at_pace(row)}</b>" if row["n_lacking"] else ""
+        items += (
+            f'<li><a href="{link}" target="_self">{escape(row["name"])}</a>{vans}: '
+            f"{_so_far(row)}, planned {formatting.orders(row['point'])}</li>"
+        )
+    return f"<p>{title}</p><ul>{items}</ul>" if items else ""
 
 
 def _with_vans(depots: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
@@ -137,11 +166,8 @@ def _with_vans(depots: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
 
 
 def _vans_at_pace(depot: Mapping[Hashable, Any]) -> str:
-    """'. <b>About 5 vans needed, 3 planned</b>'; '' where those planned are enough."""
-    if not depot["n_lacking"]:
-        return ""
-    vans = f"About {depot['at_pace']:,} vans needed, {depot['allocated']:,} planned"
-    return f". <b>{vans}</b>"
+    vans = formatting.count(depot["at_pace"], "van")
+    return f"needs about {vans}, {depot['allocated']:,} planned"
 
 
 def _table(cities: pd.DataFrame) -> str:

@@ -42,6 +42,8 @@ def score_filter(
         for days, words in PERIODS.items()
         if days < n_days or n_days > SCORED_DAYS or f"{days}" in always
     }
+    if 1 < n_days < SCORED_DAYS:
+        periods[f"{SCORED_DAYS}"] = f"All {n_days} days"
     last_days = (newest_on - n * formatting.A_DAY for n in range(FLEET_DAYS))
     with st.container(horizontal=True, key="score-filter"):
         city = widgets.choose_city(sorted(depots["city"].unique()))

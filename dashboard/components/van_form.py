@@ -19,6 +19,7 @@ from pipelines.planning.city_settings import ACCEPT, ASK, HIRE, VanDecision
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.words import DECIDED, decision_words
 
+SAVED = "You have saved this already."
 ACTIONS = {
     HIRE: "Hire",
     ACCEPT: "Accept the risk",
@@ -75,6 +76,7 @@ def van_form(plan: Plan, freshness: Freshness, day: date | None) -> None:
             decision = replace(entered, decision_id=seen)
             wrong = van_decisions.problems(decision, planner, n_vans)
             wrong += [unsure] if unsure else []
+            wrong += [SAVED] if (entered, planner) == (current, current.made_by) else []
             words = decision_words(vars(decision))
             sentence = f"Saved: {name}, {formatting.day(chosen)}: {words}."
             write = partial(van_decisions.save, decision, planner)

@@ -270,7 +270,9 @@ def refusal_unless_ticked(sentence: str, key: str) -> str:
 
 
 def bullets(sentences: Sequence[str]) -> str:
-    """Sentences as a list in Markdown, a line for each."""
+    """Sentences as a list in Markdown, a line for each; one alone is no list."""
+    if len(sentences) == 1:
+        return formatting.escape_markdown(sentences[0])
     return "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)
 
 

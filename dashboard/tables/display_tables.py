@@ -50,8 +50,8 @@ FRACTIONS = {
     "override_mape", "wape",
 }  # fmt: skip
 MISSES_NOTE = (
-    "Off by: the model's last forecast less the actual orders; + is too high. Within the band: "
-    "the 80\N{NO-BREAK SPACE}% band holds the actual orders."
+    "Off by: the model's last forecast less the actual orders; + is too high. Explained are days "
+    "outside the 80\N{NO-BREAK SPACE}% band."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6
@@ -262,7 +262,7 @@ def _explanation(row: Mapping[Hashable, Any], notes: list[str]) -> str:
         orders = formatting.orders(row["override_orders"])
         notes = [f"{row['made_by']} set {orders}: {reason}", *notes]
     elif row["p10"] <= row["actual"] <= row["p90"]:
-        return "Within the band"
+        return ""
     if notes:
         return ", ".join(notes)
     if row["basis"] == "cold_start":

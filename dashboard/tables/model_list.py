@@ -57,8 +57,8 @@ def status(
     )
     names = map(occasions.get, days[days >= first_on]) if not is_week else ()
     special = formatting.listed([*dict.fromkeys(filter(None, names))])
-    told = f" Among its days: {special}." if special else ""
-    return f"{error} {outcome}{told}"
+    told = f"Among these days: {special}. " if special else ""
+    return f"{error} {told}{outcome}"
 
 
 def _outcome(newest: Mapping[Any, Any], zone: ZoneInfo) -> str:
@@ -78,20 +78,11 @@ def _tested(scores: Mapping[Any, Any], name: str) -> float:
     return math.nan if mape is None else float(mape)
 
 
-def all_models(
-    models: pd.DataFrame, scores: pd.DataFrame, zone: ZoneInfo
-) -> pd.DataFrame:
-    """Display table of `queries.models` without empty columns; arguments as `status`."""
+def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.models` without empty columns; `zone` is the fleet's."""
     own, champion = (
         [_tested(each, name) for each in models["scores"]]
         for name in ("gru", "champion")
-    )
-    known = scores.dropna(subset=["model_version"])
-    known = known.set_index(["model_version", "forecaster"])
-    known[["mape", "coverage"]] *= 100
-    live, live_naive = (
-        known.reindex([(each, name) for each in models["version"]])
-        for name in ("forecast", "seasonal naive")
     )
     decisions = [decision(model, zone) for model in models.to_dict("records")]
     went_live = pd.to_datetime(models["promoted_at"], utc=True)
@@ -100,10 +91,6 @@ def all_models(
             "Trained up to": formatting.days(models["trained_through"]),
             "Status": [words[:1].upper() + words[1:] for words in decisions],
             "Went live": formatting.days(went_live.dt.tz_convert(zone)),
-            "Live: Days": live["n_days"].astype("Int64").array,
-            "Live: Off by": live["mape"].to_list(),
-            "Live: Same day last week": live_naive["mape"].to_list(),
-            "Live: In the 80 % band": live["coverage"].to_list(),
             "Test: Off by": own,
             "Test: Model before": champion,
             "Version": models["version"].to_list(),

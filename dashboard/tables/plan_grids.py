@@ -67,7 +67,7 @@ def _all_cities(days: pd.DataFrame, marked: date | None) -> str:
     sums = sums.assign(late=plan_summaries.late_orders(days))
     cells = []
     for day, short, left, late in sums.itertuples():
-        text = formatting.orders(short)
+        text = f"−{short:,.0f}" if short > 0 else formatting.orders(short)
         html = f'<b class="short">{text}</b>' if left > 0 else text
         html += f"<small>{formatting.orders(late)} late</small>" if late else ""
         cells.append(f'<td class="{_day_class(day, marked)}">{html}</td>')

@@ -30,8 +30,8 @@ NAIVE = "same day last week"
 MODEL_PARTS = {NETWORK: "Recent weeks", POINT_SHIFT: "Below median"}
 """Plain names of forecast parts that are named after the model's internals."""
 PART_NOTES = {
-    NETWORK: "Recent weeks: what the network reads in the depot's last weeks.",
-    POINT_SHIFT: "Below median: slightly below the middle forecast, where errors in percent are smallest.",
+    NETWORK: "Recent weeks: what the depot's last weeks change.",
+    POINT_SHIFT: "Below median: a little less than the middle of what is likely, which keeps errors in percent small.",
 }
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"

@@ -110,38 +110,32 @@ def first_to_look_at(days: pd.DataFrame) -> date:
 
 
 def short_days(days: pd.DataFrame) -> str:
-    """'Fri and Sat short of vans, Sat decided, Sun covered', from `with_pace`.
+    """'Fri short of vans, Sat decided', from `with_pace`; '' if no day is short.
 
-    More than four days, or days after the first week, are counted but not named. Cities may differ
-    in what is decided for a day; hired vans cover a day. '' if no day is short.
+    A day is decided once every short city has decided. More than four days, or days after the
+    first week, are counted but not named.
     """
-    is_short, is_decided = ~days["is_enough"], days["is_decided"]
-    is_settled = is_decided & (is_short | days["extra"].gt(0))
-    is_begun = is_settled | days["extra"].gt(0)
-    parts = (is_short, is_short & ~is_decided, is_settled, is_begun)
-    short, left, decided, begun = (set(days.loc[each, "target_on"]) for each in parts)
-    if not short:
+    is_short = ~days["is_enough"]
+    left = set(days.loc[is_short & ~days["is_decided"], "target_on"])
+    decided = set(days.loc[is_short, "target_on"]) - left
+    if not (left or decided):
         return ""
+    is_far = max(left | decided) >= days["target_on"].min() + WEEK
+    is_counted = is_far or len(left | decided) > MAX_NAMED
 
-    def named(some: set[pd.Timestamp], counted: str) -> str:
-        is_far = max(some) >= days["target_on"].min() + WEEK
-        if is_far or len(short) > MAX_NAMED:
-            return counted
+    def named(some: set[pd.Timestamp]) -> str:
+        if is_counted:
+            return formatting.count(len(some), "day")
         return formatting.listed([formatting.day(day)[:3] for day in sorted(some)])
 
-    told = [f"{named(short, formatting.count(len(short), 'day'))} short of vans"]
-    parts_told = {"decided": decided & short - left, "partly decided": begun & left}
-    for words, some in parts_told.items():
-        names = named(some, f"{len(some):,} of them") if some and some != short else ""
-        told += [f"{names} {words}".strip()] if some else []
-    if covered := decided - short:
-        counted = formatting.count(len(covered), "more day")
-        told.append(f"{named(covered, counted)} covered")
-    return ", ".join(told)
+    told = f"{named(left or decided)} short of vans"
+    if not decided:
+        return told
+    return f"{told}, decided" if not left else f"{told}, {named(decided)} decided"
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short of vans. Most in 7 days: Hoogvliet (4 on Fri, 2 on Sat).'.
+    """'Fri 27 Nov: 3 of 24 depots short of 9 vans. Most in 7 days: Hoogvliet (4 on Fri, 2 on Sat).'.
 
     Describes the first short day; counts `Plan.depots` of the cities whose vans are known. No
     depot is short where its city's vans are enough, by `with_pace`.
@@ -154,6 +148,7 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
         return "" if known.empty else "No depot is short of vans."
     first_on, n_days = short["target_on"].min(), known["target_on"].nunique()
     n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
+    n_vans = int(short.loc[short["target_on"] == first_on, "short"].sum())
     in_all = known.groupby("depot_id")["short"].transform("sum")
     worst = known[in_all == in_all.max()].set_index("target_on")
     tied = [*worst.groupby(["depot_id", "name"], sort=False)]
@@ -162,7 +157,7 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
         most = f"{in_all.max():,} at each of {len(tied):,} depots"
     return (
         f"{formatting.day(first_on)}: {n_short:,} of {formatting.count(n_all, 'depot')} short of "
-        f"vans. Most in {formatting.count(n_days, 'day')}: {most}."
+        f"{formatting.count(n_vans, 'van')}. Most in {formatting.count(n_days, 'day')}: {most}."
     )
 
 

@@ -130,7 +130,7 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
-    """'Last trouble: the night after Sun 22 Nov, repaired since.', and the night of the last alarm.
+    """The last trouble, and the night of the last alarm.
 
     `nights` is the `runs_table` of `runs`. '' if there is neither, or while a night runs.
     """
@@ -140,9 +140,7 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
         [STATES[each] for each in ("failed", "partial", "repaired")]
     )
     sentences = [
-        f"Last trouble: the night after {night['Night after']}"
-        + (", repaired since." if night["State"] == STATES["repaired"] else ".")
-        for night in nights[is_trouble].head(1).to_dict("records")
+        _trouble(night) for night in nights[is_trouble].head(1).to_dict("records")
     ]
     every = _nights(runs).to_dict("records")
     night = next((each for each in every if each["metrics"].get("alarms")), None)
@@ -152,6 +150,14 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
         told = f"Last accuracy alarm, of {_name(night)}{over}: {what}."
         sentences.append(formatting.with_naive_name(told))
     return " ".join(sentences)
+
+
+def _trouble(night: Mapping[Hashable, Any]) -> str:
+    """'Last trouble: the night after Sun 22 Nov, without the orders of Delft (1 depot), repaired since.'."""
+    over = ", repaired since" if night["State"] == STATES["repaired"] else ""
+    what, _, _ = night["Result"].partition(". ")
+    without = f", {what[0].lower()}{what[1:]}" if what.startswith("Without") else ""
+    return f"Last trouble: the night after {night['Night after']}{without}{over}."
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:

@@ -295,7 +295,7 @@ def where_sentence(depots: pd.DataFrame) -> str:
 
 
 def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
-    """'The 80 % band is a little too narrow: 72.4 % of the actuals lay in it; at Kallio 23.8 %.'.
+    """'The 80 % band is too narrow: 72.4 % of the actuals lay in it; at Kallio 23.8 %.'.
 
     '' for less than a week of scores, or within `BAND_TOLERANCE` of 80 % (twice it for one depot).
     """
@@ -304,12 +304,11 @@ def bands_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     if len(_scored_days(scores)) < WEEK_DAYS or not is_far:
         return ""
     words = "too narrow" if inside < 0.8 else "too wide"
-    degree = "a little " if abs(inside - 0.8) <= 2 * BAND_TOLERANCE else ""
     low = depots[depots["coverage"] < 0.5].nsmallest(int(len(depots) > 1), "coverage")
     rows = zip(low["name"], low["coverage"], strict=True)
     worst = "".join(f"; at {name} {formatting.percent(own)}" for name, own in rows)
     share = f"{formatting.percent(inside)} of the actuals lay in it{worst}"
-    return f"The 80 % band is {degree}{words}: {share}."
+    return f"The 80 % band is {words}: {share}."
 
 
 def totals_sentence(scores: pd.DataFrame, bands: pd.DataFrame) -> str:

@@ -83,7 +83,8 @@ with week:
         )
     else:
         with answer:
-            so_far = running_day.depot_so_far(depot, running_day.clock(), freshness)
+            clock = running_day.clock()
+            so_far = running_day.depot_so_far(depot, of_city, clock, freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
         notes = {

@@ -23,10 +23,10 @@ occasions = days_ahead.day_names("", freshness)
 widgets.answer(model_list.status(models, scores, zone, occasions))
 widgets.note("Accuracy by day and depot", "accuracy")
 
-table = model_list.all_models(models, scores, zone)
-hidden = ("Went live", "Live: In the 80 % band", "Version")
+table = model_list.all_models(models, zone)
+hidden = ("Version",)
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
-    "Live: all its live forecasts, on different days for each model. Test: the last days before it "
-    "was trained, forecast by a model trained without them. Off by: MAPE. Same day last week: the seasonal naive, on the same days."
+    "Test: the last days before a model was trained, forecast by a model trained without them, and by "
+    "the model before. Off by: MAPE. Live scores of every model: `harbor models live`."
 )

@@ -65,9 +65,12 @@ panel = st.container()
 widgets.answer(plan_summaries.overview(plan))
 form = plan_parts.form_of_address(depot, settings[city])
 if form != "vans":
-    today = running_day.on_the_way(days, running_day.clock(), freshness)
+    clock = running_day.clock()
+    today = running_day.on_the_way(days, clock, freshness)
+    lacking = running_day.depots_without_vans(city, plan.depots, clock, freshness)
     for sentence in today.values():
-        st.caption(f"Today: {sentence}")
+        told = formatting.escape_markdown(" ".join([sentence, *lacking]))
+        st.caption(f"Today: {told}")
 marked = day or plan_summaries.first_to_look_at(days)
 with st.container(horizontal=True, key="screen-only"):
     for kind, heading in (("vans", "Decide on vans"), ("orders", "Change orders")):

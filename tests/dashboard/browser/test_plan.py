@@ -64,7 +64,7 @@ def test_a_pages_link_is_copied(fleet, visit):
     page = window.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy link").click()
-    page.get_by_role("button", name="Link copied").wait_for()
+    page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     page.get_by_role("button", name="Copy link").wait_for()
 

@@ -88,8 +88,6 @@ def test_a_shortage_is_decided_where_the_brief_leads(fleet, visit):
 
     brief = brief_of(window)
     assert brief.locator("h2").inner_text() != heading
-    told = r", (\w+ )?(partly )?decided|, \w+ covered"
-    assert re.search(told, brief.locator("h2").inner_text())
     brief.get_by_text("covered by hired vans").click()
     decided = brief.locator("li.decided").inner_text()
     assert f"covered; {lacking} van" in decided

@@ -18,8 +18,10 @@ DAY = pd.Timestamp("2026-11-26")
 AMSTERDAM = ZoneInfo("Europe/Amsterdam")
 
 
-def test_today_is_told_city_by_city_and_escaped(monkeypatch):
-    depots = pd.DataFrame(
+@pytest.fixture
+def depots():
+    """Two depots of a city at eleven: one far ahead of its day, one as expected."""
+    return pd.DataFrame(
         {
             "depot_id": ["a", "b"],
             "name": ["<b>", "quiet"],
@@ -43,6 +45,22 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
             "fleet_p90": 530.0,
         }
     )
+
+
+def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
+    planned = depots[["depot_id", "target_on"]].assign(allocated=4, needed=[4, 0])
+    html = running_day.today_html(depots, planned)
+    assert html.index("More vans needed:") < html.index("<table")
+    # Further off, but with vans enough.
+    many = depots.assign(by_hour=[[20] * 24, [60] * 24])
+    some = running_day.today_html(many, planned.assign(allocated=[4, 99]))
+    assert "quiet" not in some
+    enough = running_day.today_html(many, planned.assign(allocated=99))
+    assert enough.index("<table") < enough.index("Far off so far:")
+    assert enough.index("quiet") < enough.index("&lt;b&gt;")
+
+
+def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     planned = depots[["depot_id", "target_on"]].assign(allocated=4, needed=[4, 0])
     html = running_day.today_html(depots, planned)
     [head, row] = Cells(html).text
@@ -51,22 +69,18 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
     said = r"220 orders by 11:00 local, 110 expected; on the way to (\d+) \((\d+) to (\d+)\)"
-    vans = r"About (\d) vans needed, 4 planned"
-    told = re.search(rf"&lt;b&gt;</a>: {said}, planned 233. <b>{vans}<", html)
-    number, low, high, at_pace = map(int, told.groups())
+    vans = r"<b>needs about (\d) vans, 4 planned</b>"
+    told = re.search(rf"&lt;b&gt;</a> {vans}: {said}, planned 233<", html)
+    at_pace, number, low, high = map(int, told.groups())
     assert (number, at_pace) == (408, 7), "4 × 408 ÷ 240, of the median"
     assert 240 < low < number < high < 480
     assert "quiet" not in html
-    # Further off, but with vans enough.
-    many = depots.assign(by_hour=[[20] * 24, [60] * 24])
-    many = running_day.today_html(many, planned.assign(allocated=[4, 99]))
-    assert many.index("vans needed") < many.index("quiet")
     assert "added up" not in html
     apart = depots.assign(city=["Ghent", "Delft"], city_p50=240.0)
     both = running_day.today_html(
         apart.assign(city_p10=215.0, city_p90=265.0), planned.assign(allocated=9)
     )
-    assert "vans needed" not in both
+    assert "needs about" not in both
     assert Cells(both).text[1][0] == "All cities"
     assert "All cities are estimated as a whole, not added up." in both
     assert "Too early" not in both
@@ -77,10 +91,15 @@ def test_today_is_told_city_by_city_and_escaped(monkeypatch):
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     so_far = partial(
         running_day.depot_so_far,
+        planned=planned,
         now=datetime(2026, 7, 6, 11, tzinfo=UTC),
         freshness=None,
     )
-    assert re.fullmatch(rf"Today so far: {said}\.", so_far("a"))
+    lacks = f"<b> needs about {at_pace} vans, 4 planned."
+    assert re.fullmatch(rf"Today so far: {said}\. {lacks}", so_far("a"))
+    of_city = running_day.depots_without_vans("Lon & don", planned, None, None)
+    assert of_city == [lacks]
+    assert running_day.depots_without_vans("Ghent", planned, None, None) == []
     assert so_far("not running") == ""
     ten_past = depots.assign(until_hour=8 + 10 / 60)
     monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)

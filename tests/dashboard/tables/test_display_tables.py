@@ -85,8 +85,8 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(["pay_day"], actual=70.0), "Pay Day"),
         (large_error(basis="cold_start"), "No history"),
-        (large_error(actual=105.0), "Within the band"),
-        (large_error(["promotion"], actual=105.0), "Within the band"),
+        (large_error(actual=105.0), ""),
+        (large_error(["promotion"], actual=105.0), ""),
         (large_error(), "Not known"),
         (large_error().assign(same_side=6), "Also too low on 6 of the 7 days before"),
         (
@@ -95,7 +95,7 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         ),
     ],
 )
-def test_a_large_error_has_a_likely_cause(result, expected):
+def test_a_large_error_has_an_explanation(result, expected):
     [row] = rows(display_tables.largest_errors(result))
     assert row["Explanation"] == expected
     actual = result["actual"].iloc[0]

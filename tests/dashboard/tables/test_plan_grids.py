@@ -158,7 +158,7 @@ def test_only_a_shortage_that_is_not_decided_is_marked(plan):
     both["is_decided"] = both["city"] == "London"
     html = plan_grids.cities(both, settings)
     assert html.count(of_short) == 2, "Delft's, and that of all cities"
-    assert f"{of_short}8</b>" in html
+    assert f"{of_short}−8</b>" in html
 
 
 def test_a_citys_day_says_what_is_decided_and_no_cell_says_99_percent(week):
@@ -183,7 +183,7 @@ def test_a_missing_day_leaves_its_own_cell_empty(plan):
     both = pd.concat([delft, plan.cities], ignore_index=True)
     settings = {city: CitySettings(city, 5, 50.0) for city in ("Delft", "London")}
     head, total, first, second = Cells(plan_grids.cities(both, settings)).text
-    assert total == ["All cities vans short, orders late", "0", "4 198 late"]
+    assert total == ["All cities vans short, orders late", "0", "−4 198 late"]
     none = both.assign(vans=float("nan"), delivery_probability=float("nan"))
     unknown = {city: CitySettings(city, None, 50.0) for city in settings}
     assert Cells(plan_grids.cities(none, unknown)).text[1][1:] == ["–", "–"]

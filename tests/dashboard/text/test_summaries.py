@@ -54,7 +54,7 @@ def test_the_parts_of_a_forecast_whose_names_do_not_say_it_are_told():
         {"part": ["level", "network", "point shift"], "orders": [100.0, 4.0, -0.2]}
     )
     usual = "A usual day of the week ahead, and what each part adds or takes."
-    network = "Recent weeks: what the network reads in the depot's last weeks."
+    network = "Recent weeks: what the depot's last weeks change."
     assert summaries.parts_sentence(parts) == f"{usual} {network}"
     assert summaries.parts_sentence(parts[:1]) == usual
     below = summaries.parts_sentence(parts.assign(orders=[100.0, 0.0, -2.0]))
@@ -201,10 +201,7 @@ def test_of_one_depot_only_a_large_deviation_of_its_bands_is_more_than_luck():
     scores = daily_scores(*9 * [0.1])
     scores.loc[scores["grain"] == "all", "coverage"] = 0.72
     several = summaries.bands_sentence(scores, depots)
-    assert (
-        several
-        == "The 80 % band is a little too narrow: 72.0 % of the actuals lay in it."
-    )
+    assert several == "The 80 % band is too narrow: 72.0 % of the actuals lay in it."
     of_b = summaries.bands_sentence(scores, depots.assign(coverage=[0.72, 0.238]))
     assert of_b == f"{several[:-1]}; at B 23.8 %."
     assert summaries.bands_sentence(scores, depots[:1]) == ""

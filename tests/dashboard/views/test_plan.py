@@ -579,6 +579,12 @@ def test_vans_may_be_hired_where_there_are_enough_and_the_form_opens_again(
     again = city_page(open_page, "London", day=f"{tomorrow}", form="vans")
     assert_no_traceback(again)
     assert "covered, 2 vans hired; " in page_text(again)
+    field(again, "your name").set_value("Ben")
+    app = press(rerun(again), "Save decision")
+    assert "You have saved this already." in page_text(app)
+    field(app, "your name").set_value("Ann")
+    app = press(rerun(app), "Save decision")
+    assert app.success[0].value.startswith(r"Saved\: London"), "as her decision"
 
 
 def test_a_planner_hires_some_vans_and_accepts_the_rest(seeded, tomorrow, open_page):
