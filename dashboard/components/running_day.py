@@ -98,7 +98,7 @@ def depots_without_vans(
 
 
 def lacking_vans(off: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
-    """'Greenwich needs about 5 vans, 3 are planned.': of `today.depots_off`, those whose pace does."""
+    """'Greenwich needs about 5 vans, 3 planned.': of `today.depots_off`, those whose pace does."""
     rows = _with_vans(off, planned).query("n_lacking > 0").to_dict("records")
     return [f"{row['name']} {_vans_at_pace(row)}." for row in rows]
 

@@ -51,7 +51,7 @@ FRACTIONS = {
 }  # fmt: skip
 MISSES_NOTE = (
     "Off by: the model's last forecast less the actual orders; + is too high. Explained are days "
-    "outside the 80\N{NO-BREAK SPACE}% band."
+    "outside the 80\N{NO-BREAK SPACE}% band, and those that planners changed."
 )
 OCCASION = "Holiday or event"
 MANY_DAYS = 6

@@ -55,8 +55,10 @@ def status(
     days = (
         scores.loc[scores["grain"] == "day", "day_on"].drop_duplicates().sort_values()
     )
-    names = map(occasions.get, days[days >= first_on]) if not is_week else ()
-    special = formatting.listed([*dict.fromkeys(filter(None, names))])
+    own_days = days[days >= first_on].tail(0 if is_week else n_days)
+    special = formatting.listed(
+        [*dict.fromkeys(filter(None, map(occasions.get, own_days)))]
+    )
     told = f"Among these days: {special}. " if special else ""
     return f"{error} {told}{outcome}"
 

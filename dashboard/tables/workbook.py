@@ -218,7 +218,7 @@ def _write(
         values = table[name]
         is_day = pd.api.types.is_datetime64_any_dtype(values)
         is_percent = pd.api.types.is_float_dtype(values)
-        texts = [] if is_percent else [str(value) for value in values[:200]]
+        texts = [] if is_percent or is_day else [str(value) for value in values[:200]]
         if is_day:
             texts = ["Wed 30 Sep 2026 23:59" if name in TIMES else "Wed 30 Sep 2026"]
         of_day = formats["time" if name in TIMES else "day"]

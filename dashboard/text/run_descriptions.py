@@ -107,7 +107,8 @@ def runs_table(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     nights = _nights(runs)
     is_done = nights["state"] == "done"
     last_runs = nights[is_done].groupby("origin_on")["run_id"].max()
-    is_made = ~is_done & (nights["run_id"] < nights["origin_on"].map(last_runs))
+    is_made = nights["run_id"] < nights["origin_on"].map(last_runs)
+    is_made &= nights["state"] == "failed"
     is_past = ~is_done & (nights["run_id"] < nights.loc[is_done, "run_id"].max())
     errors = nights["error"].where(~is_past, nights["error"] + LATER)
     errors = errors.mask(is_made, REPAIRED)
@@ -155,8 +156,8 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
 def _trouble(night: Mapping[Hashable, Any]) -> str:
     """'Last trouble: the night after Sun 22 Nov, without the orders of Delft (1 depot), repaired since.'."""
     over = ", repaired since" if night["State"] == STATES["repaired"] else ""
-    what, _, _ = night["Result"].partition(". ")
-    without = f", {what[0].lower()}{what[1:]}" if what.startswith("Without") else ""
+    what, is_told, _ = night["Result"].partition(f". {LATER_HAS.strip()}")
+    without = f", {what[0].lower()}{what[1:]}" if is_told else ""
     return f"Last trouble: the night after {night['Night after']}{without}{over}."
 
 

@@ -129,6 +129,11 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
         run_descriptions.runs_table(failed, ZONE)["State"][1]
         == run_descriptions.STATES["failed"]
     )
+    told = run_descriptions.last_trouble(ledger, results(5))
+    assert told == (
+        "Last trouble: the night after Thu 20 Nov, without the orders of London (2 depots), which "
+        "came on Fri 21 Nov, repaired since."
+    )
     not_yet = results(30)
     assert not_yet["State"][1] == run_descriptions.STATES["partial"]
     assert "Later" not in not_yet["Result"][1], "no night has them yet"
@@ -195,6 +200,9 @@ def test_a_failed_night_that_was_repaired_says_so():
         table = run_descriptions.runs_table(runs(*rows), ZONE)
         return table["Result"].tolist()
 
+    skipped = (6, *NIGHT[1:4], "skipped", BEGAN, {}, None, 0.0)
+    table = run_descriptions.runs_table(runs(NIGHT, skipped), ZONE)
+    assert table["State"][1] == run_descriptions.STATES["skipped"]
     after = (8, *failed[1:])
     assert results(after, NIGHT) == [failed[7], "2 late depots"], "it failed again"
 
