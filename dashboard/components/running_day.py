@@ -77,29 +77,31 @@ def depot_so_far(
 
     As of a `clock`; '' without data. `planned` is `Plan.depots`; vans that lack are told, too.
     """
-    running = queries.running_depots(now, freshness)
-    own = running if running.empty else running[running["depot_id"] == depot]
-    if own.empty:
-        return ""
-    so_far = today.running_depots(own)
+    so_far = _running("depot_id", depot, now, freshness)
     told = [f"Today so far: {_so_far(row)}." for row in so_far.to_dict("records")]
-    return " ".join([*told, *lacking_vans(today.depots_off(so_far), planned)])
+    return " ".join([*told, *_lacking_vans(so_far, planned)])
 
 
 def depots_without_vans(
     city: str, planned: pd.DataFrame, now: datetime, freshness: Freshness
 ) -> list[str]:
-    """`lacking_vans` of a city's depots that are far off, as of a `clock`."""
+    """'Greenwich needs about 5 vans, 3 planned.': the depots of a city, as of a `clock`."""
+    return _lacking_vans(_running("city", city, now, freshness), planned)
+
+
+def _running(
+    column: str, place: str, now: datetime, freshness: Freshness
+) -> pd.DataFrame:
+    """`today.running_depots` of a depot or a city, as of a `clock`; empty without data."""
     running = queries.running_depots(now, freshness)
-    own = running if running.empty else running[running["city"] == city]
-    if own.empty:
+    own = running if running.empty else running[running[column] == place]
+    return own if own.empty else today.running_depots(own)
+
+
+def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
+    if so_far.empty:
         return []
-    return lacking_vans(today.depots_off(today.running_depots(own)), planned)
-
-
-def lacking_vans(off: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
-    """'Greenwich needs about 5 vans, 3 planned.': of `today.depots_off`, those whose pace does."""
-    rows = _with_vans(off, planned).query("n_lacking > 0").to_dict("records")
+    rows = _off_with_vans(so_far, planned).query("n_lacking > 0").to_dict("records")
     return [f"{row['name']} {_vans_at_pace(row)}." for row in rows]
 
 
@@ -124,7 +126,7 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     cities = today.running_cities(depots)
     if cities.empty:
         return ""
-    off = _with_vans(today.depots_off(today.running_depots(depots)), planned)
+    off = _off_with_vans(today.running_depots(depots), planned)
     lacking = off[off["n_lacking"] > 0]
     urgent, far_off = _listed("More vans needed:", lacking), ""
     if not urgent:
@@ -142,7 +144,7 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
 
 
 def _listed(title: str, depots: pd.DataFrame) -> str:
-    """The first depots of `_with_vans` as a list below a title; '' for none."""
+    """The first depots of `_off_with_vans` as a list below a title; '' for none."""
     items = ""
     for row in depots.head(MAX_DEPOTS).to_dict("records"):
         link = escape(formatting.link("depot", depot=row["depot_id"]))
@@ -154,10 +156,12 @@ def _listed(title: str, depots: pd.DataFrame) -> str:
     return f"<p>{title}</p><ul>{items}</ul>" if items else ""
 
 
-def _with_vans(depots: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
-    """Adds allocated of `Plan.depots`, at_pace (vans), and n_lacking where the pace takes more."""
+def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
+    """`today.depots_off` with allocated (of `Plan.depots`), at_pace and n_lacking, in vans."""
     keys = ["depot_id", "target_on"]
-    known = depots.merge(planned[[*keys, "allocated", "needed"]], on=keys)
+    known = today.depots_off(so_far).merge(
+        planned[[*keys, "allocated", "needed"]], on=keys
+    )
     at_pace = plan_summaries.vans_at_pace(
         known["needed"], known["estimate"] / known["p50"].where(known["p50"] > 0)
     )

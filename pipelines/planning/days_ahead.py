@@ -245,7 +245,8 @@ def last_day(connection: sa.Connection, shown: Shown) -> pd.DataFrame:
     Returns:
       depot_id, name, city, actual (orders; NaN where none are known yet), p10, point, p90
       (orders; NaN where the depot had no live forecast), part (its part of the total forecast),
-      planner_orders (of the day's last override; NaN without one), is_expected (whether the depot was forecast and open).
+      planner_orders (of the day's last override; NaN without one), is_expected (whether the
+      depot was forecast and open).
     """
     return select(
         connection,
