@@ -106,12 +106,16 @@ def _lacking_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> list[str]:
 
 
 def _so_far(depot: Mapping[Hashable, Any]) -> str:
-    names = "orders_so_far", "expected", "estimate", "low", "high"
-    orders, usual, total, low, high = (formatting.orders(depot[name]) for name in names)
+    orders, usual = (formatting.orders(depot[n]) for n in ("orders_so_far", "expected"))
     told = f"{orders} orders {_until(depot)}, {usual} expected"
-    if total == formatting.UNKNOWN:
-        return told
-    return f"{told}; on the way to {total} ({low} to {high})"
+    return told if pd.isna(depot["estimate"]) else f"{told}; {_on_the_way(depot)}"
+
+
+def _on_the_way(depot: Mapping[Hashable, Any]) -> str:
+    total, low, high = (
+        formatting.orders(depot[n]) for n in ("estimate", "low", "high")
+    )
+    return f"on the way to {total} ({low} to {high})"
 
 
 def _until(row: Mapping[Hashable, Any]) -> str:
@@ -128,9 +132,9 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
         return ""
     off = _off_with_vans(today.running_depots(depots), planned)
     lacking = off[off["n_lacking"] > 0]
-    urgent, far_off = _listed("More vans needed:", lacking), ""
-    if not urgent:
-        far_off = _listed("Far off so far:", off)
+    urgent, far_off = _listed(lacking), ""
+    if not urgent and (others := _listed(off)):
+        far_off = f"<p>Far off so far:</p>{others}"
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" if early else ""
@@ -143,17 +147,17 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     )
 
 
-def _listed(title: str, depots: pd.DataFrame) -> str:
-    """The first depots of `_off_with_vans` as a list below a title; '' for none."""
+def _listed(depots: pd.DataFrame) -> str:
+    """The first depots of `_off_with_vans` as a list; '' for none."""
     items = ""
     for row in depots.head(MAX_DEPOTS).to_dict("records"):
         link = escape(formatting.link("depot", depot=row["depot_id"]))
         vans = f" <b>{_vans_at_pace(row)}</b>" if row["n_lacking"] else ""
         items += (
             f'<li><a href="{link}" target="_self">{escape(row["name"])}</a>{vans}: '
-            f"{_so_far(row)}, planned {formatting.orders(row['point'])}</li>"
+            f"{_on_the_way(row)}, planned {formatting.orders(row['point'])}</li>"
         )
-    return f"<p>{title}</p><ul>{items}</ul>" if items else ""
+    return items and f"<ul>{items}</ul>"
 
 
 def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:

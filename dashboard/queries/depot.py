@@ -71,8 +71,8 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
-# The same holiday, else the same weekday, nearest to 52 weeks before. Its holidays and events must
-# be among those of the day ahead, and it must have some if that day has any.
+# The same holiday, else the same weekday with the same holidays and events (or some of them, for a
+# day that has any), nearest to 52 weeks before; else the day 52 weeks before.
 YEAR_BEFORE = f"""
     select c.day_on from (
         select 1 as choice, b.day_on from public_holidays h
@@ -82,12 +82,14 @@ YEAR_BEFORE = f"""
           and b.day_on between g.day_on - 400 and g.day_on - 330
         union all
         select 2, g.day_on - 7 * weeks from generate_series(48, 57) as weeks
+        union all
+        select 3, g.day_on - 364
     ) c
     cross join lateral (
         select events || holidays as on_then from (select {SPECIAL_OF.format(day="c.day_on")}) s) t
     cross join lateral (
         select events || holidays as on_now from (select {SPECIAL_OF.format(day="g.day_on")}) s) n
-    where on_then <@ on_now and (on_then = '{{}}') = (on_now = '{{}}')
+    where choice <> 2 or (on_then <> '{{}}' and on_then <@ on_now)
     order by choice, abs(g.day_on - c.day_on - 364), c.day_on desc limit 1
 """
 
@@ -134,7 +136,7 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
       override_id (of the newest override, if any), overruled_by (the planner whose number a
       later closure overrules, else None), week_before (as in `days_ahead.fleet_week`), and
       year_before and year_before_on (orders and date of the same holiday a year before, else of
-      the same weekday, with no holiday or event that the day ahead does not have).
+      the same weekday with the same events, else of 52 weeks before).
     """
     until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(

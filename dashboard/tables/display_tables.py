@@ -216,6 +216,24 @@ def noted(days: pd.DataFrame) -> pd.Series:
     return pd.Series(told, days["day_on"])
 
 
+def noted_before(days: pd.DataFrame, ahead: pd.DataFrame) -> list[str]:
+    """For each day ahead, what was on a week before and, where it differs, a year before.
+
+    'Last week: Fair. Last year: no event'; '' for nothing. Both are `queries.depot_days`.
+    """
+    known = noted(days)
+    now = known.reindex(ahead["day_on"]).to_numpy()
+    week = known.reindex(ahead["day_on"] - pd.Timedelta(7, "D"), fill_value="")
+    year = known.reindex(ahead["year_before_on"], fill_value="").to_numpy()
+    differs = ahead["year_before"].notna().to_numpy() & (year != now)
+    told = []
+    for last_week, last_year, is_told in zip(week, year, differs, strict=True):
+        parts = [f"Last week: {last_week}"] if last_week else []
+        parts += [f"Last year: {last_year or 'no event'}"] if is_told else []
+        told.append(". ".join(parts))
+    return told
+
+
 def past_orders(days: pd.DataFrame) -> pd.DataFrame:
     """Display table of past days' orders, newest first.
 

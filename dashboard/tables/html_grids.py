@@ -151,7 +151,7 @@ def depot_days(days: pd.DataFrame, depot: Row) -> str:
 
     Args:
       days: With allocated and needed (as in `Plan.depots`), moved (`plan_summaries.moved_vans`)
-        and week_noted (holidays and events of the day a week before).
+        and noted_before (`display_tables.noted_before`).
       depot: depot_id and city. Days link to their explanation, orders to the form for orders.
     """
     busiest = float(days["point"].max())
@@ -351,15 +351,15 @@ def _day_row(
         notes = [_closed_note(row), *notes]
     set_by = f"Set by {row['made_by']}: {formatting.quoted(row['override_reason'])}"
     told, override = escape(", ".join(notes)), escape(set_by) * bool(row["is_set"])
-    last_week = f"Last week: {escape(row['week_noted'])}" if row["week_noted"] else ""
-    small = filter(None, (override, last_week))
+    before = escape(row["noted_before"])
+    small = filter(None, (override, before))
     below = "".join(f"<small>{each}</small>" for each in small)
     cells.append(f'<td class="fill desk">{told}{below}</td>')
     link = escape(formatting.why_link(depot_id, day))
     name = f'<a href="{link}" target="_self">{formatting.day(day)}</a>'
     # A phone has no room beside the numbers.
     on_move = f"Vans: {moved.replace(chr(10), ', ')}" if moved else ""
-    line = " · ".join(filter(None, [told, override, on_move, last_week]))
+    line = " · ".join(filter(None, [told, override, on_move, before]))
     notes_row = f'<tr class="phone"><td colspan="{5 + has_year}">{line}</td></tr>'
     return html_tables.row(name, cells) + notes_row * bool(line)
 

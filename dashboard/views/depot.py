@@ -61,10 +61,7 @@ with head:
             plan_summaries.moved_vans(name, moves.get(day, []))
             for name, day in zip(ahead["name"], ahead["day_on"], strict=True)
         ]
-        before = ahead["day_on"] - plan_summaries.WEEK
-        ahead["week_noted"] = (
-            display_tables.noted(days).reindex(before, fill_value="").to_numpy()
-        )
+        ahead["noted_before"] = display_tables.noted_before(every_day, ahead)
         in_order = sorted(ahead.to_dict("records"), key=html_grids.is_closed)
         first_days = [row["day_on"] for row in in_order]
         short = ahead.loc[ahead["short"] > 0, "day_on"]
@@ -87,13 +84,16 @@ with week:
             so_far = running_day.depot_so_far(depot, of_city, clock, freshness)
             widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
         st.html(html_grids.depot_days(ahead, own))
-        notes = {
-            "“6 of 7”: 7 vans needed.": ahead["short"].gt(0).any(),
-            "“+1”: a van borrowed, “−1”: lent.": ahead["moved"].ne("").any(),
-            "Last year: same holiday, else same weekday and events.": ahead["year_before"].notna().any(),
-        }  # fmt: skip
-        if any(notes.values()):
-            st.caption(" ".join(note for note in notes if notes[note]))
+        notes = [
+            f"“{row['allocated']:.0f} of {row['needed']:.0f}”: {row['needed']:.0f} vans needed."
+            for row in ahead[ahead["short"] > 0].head(1).to_dict("records")
+        ]
+        if ahead["moved"].ne("").any():
+            notes.append("“+1”: a van borrowed, “−1”: lent.")
+        if ahead["year_before"].notna().any():
+            notes.append("Last year: same holiday or event, else the same weekday.")
+        if notes:
+            st.caption(" ".join(notes))
 past = queries.past_forecasts(depot, freshness)
 past_days = display_tables.past_days(past, every_day)
 with chart:

@@ -50,7 +50,7 @@ def depots():
 def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
     planned = depots[["depot_id", "target_on"]].assign(allocated=4, needed=[4, 0])
     html = running_day.today_html(depots, planned)
-    assert html.index("More vans needed:") < html.index("<table")
+    assert html.index("needs about 7 vans, 4 planned") < html.index("<table")
     # Further off, but with vans enough.
     many = depots.assign(by_hour=[[20] * 24, [60] * 24])
     some = running_day.today_html(many, planned.assign(allocated=[4, 99]))
@@ -68,7 +68,7 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert row[:3] == ["Lon & don", "330 by 11:00 local", "220"]
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
-    said = r"220 orders by 11:00 local, 110 expected; on the way to (\d+) \((\d+) to (\d+)\)"
+    said = r"on the way to (\d+) \((\d+) to (\d+)\)"
     vans = r"<b>needs about (\d) vans, 4 planned</b>"
     told = re.search(rf"&lt;b&gt;</a> {vans}: {said}, planned 233<", html)
     at_pace, number, low, high = map(int, told.groups())
@@ -95,8 +95,9 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
         now=datetime(2026, 7, 6, 11, tzinfo=UTC),
         freshness=None,
     )
+    heard = "220 orders by 11:00 local, 110 expected"
     lacks = f"<b> needs about {at_pace} vans, 4 planned."
-    assert re.fullmatch(rf"Today so far: {said}\. {lacks}", so_far("a"))
+    assert re.fullmatch(rf"Today so far: {heard}; {said}\. {lacks}", so_far("a"))
     of_city = running_day.depots_without_vans("Lon & don", planned, None, None)
     assert of_city == [lacks]
     assert running_day.depots_without_vans("Ghent", planned, None, None) == []

@@ -120,6 +120,26 @@ def test_days_have_their_events_and_a_planners_reason_as_notes():
     assert noted.index.tolist() == days["day_on"].tolist()
 
 
+def test_a_day_ahead_tells_what_was_on_before_and_last_year_only_where_it_differs():
+    on = pd.to_datetime(
+        ["2025-12-05", "2025-12-06", "2026-11-28", "2026-12-04", "2026-12-05"]
+    )
+    columns = {"planner_orders": np.nan, "override_reason": None}
+    fair = ["fair"]
+    days = pd.DataFrame({"day_on": on, **columns}).assign(
+        events=[fair, fair, fair, [], fair], holidays=[[]] * 5, is_closed=False
+    )
+    ahead = days.tail(2).assign(year_before=9.0, year_before_on=on[:2])
+    told = display_tables.noted_before(days, ahead)
+    assert told == ["Last year: Fair", "Last week: Fair"]
+    [ordinary] = display_tables.noted_before(
+        days, ahead.tail(1).assign(year_before_on=on[3])
+    )
+    assert ordinary == "Last week: Fair. Last year: no event"
+    unknown = ahead.assign(year_before=np.nan)
+    assert display_tables.noted_before(days, unknown) == ["", "Last week: Fair"]
+
+
 def test_a_day_leads_to_its_accuracy_as_long_as_it_can_be_chosen_alone():
     days = pd.DataFrame(
         {"target_on": pd.to_datetime(["2025-11-20", "2025-10-31", "2025-10-30"])}

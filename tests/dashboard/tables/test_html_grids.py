@@ -195,7 +195,7 @@ def days_of(basis, events=(), holidays=(), point=120.0, **override):
             "allocated": [3.0],
             "needed": [3.0],
             "moved": [""],
-            "week_noted": [""],
+            "noted_before": [""],
             "basis": [basis],
             "events": [list(events)],
             "holidays": [list(holidays)],
@@ -284,7 +284,7 @@ def test_a_depots_day_has_its_part_of_the_citys_vans_and_leads_to_its_reasons(
 
 
 def test_a_day_tells_what_was_on_the_week_before():
-    days = days_of("model", week_noted="Fair <x>")
+    days = days_of("model", noted_before="Last week: Fair <x>")
     [_, day, below] = Cells(html_grids.depot_days(days, POPLAR)).text
     assert day[-1] == "Last week: Fair <x>"
     assert below == ["Last week: Fair <x>"]
