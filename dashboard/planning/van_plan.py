@@ -14,8 +14,8 @@ from forecaster.errors import ArtefactError
 from forecaster.inference.paths import PathTable
 from pipelines.planning.van_plan import QUANTILES, Plan, Settings, make_plan
 
-POOL = "hired or unassigned"
-"""Name of the lender of a city's vans that belong to no depot."""
+POOL = "spare"
+"""Name of the lender of vans that belong to no depot: hired ones, or more than the depots own."""
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

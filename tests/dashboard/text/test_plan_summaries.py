@@ -339,12 +339,12 @@ def test_settings_are_stated_with_who_saved_them(settings, expected):
 def test_a_depot_is_told_whose_vans_it_gets_and_who_gets_its_own():
     moves = [
         Transfer(1, "Alexander", "Waalhaven"),
-        Transfer(2, "hired or unassigned", "Waalhaven"),
+        Transfer(2, "spare", "Waalhaven"),
         Transfer(1, "Kralingen", "Overschie"),
         Transfer(1, "Waalhaven", "Overschie"),
     ]
     assert plan_summaries.moved_vans("Waalhaven", moves) == (
-        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}hired or unassigned\n−1\N{NO-BREAK SPACE}Overschie"
+        "+1\N{NO-BREAK SPACE}Alexander\n+2\N{NO-BREAK SPACE}spare\n−1\N{NO-BREAK SPACE}Overschie"
     )
     assert plan_summaries.moved_vans("Charlois", moves) == ""
 
