@@ -60,11 +60,11 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        moved = "Vans short: after the moves between depots that Plan proposes. "
+        moved = "after the moves between depots that Plan proposes, in all days ahead. "
         st.caption(
-            f"{moved * (html_grids.IN_ALL in numbers)}Off by: + is a forecast too high. Outside: orders "
-            "outside the 80\N{NO-BREAK SPACE}% band. To check first: depots with missing data, then "
-            "those short of most vans on the first short day, then in all."
+            f"{html_grids.LATE}: {moved}Off by: + is a forecast too high. Outside: orders outside the "
+            "80\N{NO-BREAK SPACE}% band. To check first: depots with missing data, then those with most "
+            "late orders."
         )
 
 
@@ -85,22 +85,21 @@ def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     """The numbers that `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
     week = days_ahead.rank(van_plan.fleet_plan(freshness).depots)
-    orders, short = (
+    orders, short, late = (
         week.pivot(index="depot_id", columns="target_on", values=name)
-        for name in ("point", "short")
+        for name in ("point", "short", "undelivered")
     )
     depots = week.drop_duplicates("depot_id").set_index("depot_id")
     last = queries.last_day(freshness).set_index("depot_id").reindex(depots.index)
     is_late = depots["is_silent"] | depots["is_late"]
     is_off = summaries.is_outside(last)
     short = short.fillna(0).astype(int).rename(columns=formatting.day)
-    in_all = short.sum(axis=1)
-    keys = pd.DataFrame({"is_late": is_late, "first": short[short.any().idxmax()]})
-    keys = keys.assign(in_all=in_all, is_off=is_off)
+    late_orders = late.sum(axis=1).round().astype(int)
+    keys = pd.DataFrame({"is_late": is_late, "late": late_orders, "is_off": is_off})
     # Ties keep the order of `depots`: by city and name.
     urgent = keys.loc[depots.index].sort_values([*keys], ascending=False, kind="stable")
     vans = short.add_prefix(f"{html_grids.SHORT}: ")
-    vans[html_grids.IN_ALL] = in_all
+    vans[html_grids.LATE] = late_orders
     period = formatting.count(orders.shape[1], "day")
     off_by = f"{formatting.past_day(freshness.last_on, today)} off by"
     first_on = short.columns[0]

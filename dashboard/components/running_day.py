@@ -15,6 +15,7 @@ from dashboard.tables import html_tables
 from dashboard.text import formatting, plan_summaries
 from forecaster.hours import today
 from pipelines.planning.van_plan import ALL_CITIES
+from pipelines.planning.vans import vans_for
 from pipelines.planning.words import clock as clock_time
 
 MAX_DEPOTS = 3
@@ -161,21 +162,19 @@ def _listed(depots: pd.DataFrame) -> str:
 
 
 def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
-    """`today.depots_off` with allocated (of `Plan.depots`), at_pace and n_lacking, in vans."""
+    """`today.depots_off` with columns of `Plan.depots`; at_pace, those for nearly all orders; n_lacking."""
     keys = ["depot_id", "target_on"]
-    known = today.depots_off(so_far).merge(
-        planned[[*keys, "allocated", "needed"]], on=keys
-    )
-    at_pace = plan_summaries.vans_at_pace(
-        known["needed"], known["estimate"] / known["p50"].where(known["p50"] > 0)
-    )
+    columns = ["vans", "allocated", "needed", "capacity"]
+    known = today.depots_off(so_far).merge(planned[keys + columns], on=keys)
+    at_pace = vans_for(known["high"], known["capacity"])
     lacking = (at_pace - known["allocated"]).where(at_pace > known["needed"], 0)
     return known.assign(at_pace=at_pace, n_lacking=lacking.clip(lower=0))
 
 
 def _vans_at_pace(depot: Mapping[Hashable, Any]) -> str:
-    vans = formatting.count(depot["at_pace"], "van")
-    return f"needs about {vans}, {depot['allocated']:,} planned"
+    vans, own = formatting.count(depot["at_pace"], "van"), depot["vans"]
+    of_own = f" of its {own:,.0f}" if own > depot["allocated"] else ""
+    return f"needs about {vans}, {depot['allocated']:,}{of_own} planned"
 
 
 def _table(cities: pd.DataFrame) -> str:

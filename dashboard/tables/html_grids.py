@@ -27,7 +27,7 @@ MAX_DEPOTS, MAX_DEPOTS_OF_ONE_CITY = 120, 600
 """Most depots in the grid of several cities, and of one; browsers are slow with more."""
 MARKS, SHORT = ("status", "is_off", "is_closed", "place"), "Vans short"
 """Columns of the list of depots without a heading; group heading of its columns of short vans."""
-IN_ALL = f"{SHORT}: all days"
+LATE = "Late orders"
 DAY_STATES = {
     "counted": ("■", "data"),
     "missing": ("✕", "missing"),
@@ -75,16 +75,16 @@ def depots(depots: pd.DataFrame, numbers: pd.DataFrame) -> str:
     Args:
       depots: `queries.depots`, in the order of the list.
       numbers: By depot_id, a column per heading, of whole orders, percentages or, if the heading
-        begins with `SHORT`, vans, the last of these being their total; then `status` (missing
+        begins with `SHORT`, vans; then `status` (missing
         data, shown below the depot's name), `is_off` (whether the last heading's number is
         marked), `is_closed` (on the first day) and `place` (not shown). Empty without a forecast.
     """
     heads, texts, rows = heads_of(numbers), _listed_texts(numbers), []
     has_cities = depots["city"].nunique() > 1
-    # A phone has room for two columns of vans: the worst day and the total.
+    # A phone has room for one column of vans: the worst day's.
     vans = [head for head in heads if head.startswith(SHORT)]
-    worst = max(vans[:-1], key=lambda head: numbers[head].sum(), default="")
-    for_desks = {*heads[1:2], *vans[:-1]} - {worst}
+    worst = max(vans, key=lambda head: numbers[head].sum(), default="")
+    for_desks = {*heads[1:2], *vans} - {worst}
     css_class = {head: ("desk" if head in for_desks else "") for head in heads}
     on_phones = f'<b class="group phone">{SHORT}</b>'
     for depot in depots.to_dict("records"):
@@ -134,9 +134,8 @@ def _listed_texts(numbers: pd.DataFrame) -> dict[Hashable, Row]:
             text + mark for text, mark in zip(off_by, marks, strict=True)
         ]
     for head in filter(lambda head: head.startswith(SHORT), heads):
-        step = 2 * (head != IN_ALL)
         texts[head] = [
-            f'<span class="s{step * min(n, 5)}">{text}</span>' if n else ""
+            f'<span class="s{2 * min(n, 5)}">{text}</span>' if n else ""
             for n, text in zip(numbers[head], texts[head], strict=True)
         ]
     return pd.DataFrame(texts, index=numbers.index).to_dict("index")

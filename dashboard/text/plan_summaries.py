@@ -135,7 +135,7 @@ def short_days(days: pd.DataFrame) -> str:
 
 
 def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
-    """'Fri 27 Nov: 3 of 24 depots short of 9 vans. Most in 7 days: Hoogvliet (4 on Fri, 2 on Sat).'.
+    """'Fri 27 Nov: 3 of 24 depots short, 9 vans in all. Most late orders: Hoogvliet, about 90.'.
 
     Describes the first short day; counts `Plan.depots` of the cities whose vans are known. No
     depot is short where its city's vans are enough, by `with_pace`.
@@ -146,19 +146,18 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     short = known[known["short"] > 0]
     if short.empty:
         return "" if known.empty else "No depot is short of vans."
-    first_on, n_days = short["target_on"].min(), known["target_on"].nunique()
+    first_on = short["target_on"].min()
     n_short, n_all = ((rows["target_on"] == first_on).sum() for rows in (short, known))
     n_vans = int(short.loc[short["target_on"] == first_on, "short"].sum())
-    in_all = known.groupby("depot_id")["short"].transform("sum")
-    worst = known[in_all == in_all.max()].set_index("target_on")
-    tied = [*worst.groupby(["depot_id", "name"], sort=False)]
-    most = " and ".join(f"{name} ({short_of(own['short'])})" for (_, name), own in tied)
-    if len(tied) > 2:
-        most = f"{in_all.max():,} at each of {len(tied):,} depots"
-    return (
-        f"{formatting.day(first_on)}: {n_short:,} of {formatting.count(n_all, 'depot')} short of "
-        f"{formatting.count(n_vans, 'van')}. Most in {formatting.count(n_days, 'day')}: {most}."
-    )
+    of_all = f"all {n_all:,}" if n_short == n_all > 1 else f"{n_short:,} of {n_all:,}"
+    vans = formatting.count(n_vans, "van")
+    told = f"{formatting.day(first_on)}: {of_all} depots short, {vans} in all."
+    late = short.groupby(["name", "depot_id"])["undelivered"].sum()
+    if late.max() < 1:
+        return told
+    name, _ = late.idxmax()
+    days = formatting.count(known["target_on"].nunique(), "day")
+    return f"{told} Most late orders in {days}: {name}, about {late.max():,.0f}."
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:
@@ -207,14 +206,9 @@ def with_pace(days: pd.DataFrame, running: pd.DataFrame) -> pd.DataFrame:
     keys = zip(days["city"], days["target_on"], strict=True)
     change = pd.Series([more.get(key, 0.0) for key in keys], days.index)
     pace = 1 + change / days["point"].where(days["point"] > 0)
-    needed = vans_at_pace(days["needed"], pace)
-    return days.assign(at_pace=needed, is_enough=~days["vans"].lt(needed))
-
-
-def vans_at_pace(needed: pd.Series, pace: pd.Series) -> pd.Series:
-    """Vans that a day takes at `pace` times its planned orders; as planned where that is NaN."""
     # Rounded first, so that a tiny excess does not add a van.
-    return (needed * pace.fillna(1.0).round(2)).round(6).map(math.ceil)
+    needed = (days["needed"] * pace.fillna(1.0).round(2)).round(6).map(math.ceil)
+    return days.assign(at_pace=needed, is_enough=~days["vans"].lt(needed))
 
 
 def late_in_words(orders: float) -> str:

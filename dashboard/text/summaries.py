@@ -60,12 +60,14 @@ def progress_sentence(progress: RunInProgress) -> str:
 
 
 def depot_sentence(ahead: pd.DataFrame) -> str:
-    """'Short of vans: 2 on Fri, 1 on Sat. 1,735 orders in the next 7 days, +38 % vs last week.'.
+    """'Short of vans: 2 on Fri, about 60 orders late. 1,735 orders in the next 7 days, +9 % vs last week.'.
 
-    `ahead` has the days ahead of `queries.depot_days`, with short of `Plan.depots`.
+    `ahead` has the days ahead of `queries.depot_days`, with short and undelivered of `Plan.depots`.
     """
     short = short_of(ahead.set_index("day_on")["short"])
-    lacking = f"Short of vans: {short}. " if short else ""
+    late = round(ahead["undelivered"].sum())
+    lost = f", about {formatting.count(late, 'order')} late" if late else ""
+    lacking = f"Short of vans: {short}{lost}. " if short else ""
     orders = formatting.count(round(ahead["point"].sum()), "order")
     difference = formatting.signed_percent(change(ahead, "point"), 0)
     told = f"{orders} in {formatting.next_days(len(ahead))}, {difference} vs last week."

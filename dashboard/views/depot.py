@@ -54,7 +54,7 @@ with head:
     if not ahead.empty:
         of_city = van_plan.city_plan(own["city"], freshness).depots
         planned = of_city[of_city["depot_id"] == depot].set_index("target_on")
-        columns = ["name", "allocated", "needed", "short"]
+        columns = ["name", "allocated", "needed", "short", "undelivered"]
         ahead = ahead.join(planned[columns], on="day_on")
         moves = van_plan.transfers_by_day(of_city)
         ahead["moved"] = [

@@ -54,8 +54,10 @@ class Plan:
         (needed - allocated; the sum over depots is the city's), short_alone (vans that the depot
         lacks for the service level if none is moved, compared with its own vans or, if these are
         not known, the allocated ones), drivers (for the allocated vans), drivers_needed (for the
-        needed vans), undelivered (expected orders beyond the capacity of the allocated vans),
-        delivery_probability (that the allocated vans carry all orders of the depot).
+        needed vans), undelivered (its part of its city's expected late orders, in proportion to
+        those beyond the capacity of its allocated vans), delivery_probability (that the allocated
+        vans carry all orders of the depot), capacity (orders that a van carries on the day, as the
+        fullest shift has them).
       cities: By city and day: city, target_on, point (the planned total), model_point (the
         model's total), needed, vans (including hired ones, without those off the road; NaN if not
         known), short (needed - vans, at least 0), delivery_probability (that the city's vans
@@ -291,7 +293,7 @@ def _plan_city(
     # If the vans of any depot are not known, neither are the moves: they cost nothing.
     own_r = np.where(week["vans"].isna().any(), np.inf, week["vans"])
     needed_r, allocated_r, alone_r = np.zeros((3, len(week)), int)
-    late_r, chance_r = np.zeros((2, len(week)))
+    late_r, chance_r, capacity_r = np.zeros((3, len(week)))
     days = []
     carried_s = np.full(len(orders_sr), np.nan if city.vans is None else 1.0)
     for day, rows in week.groupby("target_on").indices.items():
@@ -305,9 +307,14 @@ def _plan_city(
             *cases, own_r[rows], outcome["needed"], has
         )
         alone_r[rows] = vans.vans_for(level_r[rows], capacity)
-        late_r[rows] = _over_shifts(
+        alone = _over_shifts(
             vans.undelivered, case_rs[rows], allocated_r[rows], city, load
         )
+        # Vans that may be moved leave fewer orders behind than depots that are alone.
+        late_r[rows] = alone * (
+            outcome["undelivered"] / max(alone.sum(), vans.TOLERANCE)
+        )
+        capacity_r[rows] = capacity
         chance_r[rows] = vans.delivery_probability(*cases, allocated_r[rows])
         total = {
             "city": city.city,
@@ -328,6 +335,7 @@ def _plan_city(
         drivers_needed=vans.vans_for(needed_r * city.drivers_per_van, 1.0),
         undelivered=late_r,
         delivery_probability=chance_r,
+        capacity=capacity_r,
     )
     drivers = depots.groupby("target_on")[DRIVERS].sum()
     return depots, pd.DataFrame(days).join(drivers, on="target_on"), carried_s

@@ -48,9 +48,11 @@ def depots():
 
 
 def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
-    planned = depots[["depot_id", "target_on"]].assign(allocated=4, needed=[4, 0])
+    planned = depots[["depot_id", "target_on"]].assign(
+        vans=6.0, capacity=60.0, allocated=4, needed=[4, 0]
+    )
     html = running_day.today_html(depots, planned)
-    assert html.index("needs about 7 vans, 4 planned") < html.index("<table")
+    assert html.index("vans, 4 of its 6 planned") < html.index("<table")
     # Further off, but with vans enough.
     many = depots.assign(by_hour=[[20] * 24, [60] * 24])
     some = running_day.today_html(many, planned.assign(allocated=[4, 99]))
@@ -61,7 +63,9 @@ def test_depots_that_need_more_vans_than_are_planned_come_first(depots):
 
 
 def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
-    planned = depots[["depot_id", "target_on"]].assign(allocated=4, needed=[4, 0])
+    planned = depots[["depot_id", "target_on"]].assign(
+        vans=6.0, capacity=60.0, allocated=4, needed=[4, 0]
+    )
     html = running_day.today_html(depots, planned)
     [head, row] = Cells(html).text
     assert head == ["City", "So far", "Expected by then", "On the way to", "Forecast"]
@@ -69,10 +73,10 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     assert row[4].startswith("480 ")
     assert 'href="plan?city=Lon+%26+don"' in html
     said = r"on the way to (\d+) \((\d+) to (\d+)\)"
-    vans = r"<b>needs about (\d) vans, 4 planned</b>"
+    vans = r"<b>needs about (\d) vans, 4 of its 6 planned</b>"
     told = re.search(rf"&lt;b&gt;</a> {vans}: {said}, planned 233<", html)
     at_pace, number, low, high = map(int, told.groups())
-    assert (number, at_pace) == (408, 7), "4 × 408 ÷ 240, of the median"
+    assert (number, at_pace) == (408, math.ceil(high / 60))
     assert 240 < low < number < high < 480
     assert "quiet" not in html
     assert "added up" not in html
@@ -96,11 +100,15 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
         freshness=None,
     )
     heard = "220 orders by 11:00 local, 110 expected"
-    lacks = f"<b> needs about {at_pace} vans, 4 planned."
+    lacks = f"<b> needs about {at_pace} vans, 4 of its 6 planned."
     assert re.fullmatch(rf"Today so far: {heard}; {said}\. {lacks}", so_far("a"))
     of_city = running_day.depots_without_vans("Lon & don", planned, None, None)
     assert of_city == [lacks]
     assert running_day.depots_without_vans("Ghent", planned, None, None) == []
+    [unknown] = running_day.depots_without_vans(
+        "Lon & don", planned.assign(vans=math.nan), None, None
+    )
+    assert unknown == f"<b> needs about {at_pace} vans, 4 planned."
     assert so_far("not running") == ""
     ten_past = depots.assign(until_hour=8 + 10 / 60)
     monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)

@@ -259,6 +259,13 @@ def test_late_orders_fall_to_none_as_the_chance_rises_to_one(week):
     assert (days[-1]["undelivered"], days[-1]["delivery_probability"]) == (0, 1)
 
 
+@pytest.mark.parametrize("vans", [None, 0, 3, 6, 12])
+def test_late_orders_of_depots_add_up_to_their_citys(week, vans):
+    plan = plan_of(week, vans)
+    by_day = plan.depots.groupby("target_on")["undelivered"].sum()
+    np.testing.assert_allclose(by_day, plan.cities["undelivered"])
+
+
 def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):
     plan = plan_of(week, None)
     assert plan.depots["allocated"].tolist() == plan.depots["needed"].tolist()

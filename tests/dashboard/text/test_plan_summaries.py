@@ -151,6 +151,7 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
         {
             "target_on": [DAYS[0], DAYS[1], DAYS[1], DAYS[1]],
             "short": [0, 2, 0, 0],
+            "undelivered": [0.3, 20.0, 0.0, 0.0],
             "city": ["London", "London", "London", "Ghent"], "name": ["A", "A", "B", "C"], "depot_id": ["a", "a", "b", "c"],
         }
     )  # fmt: skip
@@ -163,17 +164,13 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
         }
     )
     short = partial(plan_summaries.short_depots, cities=cities)
-    first = "Fri 28 Nov: 1 of 2 depots short of 2 vans."
-    assert short(depots) == f"{first} Most in 2 days: A (2 on Fri)."
-    assert short(depots.assign(short=[0, 2, 6, 0])).endswith(
-        "Most in 2 days: B (6 on Fri)."
+    first = "Fri 28 Nov: 1 of 2 depots short, 2 vans in all."
+    assert short(depots) == f"{first} Most late orders in 2 days: A, about 20."
+    both = depots.assign(short=[0, 2, 6, 0], undelivered=[0.3, 20.0, 50.4, 90.0])
+    assert short(both) == (
+        "Fri 28 Nov: all 2 depots short, 8 vans in all. Most late orders in 2 days: B, about 50."
     )
-    assert short(depots.assign(short=[0, 6, 6, 0])).endswith(
-        "Most in 2 days: A (6 on Fri) and B (6 on Fri)."
-    )
-    third = depots[1:2].assign(depot_id="third", name="C")
-    tied = pd.concat([depots.assign(short=[0, 6, 6, 0]), third.assign(short=6)])
-    assert short(tied).endswith("Most in 2 days: 6 at each of 3 depots.")
+    assert short(depots.assign(undelivered=0.9)) == first
     enough = cities.assign(is_enough=True)
     assert plan_summaries.short_depots(depots, enough) == "No depot is short of vans."
     assert short(depots[:1]) == "No depot is short of vans."

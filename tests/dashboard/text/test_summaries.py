@@ -37,15 +37,17 @@ def test_a_depots_sentence_names_its_short_days_and_compares_those_known_in_both
             "point": [11.0, 11, 11, 11, 15, 11, 11],
             "week_before": [np.nan] + [10.0] * 6,
             "short": [0, 0, 1, 0, 2, np.nan, 0],
+            "undelivered": [0.2, 0, 3.1, 0, 8.0, np.nan, 0],
         }
     )
     orders = "81 orders in the next 7 days, +17 % vs last week."
-    assert (
-        summaries.depot_sentence(days) == f"Short of vans: 1 on Sun, 2 on Tue. {orders}"
-    )
+    short = "Short of vans: 1 on Sun, 2 on Tue"
+    assert summaries.depot_sentence(days) == f"{short}, about 11 orders late. {orders}"
+    none_late = days.assign(undelivered=0.0)
+    assert summaries.depot_sentence(none_late) == f"{short}. {orders}"
     assert summaries.depot_sentence(days.assign(short=0)) == orders
-    later = days.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
-    two_weeks = summaries.depot_sentence(pd.concat([days, later]))
+    later = none_late.assign(day_on=days["day_on"] + pd.Timedelta(days=7), short=0)
+    two_weeks = summaries.depot_sentence(pd.concat([none_late, later]))
     assert two_weeks.startswith("Short of vans: 1 on Sun 23 Nov, 2 on Tue 25 Nov. ")
 
 
