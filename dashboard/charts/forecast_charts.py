@@ -165,7 +165,10 @@ def _dots(table: pd.DataFrame, x: alt.X, column: str, series: str, size: int) ->
 
 
 def contributions(day: pd.DataFrame) -> Chart:
-    """A waterfall of one day of `what_if.contributions`: from a usual day to its planned orders."""
+    """A waterfall of one day of `what_if.contributions`: from a usual day to its planned orders.
+
+    It has no axis of orders, because every bar has its number.
+    """
     table = _waterfall(day)
     x = alt.X(
         "contribution:O",
@@ -178,7 +181,7 @@ def contributions(day: pd.DataFrame) -> Chart:
         .mark_bar(cornerRadius=2)
         .encode(
             x=x,
-            y=orders_axis("low"),
+            y=orders_axis("low").axis(None),
             y2="high:Q",
             color=colour("series"),
             tooltip=tooltips("contribution", "effect"),
@@ -188,7 +191,12 @@ def contributions(day: pd.DataFrame) -> Chart:
         # Without a colour the text would be black in the dark theme, too.
         alt.Chart(table.assign(series=ACTUAL))
         .mark_text(dy=-8, fontSize=12)
-        .encode(x=x, y=orders_axis("high"), text="effect:N", color=colour("series"))
+        .encode(
+            x=x,
+            y=orders_axis("high").axis(None),
+            text="effect:N",
+            color=colour("series"),
+        )
     )
     return (bars + labels).properties(height=HEIGHT)
 

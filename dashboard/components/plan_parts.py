@@ -41,18 +41,20 @@ def depots_in_grid(plan: Plan, depot: str) -> Plan:
 
 
 def next_decision(
-    days: pd.DataFrame, day: date | None, *, is_primary: bool = True
+    days: pd.DataFrame, day: date | None, city: str = "", *, is_primary: bool = True
 ) -> None:
     """Links to the form for the most urgent undecided day of `running_day.with_pace`, if any.
 
-    Those on `day` come first.
+    Those on `day` come first, and on the same day that of `city`.
     """
     left = days[~(days["is_enough"] | days["is_decided"])]
     if left.empty:
         return
-    by = ["is_another_day", "target_on", "lacking"]
+    by = ["is_another_day", "target_on", "is_another_city", "lacking"]
     in_order = left.assign(
-        is_another_day=left["target_on"].dt.date != day, lacking=-left["short"]
+        is_another_day=left["target_on"].dt.date != day,
+        is_another_city=left["city"] != city,
+        lacking=-left["short"],
     )
     first = in_order.sort_values(by, kind="stable").iloc[0]
     address = formatting.plan_link(first["city"], first["target_on"], form="vans")

@@ -56,7 +56,7 @@ def small_table(
 def cut_notice(number: int, most: int, noun: str = "depots") -> None:
     """Shows how many of its rows a table has, if it leaves some out."""
     if number > most:
-        st.caption(f"{most} of {number:,} {noun}; Excel has all.")
+        st.caption(f"{most} of {number:,} {noun}. Excel has all.")
 
 
 def note(text: str, address: str, before: str = "") -> None:

@@ -286,7 +286,7 @@ def _explanation(row: Mapping[Hashable, Any], notes: list[str]) -> str:
     if row["basis"] == "cold_start":
         return "No history"
     if row["same_side"] < MANY_DAYS:
-        return "Not known"
+        return "Outside the band"
     side = "low" if row["point"] < row["actual"] else "high"
     return f"Also too {side} on {row['same_side']} of the 7 days before"
 

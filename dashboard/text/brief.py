@@ -317,7 +317,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
 def day_names(
     events: pd.DataFrame, n_cities: int, city: str = ""
 ) -> dict[pd.Timestamp, str]:
-    """The holidays and events of each day in words: 'Black Friday + Promotion (London only)'.
+    """The holidays and events of each day in words: 'Black Friday + Promotion (London)'.
 
     Args:
       events: `queries.fleet_events`.

@@ -103,6 +103,23 @@ def need_sentence(plan: Plan, settings: CitySettings, day: date) -> str:
     )
 
 
+def rules(plan: Plan, settings: CitySettings) -> str:
+    """How need, moves, drivers and shifts of a city's plan are calculated, as a Markdown list."""
+    of_shifts = "Shifts: a day needs the vans of its fullest shift."
+    if not settings.shifts:
+        of_shifts = "Shifts: usual ones, as nobody has set any."
+    told = (
+        "Need: the vans that carry all orders of a day at the service level, if they are moved "
+        "between depots that morning. The chance of full delivery counts with such moves, too.",
+        "Vans to move: each move is for one day. A depot that is short itself lends a van where the "
+        "van carries at least a tenth of a load more.",
+        "Drivers: for the vans that go out, at least one in each shift.",
+        *([] if plan.shifts.empty else [of_shifts]),
+        "Orders: a total is forecast as a whole, and the depots need not add up to it.",
+    )
+    return "\n".join(f"- {each}" for each in told)
+
+
 def first_to_look_at(days: pd.DataFrame) -> date:
     """The first day of `running_day.with_pace`; short days come first, then undecided ones."""
     in_order = days.sort_values(["is_enough", "is_decided", "target_on"])

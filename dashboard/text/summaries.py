@@ -149,8 +149,8 @@ def what_if_sentence(outcome: pd.DataFrame, first_on: date, last_on: date) -> st
 def accuracy_sentence(scores: pd.DataFrame, depots: pd.DataFrame) -> str:
     """How good the scored days of some depots were, all of `queries.accuracy`, which is not empty.
 
-    'Good. The 42 days scored since Fri 2 Oct were off by 8.3 % a depot and day, 2.1 points better
-    than same day last week. All orders together: 1.2 % too low.'
+    'Good. The 42 days scored since Fri 2 Oct were off by 8.3 % a depot and day; same day last week
+    by 11.9 %. All orders together: 1.2 % too low.'
     """
     overall, scored = _overall(scores), _scored_days(scores)
     days = "The newest scored day was"
@@ -178,7 +178,7 @@ def error_sentence(
 ) -> str:
     """Compares a MAPE with the seasonal naive's, both fractions; '' if the MAPE is NaN.
 
-    'Good. It was off by 8.3 % a depot and day, 2.1 points better than same day last week.'
+    'Good. It was off by 8.3 % a depot and day; same day last week by 11.9 %.'
     `subject` is 'It was' in this example. 'Good.' only if `may_praise`: the band holds, on enough days.
     """
     if math.isnan(mape):
@@ -186,12 +186,10 @@ def error_sentence(
     error = f"{subject} off by {formatting.percent(mape)} {each}"
     if math.isnan(naive):
         return f"{error}."
-    points = round(round(100 * naive, 1) - round(100 * mape, 1), 1)
-    if points > 0:
-        good = "Good. " if may_praise else ""
-        return f"{good}{error}, {points} points better than {formatting.NAIVE}."
-    worse = f"{-points} points worse than" if points else "as far as"
-    return f"Not good. {error}, {worse} {formatting.NAIVE}."
+    compared = f"{error}; {formatting.NAIVE} by {formatting.percent(naive)}."
+    if round(100 * mape, 1) >= round(100 * naive, 1):
+        return f"Not good. {compared}"
+    return f"Good. {compared}" if may_praise else compared
 
 
 def coverage_sentence(bands: pd.DataFrame) -> str:

@@ -82,7 +82,9 @@ with week:
         with answer:
             clock = running_day.clock()
             so_far = running_day.depot_so_far(depot, of_city, clock, freshness)
-            widgets.answer(f"{summaries.depot_sentence(ahead)} {so_far}".strip())
+            widgets.answer(summaries.depot_sentence(ahead))
+            if so_far:
+                st.markdown(formatting.escape_markdown(so_far))
         st.html(html_grids.depot_days(ahead, own))
         notes = [
             f"“{row['allocated']:.0f} of {row['needed']:.0f}”: {row['needed']:.0f} vans needed."

@@ -27,6 +27,6 @@ table = model_list.all_models(models, zone)
 hidden = ("Version",)
 widgets.small_table(table.head(NEWEST), "Newest models", hidden)
 st.caption(
-    "Test: the last days before a model was trained, forecast by a model trained without them, and by "
-    "the model before. Off by: MAPE. Live scores of every model: `harbor models live`."
+    "Test: the last days before a model was trained, forecast by one trained without them, and by the "
+    "model before. Off by: MAPE."
 )

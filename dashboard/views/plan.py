@@ -49,8 +49,8 @@ if not city:
     day = plan_parts.day_of_address(days)
     plan_parts.next_decision(days, day=day)
     st.caption(
-        "Each cell: vans needed, and vans short (−12); the chance that the vans carry all orders, if "
-        "below 99 %; what is decided. Vans stay in their city."
+        "Each cell: vans needed, vans short after a minus sign, the chance of full delivery if it is "
+        "below 99 %, and what is decided. Vans stay in their city."
     )
     st.html(plan_grids.cities(days, settings, day, names))
     days_ahead.show_day_names(names, days["target_on"])
@@ -87,18 +87,6 @@ moves = plan_grids.transfers(van_plan.transfers_by_day(plan.depots))
 if moves:
     st.subheader("Vans to move")
     st.html(moves)
-    st.caption(
-        "Each move is for one day. A depot that is short itself lends a van only where the van carries "
-        "at least a tenth of a load more."
-    )
-of_shifts = "A day needs the vans of its fullest shift. "
-if not settings[city].shifts:
-    of_shifts = "Shifts: usual ones, as nobody has set any. "
-st.caption(
-    "Need and chance of full delivery: if vans may move between depots. Drivers: for the vans "
-    "that go out, at least one in each shift. "
-    f"{of_shifts * (not plan.shifts.empty)}{summaries.TOTALS_NOTE}"
-)
 plan_parts.changed_days(plan)
 
 if form:
@@ -118,5 +106,8 @@ with newest:
     # A confirmation in the open form has its own Undo.
     if not (form and getattr(saved_change.of_session(), form).sentence):
         saved_change.newest_change(city)
-with st.container(key="plan-history"), st.expander("All changes until now"):
-    plan_parts.history(city, freshness)
+with st.container(key="plan-history"):
+    with st.expander("All changes until now"):
+        plan_parts.history(city, freshness)
+    with st.expander("How this is calculated"):
+        st.markdown(plan_summaries.rules(plan, settings[city]))

@@ -91,7 +91,7 @@ def occasion_name(name: str, is_holiday: bool) -> str:
 
 
 def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -> str:
-    """The holidays and events of a day in some cities: 'Black Friday + Promotion (Delft only)'.
+    """The holidays and events of a day in some cities: 'Black Friday + Promotion (Delft)'.
 
     A name is followed by all cities that have it, unless all `n_cities` do.
     """
@@ -99,9 +99,7 @@ def names_of_day(events: pd.DataFrame, cities: Collection[str], n_cities: int) -
     for key, own in events.groupby(["what", "is_holiday"]):
         if own["city"].isin(list(cities)).any():
             name = occasion_name(*cast(tuple[str, bool], key))
-            where = (
-                f" ({listed(sorted(own['city']))} only)" if len(own) < n_cities else ""
-            )
+            where = f" ({listed(sorted(own['city']))})" if len(own) < n_cities else ""
             described.append(name + where)
     return " + ".join(described)
 

@@ -87,7 +87,7 @@ BRIDGE = (40.0, "Bridge closed", "Mara")
         (large_error(basis="cold_start"), "No history"),
         (large_error(actual=105.0), ""),
         (large_error(["promotion"], actual=105.0), ""),
-        (large_error(), "Not known"),
+        (large_error(), "Outside the band"),
         (large_error().assign(same_side=6), "Also too low on 6 of the 7 days before"),
         (
             large_error(actual=80.0).assign(same_side=7),

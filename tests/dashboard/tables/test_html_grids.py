@@ -102,15 +102,15 @@ def test_a_day_with_an_event_is_marked_in_the_head_and_named_in_the_cell_of_its_
     two_cities,
 ):
     day = two_cities["target_on"].min()
-    names = {"": {day: "<x> (London only)"}, "London": {day: "Black Friday <x>"}}
+    names = {"": {day: "<x> (London)"}, "London": {day: "Black Friday <x>"}}
     html = html_grids.fleet_grid(two_cities, names)
     plain, marked = (
         Cells(html_grids.fleet_grid(two_cities)).text,
         Cells(html).text,
     )
-    assert marked[0][1] == f"▲ <x> (London only) {plain[0][1]}"
+    assert marked[0][1] == f"▲ <x> (London) {plain[0][1]}"
     assert marked[0][2:] == plain[0][2:]
-    assert '<abbr class="event" title="&lt;x&gt; (London only)">' in html
+    assert '<abbr class="event" title="&lt;x&gt; (London)">' in html
     changed = [
         (before, after)
         for before, after in zip(plain[1:], marked[1:], strict=True)

@@ -129,7 +129,7 @@ def newest(role, reason):
 def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
     assert status_of(CHAMPION, scores=LIVE) == (
         "Good. The model, live since Thu 20 Nov and scored on 9 days, was off by 7.7 % a "
-        "depot and day, 3.2 points better than same day last week. It is the newest model: in its test off by "
+        "depot and day; same day last week by 10.9 %. It is the newest model: in its test off by "
         "8.1 %, the model before by 8.9 %."
     )
     few = status_of(CHAMPION, scores=LIVE.assign(n_days=3))
@@ -139,7 +139,7 @@ def test_the_status_says_since_when_a_model_is_live_and_how_much_better_it_is():
     known = pd.concat([LIVE.assign(n_days=3), by_day], ignore_index=True)
     names = {days[0]: "Before it", days[3]: "Black Friday", days[4]: "Black Friday"}
     special = status_of(CHAMPION, scores=known, occasions=names)
-    assert "last week. Among these days: Black Friday. It is the newest" in special
+    assert "10.9 %. Among these days: Black Friday. It is the newest" in special
     assert "Among" not in status_of(CHAMPION, scores=LIVE, occasions=names)
     worse = status_of(CHAMPION, scores=LIVE.assign(mape=[0.12, 0.109]))
     assert worse.startswith(

@@ -319,7 +319,7 @@ def promotion(city, *days, depots=2):
         ),
         pytest.param(
             [(FRIDAY, "black_friday", False, "London", 2)], [("London", FRIDAY, 1)],
-            ["Fri 27 Nov: 1 van short (Black Friday (London only))"], id="of a short day, once",
+            ["Fri 27 Nov: 1 van short (Black Friday (London))"], id="of a short day, once",
         ),
         pytest.param(
             promotion("London", FRIDAY), [("Helsinki", FRIDAY, 4)],
@@ -398,13 +398,9 @@ def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
         ],
         columns=["day_on", "what", "is_holiday", "city", "depots"],
     )
-    assert brief.day_names(special, 2) == {
-        day: "Black Friday + Promotion (London only)"
-    }
+    assert brief.day_names(special, 2) == {day: "Black Friday + Promotion (London)"}
     assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}
-    of_three = {
-        day: "Black Friday (Helsinki and London only) + Promotion (London only)"
-    }
+    of_three = {day: "Black Friday (Helsinki and London) + Promotion (London)"}
     assert brief.day_names(special, 3) == of_three
 
 
@@ -412,4 +408,4 @@ def test_an_event_of_other_cities_too_is_not_said_to_be_of_the_short_one_alone()
     special = events(*promotion("London", FRIDAY), *promotion("Helsinki", FRIDAY))
     week = fleet(CALM, depot_week("Alexander", "Rotterdam"))
     [friday] = decide(city_days(("London", FRIDAY, 2), chance=0.8), week, special)[:1]
-    assert friday.about == "Promotion (Helsinki and London only)"
+    assert friday.about == "Promotion (Helsinki and London)"

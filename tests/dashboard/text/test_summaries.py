@@ -288,9 +288,9 @@ def test_a_depot_with_missing_data_has_a_warning(last_on, due_on, is_late, expec
 @pytest.mark.parametrize(
     ("naive", "verdict", "compared"),
     [
-        (0.2, "Good. ", ", 9.0 points better than same day last week"),
-        (0.05, "Not good. ", ", 6.0 points worse than same day last week"),
-        (0.1102, "Not good. ", ", as far as same day last week"),
+        (0.2, "Good. ", "; same day last week by 20.0 %"),
+        (0.05, "Not good. ", "; same day last week by 5.0 %"),
+        (0.1102, "Not good. ", "; same day last week by 11.0 %"),
         (np.nan, "", ""),
     ],
 )
@@ -310,7 +310,7 @@ def test_what_a_band_holds_too_little_of_is_not_called_good(coverage, is_good):
     told = summaries.accuracy_sentence(
         daily_scores(*9 * [0.1], naive=0.4).assign(coverage=coverage), TWO_DEPOTS
     )
-    assert "points better than same day last week" in told
+    assert "; same day last week by 40.0 %." in told
     assert told.startswith("Good. ") is is_good
 
 
