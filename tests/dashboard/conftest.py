@@ -148,6 +148,12 @@ def seeded(
 
 
 @pytest.fixture
+def tomorrow(seeded: Seeded) -> date:
+    """The first day ahead."""
+    return seeded.through + timedelta(days=1)
+
+
+@pytest.fixture
 def open_page() -> Open:
     """Opens a page as a browser would, with query parameters."""
 

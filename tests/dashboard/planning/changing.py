@@ -1,9 +1,11 @@
 """Saves changes of depots' days, as the form does."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from dashboard import queries
-from dashboard.planning import entered_changes, overrides
+from dashboard.planning import city_settings, entered_changes, overrides
 from dashboard.planning.overrides import Change
 
 
@@ -45,3 +47,13 @@ def undo(by="Anna", city="London"):
 def undo_one(what, change_id, by):
     """Takes back one change, which may be a colleague's."""
     overrides.undo(pd.DataFrame({"what": [what], "change_id": [change_id]}), by)
+
+
+def settings_of(city="London"):
+    """The settings of a city as they are now."""
+    return city_settings.by_city(queries.freshness())[city]
+
+
+def set_city(city="London", by="Mara", **settings):
+    """Saves settings of a city."""
+    city_settings.save(replace(settings_of(city), **settings), by)

@@ -1,7 +1,5 @@
 """Planned orders are the same number in cells, totals, pages and commands."""
 
-from datetime import timedelta
-
 import pandas as pd
 import pytest
 import sqlalchemy as sa
@@ -22,11 +20,6 @@ pytestmark = pytest.mark.db
 DEPOT, CITY = "LON-01", "London"
 MEDIAN = 2000.0
 """Median of London's total of tomorrow, in orders."""
-
-
-@pytest.fixture
-def tomorrow(seeded):
-    return seeded.through + timedelta(days=1)
 
 
 def row_of(table, day, **keys):

@@ -1,7 +1,6 @@
 """Pages read from a streaming replica, but never from one that lacks a planner's change."""
 
 import re
-from datetime import date, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -40,11 +39,6 @@ def replicated(seeded, database_url, replica_url, monkeypatch):
     st.cache_data.clear()
     st.cache_resource.clear()
     return seeded
-
-
-@pytest.fixture
-def tomorrow(seeded) -> date:
-    return seeded.through + timedelta(days=1)
 
 
 def read_from_replica():

@@ -19,7 +19,7 @@ from dashboard.charts.encodings import LABEL_COLOUR
 from dashboard.components import one_day, page_head, widgets
 from dashboard.inference import what_if
 from dashboard.inference.what_if import Scenario
-from dashboard.planning import city_settings, van_plan
+from dashboard.planning import van_plan
 from dashboard.queries import ScoreFilter, database
 from dashboard.text import formatting, summaries
 from pipelines import schema
@@ -27,6 +27,7 @@ from pipelines.planning import morning_message, words
 from pipelines.runs.ledger import recorded
 from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
+from tests.dashboard.planning.changing import set_city
 from tests.dashboard.seed import DEPOTS, N_DAYS, seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
@@ -256,8 +257,7 @@ def test_the_list_of_depots_begins_with_those_that_need_somebody_first(
     seeded, open_page
 ):
     """Missing data, then those of the whole fleet that lack most vans on the first day."""
-    london = city_settings.by_city(queries.freshness())["London"]
-    city_settings.save(replace(london, vans=0), "Ann")
+    set_city(vans=0)
     app = open_page("depot")
     grid = Cells(grid_of(app)).text
     assert grid[1][0].startswith("Poplar London · missing data after")
@@ -529,8 +529,7 @@ def test_a_depots_past_days_have_their_error_and_its_likely_cause(
 def test_both_links_to_a_depots_change_lead_to_its_first_short_day_else_the_first(
     seeded, open_page, vans
 ):
-    london = city_settings.by_city(queries.freshness())["London"]
-    city_settings.save(replace(london, vans=vans), "Ann")
+    set_city(vans=vans)
     days = van_plan.city_plan("London", queries.freshness()).depots
     days = days[days["depot_id"] == "LON-01"]
     short = days[days["needed"] > days["allocated"]]
