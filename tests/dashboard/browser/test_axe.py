@@ -21,7 +21,6 @@ PATHS = (
     "/",
     "/depot?depot=LON-03&scenario=promotion",
     "/plan",
-    "/plan?city=London",
     "/plan?city=Rotterdam&form=vans",
     "/accuracy",
     "/models",
