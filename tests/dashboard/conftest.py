@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -23,6 +24,7 @@ from pipelines.store import score_totals
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.seed import Seeded, seed
+from tests.dashboard.seed_pipeline import seed_pipeline
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 SECONDS = 30
@@ -199,6 +201,33 @@ def chromium() -> Iterator[BrowserContext]:
         context.new_page()
         yield context
         launched.close()
+
+
+@pytest.fixture(scope="module")
+def serve_fleet(
+    engine: sa.Engine,
+    database_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    chromium: BrowserContext,
+) -> Iterator[Callable[..., str]]:
+    """Serves the small fleet, with the nights of its pipeline or without; gives its address."""
+    home = tmp_path_factory.mktemp("fleet")
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+
+    with ExitStack() as server:
+
+        def serve(*statements: sa.UpdateBase, has_nights: bool = True) -> str:
+            seed(engine, yesterday, home / "artefacts")
+            if has_nights:
+                seed_pipeline(engine, yesterday)
+            with engine.begin() as connection:
+                for statement in statements:
+                    connection.execute(statement)
+            return server.enter_context(browser.serving(database_url, home))
+
+        yield serve
+    empty_tables(engine)
+    assert not (home / "dashboard.log").read_text(), "the server has nothing to say"
 
 
 @pytest.fixture

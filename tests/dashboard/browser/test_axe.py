@@ -4,15 +4,9 @@ import os
 import shutil
 import subprocess
 import tarfile
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-
-from tests.conftest import empty_tables
-from tests.dashboard.browser import browser
-from tests.dashboard.seed import seed
-from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
@@ -68,15 +62,8 @@ def axe(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, database_url, tmp_path_factory, chromium, axe):
-    """The address of the dashboard of a small fleet."""
-    home = tmp_path_factory.mktemp("axe-fleet")
-    yesterday = datetime.now(UTC).date() - timedelta(days=1)
-    seed(engine, yesterday, home / "artefacts")
-    seed_pipeline(engine, yesterday)
-    with browser.serving(database_url, home) as address:
-        yield address
-    empty_tables(engine)
+def fleet(axe, serve_fleet):
+    return serve_fleet()
 
 
 @pytest.mark.parametrize("path", PATHS)

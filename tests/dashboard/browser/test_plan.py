@@ -1,17 +1,14 @@
 """A planner's morning in a real browser: change, see, export, print."""
 
 import re
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
 
 from pipelines import schema
-from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.charts.test_forecast_charts import contrast
-from tests.dashboard.seed import seed
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
@@ -19,16 +16,10 @@ A4_LANDSCAPE = b"/MediaBox [0 0 841.91998 594.95996]"
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The address of the dashboard of a small fleet, one of whose names is long."""
-    home = tmp_path_factory.mktemp("plan")
-    seed(engine, datetime.now(UTC).date() - timedelta(days=1), home / "artefacts")
+def fleet(serve_fleet):
+    """With a long name."""
     rename = sa.update(schema.depots).where(schema.depots.c.depot_id == "LON-02")
-    with engine.begin() as connection:
-        connection.execute(rename.values(name="London Rotherhithe"))
-    with browser.serving(database_url, home) as address:
-        yield address
-    empty_tables(engine)
+    return serve_fleet(rename.values(name="London Rotherhithe"), has_nights=False)
 
 
 # Words in the first columns of tables that stand on two lines.

@@ -10,10 +10,7 @@ import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
 
 from pipelines import schema
-from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
-from tests.dashboard.seed import seed
-from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
@@ -68,21 +65,14 @@ def add_hours(engine, through):
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The address of the dashboard of a small fleet with orders by the hour; it is about noon."""
-    home = tmp_path_factory.mktemp("hours")
+def fleet(engine, serve_fleet):
+    """With orders by the hour; it is about noon."""
     now = datetime.now(UTC)
-    yesterday = now.date() - timedelta(days=1)
-    seed(engine, yesterday, home / "artefacts")
-    seed_pipeline(engine, yesterday)
     # Zones of this name have the sign turned round.
     at_noon = sa.update(schema.depots).values(timezone=f"Etc/GMT{now.hour - 12:+d}")
-    with engine.begin() as connection:
-        connection.execute(at_noon)
-    add_hours(engine, yesterday)
-    with browser.serving(database_url, home) as address:
-        yield address
-    empty_tables(engine)
+    address = serve_fleet(at_noon)
+    add_hours(engine, now.date() - timedelta(days=1))
+    return address
 
 
 def test_days_ahead_says_where_the_running_day_is_heading(fleet, visit):

@@ -1,7 +1,6 @@
 """A planner closes a shortage in a real browser: decide, see it decided, take it back."""
 
 import re
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -9,9 +8,7 @@ from playwright.sync_api import expect
 from python_calamine import CalamineWorkbook
 
 from pipelines import schema
-from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
-from tests.dashboard.seed import seed
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 IS_IN_SIGHT = """() => {
@@ -22,20 +19,16 @@ IS_IN_SIGHT = """() => {
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The address of the dashboard of a small fleet whose cities lack vans on Friday."""
-    home = tmp_path_factory.mktemp("vans")
-    seed(engine, datetime.now(UTC).date() - timedelta(days=1), home / "artefacts")
-    with engine.begin() as connection:
-        for city, capacity in (("London", 100), ("Rotterdam", 45)):
-            values = {
-                "city": city, "vans": 22, "orders_per_van": capacity, "service_level": 0.9,
-                "drivers_per_van": 1, "made_by": "Eva",
-            }  # fmt: skip
-            connection.execute(sa.insert(schema.city_settings).values(values))
-    with browser.serving(database_url, home) as address:
-        yield address
-    empty_tables(engine)
+def fleet(serve_fleet):
+    """Its cities lack vans on Friday."""
+    same = {"vans": 22, "service_level": 0.9, "drivers_per_van": 1, "made_by": "Eva"}
+    settings = [
+        {"city": city, "orders_per_van": capacity} | same
+        for city, capacity in (("London", 100), ("Rotterdam", 45))
+    ]
+    return serve_fleet(
+        sa.insert(schema.city_settings).values(settings), has_nights=False
+    )
 
 
 def brief_of(window):

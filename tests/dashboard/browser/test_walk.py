@@ -1,18 +1,14 @@
 """The pages in a real browser: what a phone and a desk see of a fleet."""
 
 import io
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
 from PIL import Image
 
 from pipelines import schema
-from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.browser.browser import SIZES
-from tests.dashboard.seed import seed
-from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
@@ -47,26 +43,16 @@ FAINT_TEXTS = """() => [...document.querySelectorAll(
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The dashboard of a small fleet: its address and what was written."""
-    home = tmp_path_factory.mktemp("fleet")
-    yesterday = datetime.now(UTC).date() - timedelta(days=1)
-    seeded = seed(engine, yesterday, home / "artefacts")
-    seed_pipeline(engine, yesterday)
+def fleet(serve_fleet):
     rename = sa.update(schema.depots).where(schema.depots.c.depot_id == "LON-02")
-    with engine.begin() as connection:
-        connection.execute(rename.values(name="Jätkäsaari"))
-    with browser.serving(database_url, home) as address:
-        yield address, seeded
-    empty_tables(engine)
-    assert not (home / "dashboard.log").read_text(), "the server has nothing to say"
+    return serve_fleet(rename.values(name="Jätkäsaari"))
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit, path):
     """On a desk, and made as narrow as a tablet, a phone and a small phone."""
     name, n_charts = PAGES[path]
-    window = visit(fleet[0])
+    window = visit(fleet)
     window.to(path)
     shown = "Greenwich · London · LON-01" if "depot=" in path else name
     assert window.page.title() == f"{shown} · Harbor Fleet"
@@ -80,7 +66,7 @@ def test_a_page_opens_by_its_own_address_draws_its_charts_and_fits(fleet, visit,
 
 
 def test_back_and_forward_find_what_was_chosen(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     page = window.page
 
     def shown(step):
@@ -113,7 +99,7 @@ def test_back_and_forward_find_what_was_chosen(fleet, visit):
 
 
 def test_back_from_a_chosen_depot_leads_to_the_list_and_so_does_its_link(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     page = window.page
     window.to("/depot")
     for name, depot in (("Greenwich", "LON-01"), ("Poplar", "LON-03")):
@@ -135,7 +121,7 @@ def test_back_from_a_chosen_depot_leads_to_the_list_and_so_does_its_link(fleet, 
 
 @pytest.mark.parametrize("path", ["/", "/plan?city=London"])
 def test_the_first_tab_leads_to_the_first_number(fleet, visit, path):
-    window = visit(fleet[0])
+    window = visit(fleet)
     window.to(path)
     window.page.keyboard.press("Tab")
     assert window.page.get_by_text("Skip to the numbers").bounding_box()["y"] >= 0
@@ -145,7 +131,7 @@ def test_the_first_tab_leads_to_the_first_number(fleet, visit, path):
 
 
 def test_a_city_that_the_menu_carries_over_is_one_step_of_the_history(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     page = window.page
     window.to("/plan?city=London")
     for name, path in (("Accuracy", "accuracy"), ("Days ahead", "")):
@@ -174,7 +160,7 @@ FAILURE = """() => {
 
 
 def test_a_part_that_fails_says_so_to_its_reader(fleet, visit):
-    window = visit(fleet[0], "phone")
+    window = visit(fleet, "phone")
     window.to("/plan")
     sentence, rest = window.page.evaluate(FAILURE)
     assert "This part of the page could not be shown. Load the page again" in sentence
@@ -182,7 +168,7 @@ def test_a_part_that_fails_says_so_to_its_reader(fleet, visit):
 
 
 def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
-    window = visit(fleet[0], "phone")
+    window = visit(fleet, "phone")
     window.to("/")
     brief = window.page.locator(".hf-brief")
     assert "to look at" in brief.locator("h2").inner_text()
@@ -195,7 +181,7 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
 def test_a_phone_has_the_totals_of_all_cities_and_the_depots_of_a_chosen_one(
     fleet, visit
 ):
-    window = visit(fleet[0], "phone")
+    window = visit(fleet, "phone")
     waalhaven = window.page.locator("table.hf-fleet a", has_text="Waalhaven")
     for path, is_seen in (("/", False), ("/?city=Rotterdam", True)):
         window.to(path)
@@ -208,7 +194,7 @@ def test_a_phone_has_the_totals_of_all_cities_and_the_depots_of_a_chosen_one(
 
 
 def test_a_phones_first_screen_of_accuracy_has_the_newest_week(fleet, visit):
-    window = visit(fleet[0], "phone")
+    window = visit(fleet, "phone")
     window.to("/accuracy")
     weeks = window.page.get_by_role("table", name="By week")
     newest = weeks.get_by_role("row").nth(1).bounding_box()
@@ -223,7 +209,7 @@ def test_a_phones_first_screen_of_accuracy_has_the_newest_week(fleet, visit):
 def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium, said):
     size = dict(zip(("width", "height"), SIZES["phone"], strict=True))
     phone = chromium.browser.new_context(viewport=size, **said)
-    window = browser.Visit(phone.new_page(), fleet[0])
+    window = browser.Visit(phone.new_page(), fleet)
     window.to("/")
     page = window.page
     closed = page.locator('[data-testid="stSidebar"][data-collapsed="true"]')
@@ -241,7 +227,7 @@ def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium, s
 
 
 def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     page = window.page
 
     def go(name, title, path):
@@ -286,7 +272,7 @@ def hover(window, chart, across):
     ],
 )
 def test_one_hover_tells_every_series_in_words(fleet, visit, path, charts):
-    window = visit(fleet[0])
+    window = visit(fleet)
     window.to(path)
     for number, titles in charts.items():
         chart = window.page.locator(CHART).nth(number)
@@ -299,7 +285,7 @@ def test_one_hover_tells_every_series_in_words(fleet, visit, path, charts):
 
 
 def test_paper_is_white_and_ink_is_dark_from_the_dark_theme(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     window.page.emulate_media(media="print", color_scheme="dark")
     for path in ("/depot?depot=RTM-02", "/plan"):
         window.to(path)
@@ -311,7 +297,7 @@ def test_paper_is_white_and_ink_is_dark_from_the_dark_theme(fleet, visit):
 
 
 def test_the_menu_marks_the_group_of_a_page(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     ground = "e => getComputedStyle(e).backgroundColor"
     grounds = set()
     for path in ("/plan", "/models"):
@@ -321,7 +307,7 @@ def test_the_menu_marks_the_group_of_a_page(fleet, visit):
 
 
 def test_a_scenario_is_chosen_by_keyboard(fleet, visit):
-    window = visit(fleet[0])
+    window = visit(fleet)
     window.to("/depot?depot=LON-01")
     # The first stop skips to the numbers.
     window.page.keyboard.press("Tab")
