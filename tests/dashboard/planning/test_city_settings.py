@@ -76,9 +76,6 @@ def test_all_that_is_wrong_is_told_at_once():
     )
 
 
-ESTIMATED = CitySettings("London", None, 100.0, has_estimated_vans=True)
-
-
 @pytest.mark.db
 def test_every_city_is_estimated_until_somebody_saves_settings(seeded):
     before = current()

@@ -7,51 +7,36 @@ import pytest
 
 from dashboard.text import formatting
 
-FRIDAY, SUNDAY = date(2026, 11, 27), date(2026, 11, 29)
-
-
-@pytest.mark.parametrize(
-    ("value", "reference", "expected"),
-    [
-        pytest.param(date(2025, 11, 21), None, "Fri 21 Nov", id="named"),
-        pytest.param(
-            date(2025, 11, 21), date(2025, 1, 1), "Fri 21 Nov", id="same year"
-        ),
-        pytest.param(
-            date(2024, 2, 29), date(2025, 1, 1), "Thu 29 Feb 2024", id="another year"
-        ),
-        pytest.param(pd.Timestamp("2025-01-06"), None, "Mon 6 Jan", id="timestamp"),
-    ],
-)
-def test_days_have_names(value, reference, expected):
-    assert formatting.day(value, reference) == expected
-
-
-@pytest.mark.parametrize(
-    ("ahead", "expected"),
-    [(0, "Today, Fri 27 Nov"), (1, "Tomorrow, Sat 28 Nov"), (2, "Sun 29 Nov")],
-)
-def test_the_next_two_days_are_called_today_and_tomorrow(ahead, expected):
-    day = FRIDAY + timedelta(days=ahead)
-    assert formatting.coming_day(day, FRIDAY) == expected
-    assert formatting.coming_day(pd.Timestamp(day), FRIDAY) == expected
-
-
-def test_one_name_more_than_are_listed_is_named_and_two_are_counted():
-    assert formatting.listed(["A", "B", "C", "D"]) == "A, B, C and D"
-    assert formatting.listed(["A", "B", "C", "D", "E"]) == "A, B, C and 2 more"
-
-
-def test_timestamps_are_in_the_given_zone():
-    made = datetime(2025, 11, 20, 23, 31, tzinfo=UTC)
-    assert (
-        formatting.timestamp(made, ZoneInfo("Europe/Helsinki")) == "Fri 21 Nov, 01:31"
-    )
+FRIDAY, SATURDAY, SUNDAY = (date(2026, 11, day) for day in (27, 28, 29))
+HELSINKI = ZoneInfo("Europe/Helsinki")
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
+        (formatting.day(FRIDAY), "Fri 27 Nov"),
+        (formatting.day(FRIDAY, date(2026, 1, 1)), "Fri 27 Nov"),
+        (formatting.day(date(2024, 2, 29), FRIDAY), "Thu 29 Feb 2024"),
+        (formatting.day(pd.Timestamp("2025-01-06")), "Mon 6 Jan"),
+        (formatting.coming_day(FRIDAY, FRIDAY), "Today, Fri 27 Nov"),
+        (formatting.coming_day(SATURDAY, FRIDAY), "Tomorrow, Sat 28 Nov"),
+        (formatting.coming_day(pd.Timestamp(SATURDAY), FRIDAY), "Tomorrow, Sat 28 Nov"),
+        (formatting.coming_day(SUNDAY, FRIDAY), "Sun 29 Nov"),
+        (formatting.day_range(FRIDAY, SUNDAY), "Fri 27 – Sun 29 Nov"),
+        (formatting.day_range(FRIDAY, FRIDAY), "Fri 27 Nov"),
+        (
+            formatting.day_range(SUNDAY, SUNDAY + timedelta(days=2)),
+            "Sun 29 Nov – Tue 1 Dec",
+        ),
+        (
+            formatting.timestamp(datetime(2025, 11, 20, 23, 31, tzinfo=UTC), HELSINKI),
+            "Fri 21 Nov, 01:31",
+        ),
+        (formatting.next_days(1), "the next day"),
+        (formatting.next_days(14), "the next 14 days"),
+        # One name more than are listed is named, and two are counted.
+        (formatting.listed(["A", "B", "C", "D"]), "A, B, C and D"),
+        (formatting.listed(["A", "B", "C", "D", "E"]), "A, B, C and 2 more"),
         (formatting.orders(12345.6), "12,346"),
         (formatting.orders(0.4), "0"),
         (formatting.orders(math.nan), "–"),
@@ -63,18 +48,16 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.signed_percent(math.nan), "–"),
         (formatting.signed(-412), "−412"),
         (formatting.signed(1250), "+1,250"),
+        (formatting.signed(0), "0"),
         (formatting.count(1, "day"), "1 day"),
         (formatting.count(2000, "day"), "2,000 days"),
         (formatting.display_name("black_friday"), "Black friday"),
-        (formatting.signed(0), "0"),
         (formatting.searchable("Jätkäsaari"), "jatkasaari"),
         (
             formatting.with_plain_spelling("Stora Ålby · Malmö · M-1"),
             "Stora Ålby · Malmö · M-1 (alby)",
         ),
         (formatting.with_plain_spelling("Poplar · Malmö"), "Poplar · Malmö"),
-        (formatting.next_days(1), "the next day"),
-        (formatting.next_days(14), "the next 14 days"),
         (formatting.abbreviate(370_901), "371k"),
         (formatting.abbreviate(999_499), "999k"),
         (formatting.abbreviate(999_500), "1M"),
@@ -87,16 +70,10 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.chance(0.99), "99 %"),
         (formatting.chance(1.0), "> 99 %"),  # never certain
         (formatting.chance(math.nan), "–"),
-        (formatting.day_range(FRIDAY, SUNDAY), "Fri 27 – Sun 29 Nov"),
-        (formatting.day_range(FRIDAY, FRIDAY), "Fri 27 Nov"),
-        (
-            formatting.day_range(SUNDAY, SUNDAY + timedelta(days=2)),
-            "Sun 29 Nov – Tue 1 Dec",
-        ),
         (formatting.escape_markdown(":red[x] <b>*y*"), r"\:red\[x\] \<b\>\*y\*"),
     ],
 )
-def test_numbers_are_formatted(written, expected):
+def test_days_names_and_numbers_are_formatted(written, expected):
     assert written == expected
 
 
@@ -125,7 +102,7 @@ def test_numbers_are_formatted(written, expected):
     ],
 )  # fmt: skip
 def test_iso_dates_in_a_text_are_formatted(written, expected):
-    assert formatting.format_dates(written, ZoneInfo("Europe/Helsinki")) == expected
+    assert formatting.format_dates(written, HELSINKI) == expected
 
 
 def test_day_notes_are_holidays_events_and_closure():

@@ -260,7 +260,6 @@ def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
     )
 
 
-THREE_DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
 A_FRIDAY, A_SATURDAY = date(2025, 11, 21), date(2025, 11, 22)
 
 
