@@ -2,7 +2,7 @@
 
 import socket
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -61,6 +61,13 @@ def served(engine, database_url, tmp_path_factory):
             yield address, requests
 
 
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory):
+    """The dashboard for this machine alone, whose database does not answer."""
+    with browser.serving(NOBODY, tmp_path_factory.mktemp("cut-off")) as address:
+        yield address
+
+
 SCRIPT = next(path for path in asgi.STATIC_FILES if path.endswith(".js"))
 
 
@@ -80,10 +87,9 @@ def test_every_response_has_the_security_headers(served, path):
     assert "unsafe-inline" not in policy.partition("style-src")[0]
 
 
-def test_the_watch_is_answered_by_a_dashboard_that_has_its_database(served, tmp_path):
+def test_the_watch_is_answered_by_a_dashboard_that_has_its_database(served, cut_off):
     assert probe_dashboard(served[0]) > 0
-    with browser.serving(NOBODY, tmp_path) as cut_off:
-        assert probe_dashboard(cut_off) is None
+    assert probe_dashboard(cut_off) is None
 
 
 def test_a_script_of_streamlit_comes_whole_and_is_kept_for_ever(served):
@@ -121,25 +127,17 @@ def test_a_web_socket_of_another_origin_is_refused_without_requests_outside(serv
         assert requests == []
 
 
-def test_a_foreign_name_for_this_machine_is_refused_where_no_login_is_set(
-    engine, database_url, tmp_path
-):
+def test_a_foreign_name_for_this_machine_is_refused_where_no_login_is_set(cut_off):
     """DNS rebinding: a page elsewhere whose name leads to 127.0.0.1 the second time."""
-    port = free_port()
-    with browser.serving(database_url, tmp_path, port, "127.0.0.1"):
-        for name, is_refused in (("evil.example", True), ("localhost", False)):
-            link = socket.create_connection(("127.0.0.1", port))
-            arguments = {"origin": f"http://{name}:{port}", "sock": link, "proxy": None}
-            stream = f"ws://{name}:{port}/_stcore/stream"
-            if is_refused:
-                with (
-                    pytest.raises(InvalidStatus, match="403"),
-                    connect(stream, **arguments),
-                ):
-                    pass
-            else:
-                with connect(stream, **arguments):
-                    pass
+    port = int(cut_off.rpartition(":")[2])
+    for name, refusal in (
+        ("evil.example", pytest.raises(InvalidStatus, match="403")),
+        ("localhost", nullcontext()),
+    ):
+        link = socket.create_connection(("127.0.0.1", port))
+        arguments = {"origin": f"http://{name}:{port}", "sock": link, "proxy": None}
+        with refusal, connect(f"ws://{name}:{port}/_stcore/stream", **arguments):
+            pass
 
 
 @pytest.mark.parametrize(
