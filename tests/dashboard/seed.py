@@ -204,14 +204,8 @@ def make_events(through: date) -> pd.DataFrame:
     london = [(*row, "London", None, None, None) for row in rows]
     day = through + timedelta(days=2)
     columns = [
-        "kind",
-        "starts_on",
-        "ends_on",
-        "city",
-        "depot_id",
-        "value",
-        "known_from",
-    ]
+        "kind", "starts_on", "ends_on", "city", "depot_id", "value", "known_from",
+    ]  # fmt: skip
     closed = ("closed", day, day, None, "RTM-03", None, None)
     return pd.DataFrame([*london, closed], columns=columns)
 

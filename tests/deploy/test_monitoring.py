@@ -18,11 +18,7 @@ from pipelines.monitoring.server import MonitorState, Probe, serving
 from pipelines.monitoring.watcher import Watcher
 from pipelines.settings import Settings
 from tests.deploy.tools import DEPLOY, find_tool
-from tests.pipelines.monitoring.monitored import (
-    NOW,
-    running_night,
-    seed_watched,
-)
+from tests.pipelines.monitoring.monitored import NOW, running_night, seed_watched
 from tests.ports import free_port
 
 PROMETHEUS = DEPLOY / "prometheus"

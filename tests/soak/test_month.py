@@ -22,10 +22,7 @@ from pipelines.settings import Settings
 from pipelines.store import models as store
 from tests.conftest import empty_tables
 from tests.pipelines.faults.faults import TABLES, tables
-from tests.pipelines.make import (
-    forecast_from,
-    save_model,
-)
+from tests.pipelines.make import forecast_from, save_model
 from tests.soak import inbox_files
 from tests.soak.inbox_files import NIGHTS, Inbox, origin_of
 from tests.soak.night import IN_TRAINING, now_after, run_here, start

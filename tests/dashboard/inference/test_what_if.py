@@ -14,12 +14,7 @@ from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import artefact, infer, predict
 from pipelines import schema
-from tests.dashboard.seed import (
-    HORIZON,
-    make_depots,
-    make_events,
-    make_holidays,
-)
+from tests.dashboard.seed import HORIZON, make_depots, make_events, make_holidays
 
 pytestmark = pytest.mark.db
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dashboard import queries
-from dashboard.planning import city_settings, van_decisions, van_plan
+from dashboard.planning import van_decisions, van_plan
 from dashboard.queries import database
 from dashboard.text import formatting
 from pipelines.planning.city_settings import ACCEPT, CitySettings, VanDecision
@@ -19,6 +19,7 @@ from pipelines.planning.morning_message import (
 )
 from pipelines.planning.van_plan import make_plan
 from pipelines.settings import Settings
+from tests.dashboard.planning.changing import set_city, settings_of
 from tests.dashboard.planning.test_van_plan import DAYS, NO_BANDS, fleet
 
 TODAY = date(2025, 11, 21)
@@ -188,8 +189,7 @@ def test_its_numbers_are_those_of_the_pages(seeded):
         return days[(days["short"] > 0) & ~days["is_decided"]]
 
     for city in ("London", "Rotterdam"):
-        few = replace(city_settings.by_city(freshness)[city], vans=2)
-        city_settings.save(few, "Ann")
+        set_city(city, vans=2)
     short = short_days()
     assert short["city"].nunique() > 1
     text = told()
@@ -199,7 +199,7 @@ def test_its_numbers_are_those_of_the_pages(seeded):
         assert formatting.chance(day["delivery_probability"]) in text
     first = short.iloc[0]
     city, day = str(first["city"]), first["target_on"].date()
-    decision = city_settings.by_city(freshness)[city].decision_on(day)
+    decision = settings_of(city).decision_on(day)
     van_decisions.save(replace(decision, kind=ACCEPT), "Ann")
     assert len(short_days()) == len(short) - 1
     assert told().count(" short") == len(short)

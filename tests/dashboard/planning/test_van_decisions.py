@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from dashboard.planning import city_settings, van_decisions
+from dashboard.planning import van_decisions
 from forecaster.errors import BadInputError
 from pipelines import schema
 from pipelines.planning.city_settings import ACCEPT, HIRE, VanDecision
@@ -20,8 +20,7 @@ def friday(seeded):
 
 
 def current(decision):
-    settings = city_settings.by_city(queries.freshness())[decision.city]
-    return settings.decision_on(decision.target_on)
+    return changing.settings_of(decision.city).decision_on(decision.target_on)
 
 
 def undo(day, planner):
@@ -89,12 +88,10 @@ def test_ones_newest_change_is_the_last_of_orders_vans_and_settings(friday, seed
     assert newest() == ["orders"]
     van_decisions.save(replace(friday, kind=ACCEPT), "Ann")
     assert newest() == ["vans"]
-    london = city_settings.by_city(queries.freshness())["London"]
-    city_settings.save(replace(london, vans=20), "Ann")
+    changing.set_city(vans=20, by="Ann")
     assert (newest(), newest("Ben")) == (["settings"], [])
     assert queries.newest_change("Ann", "Rotterdam", queries.freshness()).empty
-    london = city_settings.by_city(queries.freshness())["London"]
-    city_settings.save(replace(london, vans=21), "Ben")
+    changing.set_city(vans=21, by="Ben")
     assert (newest(), newest("Ben")) == ([], ["settings"])
     van_decisions.save(replace(current(friday), kind="ask"), "Ann")
     assert newest() == ["vans"]

@@ -44,13 +44,8 @@ def city_total(engine, seeded, day):
 def banded(seeded, write, tomorrow):
     """Adds total forecasts of fleet and London, whose medians are not sums of points."""
     row = {"origin_on": seeded.through, "target_on": tomorrow}
-    total = {
-        "model_version": CHAMPION,
-        "p10": 1000.0,
-        "p50": MEDIAN,
-        "p90": 3000.0,
-        "depots": 3,
-    }
+    total = {"model_version": CHAMPION, "depots": 3}
+    total |= {"p10": 1000.0, "p50": MEDIAN, "p90": 3000.0}
     for name in ("", CITY):
         write(sa.insert(schema.forecast_totals).values(city=name, **row, **total))
 

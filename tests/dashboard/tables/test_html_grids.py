@@ -15,12 +15,7 @@ from tests.dashboard.cells import Cells
 from tests.dashboard.no_override import as_forecast
 
 DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
-STATUS = {
-    "last_on": DAYS[0],
-    "is_late": False,
-    "is_silent": False,
-    "change": 0.1,
-}
+STATUS = {"last_on": DAYS[0], "is_late": False, "is_silent": False, "change": 0.1}
 
 POPLAR = {"depot_id": "LON-01", "city": "London"}
 
@@ -117,11 +112,7 @@ def test_a_day_with_an_event_is_marked_in_the_head_and_named_in_the_cell_of_its_
         if before != after
     ]
     [(before, after)] = changed
-    assert after == [
-        before[0],
-        f"{before[1]} Black Friday <x>",
-        *before[2:],
-    ]
+    assert after == [before[0], f"{before[1]} Black Friday <x>", *before[2:]]
     assert before[0].startswith("London")
 
 

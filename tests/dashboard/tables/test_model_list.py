@@ -79,10 +79,7 @@ def test_a_pruned_model_says_so(models):
     )
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast"
     decisions = model_list.all_models(pruned, ZONE)["Status"].tolist()
-    assert decisions == [
-        "In use (champion). It beats it",
-        f"Former champion. {notice}",
-    ]
+    assert decisions == ["In use (champion). It beats it", f"Former champion. {notice}"]
 
 
 def test_a_challenger_waits_for_its_evaluation(models):
@@ -92,24 +89,16 @@ def test_a_challenger_waits_for_its_evaluation(models):
     }
 
 
-NO_SCORES = pd.DataFrame(
-    columns=[
-        "model_version",
-        "forecaster",
-        "mape",
-        "n_days",
-        "coverage",
-        "grain",
-        "day_on",
-    ]
-)
 LIVE = pd.DataFrame(
     [
         ("20251119-aaa", "forecast", 0.077, 9, 0.72, "model", None),
         ("20251119-aaa", "seasonal naive", 0.109, 9, None, "model", None),
     ],
-    columns=NO_SCORES.columns,
-)
+    columns=[
+        "model_version", "forecaster", "mape", "n_days", "coverage", "grain", "day_on",
+    ],
+)  # fmt: skip
+NO_SCORES = LIVE[:0]
 OLD, NEW = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
 CHAMPION = ("20251119-aaa", "champion", OLD, OLD, "It beats the seasonal naive: MAPE 8 %.",
             SCORES, pd.NaT)  # fmt: skip

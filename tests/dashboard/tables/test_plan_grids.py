@@ -132,9 +132,7 @@ def test_a_whole_cell_links_to_its_form_and_says_who_changed_it(plan):
 def test_cities_have_need_short_and_the_chance(plan):
     settings = {"London": CitySettings("London", 5, 50.0)}
     days = plan.cities.assign(
-        delivery_probability=[0.995, 0.004],
-        needed=[3, 12_345],
-        short=[0, 2_345],
+        delivery_probability=[0.995, 0.004], needed=[3, 12_345], short=[0, 2_345]
     )
     html = plan_grids.cities(days, settings)
     assert Cells(html).text == [

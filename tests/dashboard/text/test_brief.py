@@ -28,12 +28,7 @@ def city_days(*rows, chance=0.01):
         needed=20 + days["short"], undelivered=0.0,
     )  # fmt: skip
     return days.astype(
-        {
-            "target_on": "datetime64[s]",
-            "short": int,
-            "lacking": int,
-            "is_decided": bool,
-        }
+        {"target_on": "datetime64[s]", "short": int, "lacking": int, "is_decided": bool}
     )
 
 
@@ -166,12 +161,7 @@ def test_what_is_decided_comes_last_with_who_and_when():
     days["lacking"] = [5, 9, 2]
     hired = days["target_on"].eq(pd.Timestamp(FRIDAY)) & days["city"].eq("London")
     days["is_decided"] = hired
-    days.loc[hired, ["kind", "extra", "made_by", "note"]] = (
-        "hire",
-        9,
-        "Ann",
-        "Hertz",
-    )
+    days.loc[hired, ["kind", "extra", "made_by", "note"]] = ("hire", 9, "Ann", "Hertz")
     days["made_at"] = datetime(2026, 11, 22, 8, 12, tzinfo=UTC)
     late = depot_week("Poplar", "London", YESTERDAY - timedelta(days=1))
     told = decide(days, fleet(late, depot_week("Barking", "London")))

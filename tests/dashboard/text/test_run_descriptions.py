@@ -101,17 +101,8 @@ def test_a_night_tells_which_cities_were_late_and_when_their_orders_came(came_at
 
 def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     late = (8, 7.0, "forecast", *STEP[3:6], {"late_cities": {"London": 2}}, *STEP[7:])
-    later = (
-        9,
-        np.nan,
-        "nightly",
-        "2025-11-21",
-        "done",
-        BEGAN + timedelta(days=1),
-        {},
-        None,
-        9.0,
-    )
+    next_night = BEGAN + timedelta(days=1)
+    later = (9, np.nan, "nightly", "2025-11-21", "done", next_night, {}, None, 9.0)
     ledger = runs(later, NIGHT, late)
 
     def results(hours):
@@ -143,17 +134,7 @@ def test_an_alarm_names_the_naive_forecast_as_pages_do():
     alarm = (
         "The forecasts shown have missed by more than the seasonal naive for 9 days."
     )
-    row = (
-        8,
-        7.0,
-        "accuracy",
-        "2025-11-20",
-        "done",
-        BEGAN,
-        {"alarms": [alarm]},
-        None,
-        1.0,
-    )
+    row = (8, 7.0, "accuracy", *STEP[3:6], {"alarms": [alarm]}, None, 1.0)
     [step] = run_descriptions.steps(runs(NIGHT, row), 7, ZONE).to_dict("records")
     assert step["Result"] == alarm.replace("the seasonal naive", "same day last week")
     alarmed = list(NIGHT)
@@ -216,19 +197,7 @@ def test_a_failed_night_that_was_repaired_says_so():
 
 def night(state="done", late=0, **steps):
     """A night and its steps: the state of each, or its metrics where it is done."""
-    rows = [
-        (
-            7,
-            np.nan,
-            "nightly",
-            "2025-11-20",
-            state,
-            BEGAN,
-            {"late_depots": late},
-            None,
-            60.0,
-        )
-    ]
+    rows = [(*NIGHT[:4], state, BEGAN, {"late_depots": late}, None, 60.0)]
     for number, (step, result) in enumerate(steps.items(), start=8):
         is_state = isinstance(result, str)
         rows.append(

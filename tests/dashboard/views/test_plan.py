@@ -11,11 +11,7 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from dashboard import queries
 from dashboard.components import plan_parts, running_day
 from dashboard.components.plan_forms import ALL_DEPOTS
-from dashboard.planning import (
-    overrides,
-    van_decisions,
-    van_plan,
-)
+from dashboard.planning import overrides, van_decisions, van_plan
 from dashboard.planning.entered_changes import WITHDRAW
 from dashboard.text import formatting, plan_summaries
 from forecaster.hours import today
@@ -679,6 +675,8 @@ def test_a_change_is_previewed_saved_confirmed_and_undone_by_one_button(
     app = press(app, "Set this again")
     assert "Set again: Greenwich, " in told(app.success)
     assert cell("LON-01", tomorrow).orders == 1234
+    of_depot = page_text(open_page("depot", depot="LON-01"))
+    assert "Set by Anna: “Weather”" in of_depot
     app = press(app, "Save")
     assert "The new number is missing" in told(app.error)
     assert changing.history()["orders"].fillna(0).tolist() == [1234, 0, 1234]
@@ -720,6 +718,7 @@ def test_a_decision_is_undone_and_set_again_after_a_reload(seeded, tomorrow, ope
     assert decision(app).value == "", "nothing is suggested below what was undone"
     app = rerun(app)
     assert "help asked for" not in page_text(app)
+    assert "help asked for" not in page_text(open_page("days_ahead")), "in the brief"
     app = press(app, "Set this again")
     assert f"Set again: London, {day}." in told(app.success)
     history = changing.history("vans")
