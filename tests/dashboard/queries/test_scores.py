@@ -82,17 +82,6 @@ def test_accuracy_agrees_with_plain_loops_for_live_forecasts_and_hindcasts(
     assert_scores(of_model, rows)
 
 
-def test_a_day_without_orders_counts_for_wape_but_not_for_mape(seeded, write):
-    scores = schema.scores
-    changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
-    write(sa.update(scores).where(changed).values(actual=0.0))
-    rows = seeded.scores.copy()
-    mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
-    rows.loc[mine, "actual"] = 0.0
-    scores = queries.accuracy(ScoreFilter(True), queries.freshness())
-    assert_scores(scores[scores["grain"] == "all"], rows[rows["is_live"]])
-
-
 def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     origin = seeded.through - 3 * A_DAY
     of_origin = seeded.forecasts[seeded.forecasts["origin_on"] == origin]
@@ -231,7 +220,9 @@ def test_depots_are_ordered_worst_first(freshness, seeded, scope):
     assert_depot_scores(scores, within(seeded.scores, replace(scope, depot="")))
 
 
-def test_days_without_an_order_count_in_a_depot_s_bias_and_band(seeded, write):
+def test_a_day_without_orders_counts_for_wape_bias_and_band_but_not_for_mape(
+    seeded, write
+):
     scores = schema.scores
     changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
     write(sa.update(scores).where(changed).values(actual=0))
@@ -239,9 +230,10 @@ def test_days_without_an_order_count_in_a_depot_s_bias_and_band(seeded, write):
     mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
     rows.loc[mine, "actual"] = 0.0
     assert mine.sum() == 7
-    scope = ScoreFilter(live=True, days_back=56)
-    measured = queries.depot_accuracy(scope, queries.freshness())
-    assert_depot_scores(measured, within(rows, scope))
+    scope, freshness = ScoreFilter(live=True, days_back=56), queries.freshness()
+    scores = queries.accuracy(scope, freshness)
+    assert_scores(scores[scores["grain"] == "all"], rows)
+    assert_depot_scores(queries.depot_accuracy(scope, freshness), within(rows, scope))
 
 
 def assert_depot_scores(scores, rows):
