@@ -61,8 +61,10 @@ def trim(cells: pa.Array) -> pa.Array:
     return pc.if_else(empty, pa.scalar(None, pa.string()), trimmed)
 
 
-def cell_text(cell: pa.Scalar) -> str:
+def cell_text(cell: pa.Scalar) -> str | None:
     """Returns a cell as text for the quarantine; a timestamp after the year 9999 as a number."""
+    if not cell.is_valid:
+        return None
     if pa.types.is_floating(cell.type):
         cell = cell.cast(pa.string())
     try:

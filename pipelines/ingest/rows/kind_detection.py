@@ -47,27 +47,21 @@ def column_positions(
     header: Sequence[str], schema: FileSchema, options: FileOptions
 ) -> dict[str, list[int]]:
     """Returns the header positions of each schema column, by its mapped name or its own."""
-    positions: dict[str, list[int]] = {}
-    for column in schema.columns:
-        name = options.columns.get(column.name, column.name).strip().casefold()
-        matches = [
-            index
-            for index, cell in enumerate(header)
-            if cell.strip().casefold() == name
-        ]
-        if matches:
-            positions[column.name] = matches
-    mapped = {
-        index
-        for name, indices in positions.items()
-        if name in options.columns
-        for index in indices
+    cells = [_folded(cell) for cell in header]
+    names = {
+        column.name: _folded(options.columns.get(column.name, column.name))
+        for column in schema.columns
     }
+    mapped = {name for column, name in names.items() if column in options.columns}
     return {
-        name: indices
-        for name, indices in positions.items()
-        if name in options.columns or not mapped.intersection(indices)
+        column: [index for index, cell in enumerate(cells) if cell == name]
+        for column, name in names.items()
+        if name in cells and (column in options.columns or name not in mapped)
     }
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
 
 
 def matching_schemas(header: Sequence[str], options: FileOptions) -> list[FileSchema]:
@@ -83,7 +77,7 @@ def matching_schemas(header: Sequence[str], options: FileOptions) -> list[FileSc
 def known_names(options: FileOptions) -> frozenset[str]:
     """Returns the lower-case names that the columns of all possible kinds have in a file."""
     return frozenset(
-        options.columns.get(column.name, column.name).strip().casefold()
+        _folded(options.columns.get(column.name, column.name))
         for schema in _candidates(options)
         for column in schema.columns
     )

@@ -1,8 +1,9 @@
 """Reads Parquet files into the same text cells as CSV; timestamps and numbers stay typed."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,27 +32,17 @@ class ParquetFile:
 
     def batches(self) -> Iterator["ParquetBatch"]:
         """Yields its rows in order."""
-        names = self.mapping.names
+        names, column = self.mapping.names, self.mapping.schema.column
         first_row = 1
-        try:
-            with self.source.open_file() as stream:
-                file = pq.ParquetFile(stream)
-                for rows in file.iter_batches(
-                    BATCH_ROWS, columns=list(names.values()), use_threads=True
-                ):
-                    cells = {
-                        column: _normalise(
-                            rows.column(name), self.mapping.schema.column(column)
-                        )
-                        for column, name in names.items()
-                    }
-                    size = int(len(rows) * self.bytes_per_row)
-                    yield ParquetBatch(cells, first_row, size)
-                    first_row += len(rows)
-        except MemoryError:
-            raise
-        except (OSError, pa.ArrowException) as error:
-            raise _unreadable_error(self.source, error) from None
+        with _opened(self.source) as file:
+            for rows in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
+                cells = {
+                    name: _normalise(rows.column(in_file), column(name))
+                    for name, in_file in names.items()
+                }
+                size = int(len(rows) * self.bytes_per_row)
+                yield ParquetBatch(cells, first_row, size)
+                first_row += len(rows)
 
 
 def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
@@ -62,25 +53,27 @@ def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
     """
     if source.size == 0:
         raise RefusedFileError(f"{source.name} is empty. Send it again.")
-    try:
-        with source.open_file() as stream:
-            file = pq.ParquetFile(stream)
-            schema, rows = file.schema_arrow, file.metadata.num_rows
-    except MemoryError:
-        raise
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable_error(source, error) from None
+    with _opened(source) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
     mapping = detect_mapping(schema.names, options, source.name)
     for name, at in mapping.positions.items():
         _require_usable(mapping.schema.column(name), schema.field(at), source)
-    return ParquetFile(source, mapping, source.size / max(rows, 1))
+    return ParquetFile(source, mapping, source.size / max(n_rows, 1))
 
 
-def _unreadable_error(source: Source, error: Exception) -> RefusedFileError:
-    return RefusedFileError(
-        f"{source.name} cannot be read as Parquet: {first_line(error)}. It may be cut "
-        "short; send it again."
-    )
+@contextmanager
+def _opened(source: Source) -> Iterator[pq.ParquetFile]:
+    """Opens a Parquet file; refuses it if it cannot be read."""
+    try:
+        with source.open_file() as stream:
+            yield pq.ParquetFile(stream)
+    except MemoryError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise RefusedFileError(
+            f"{source.name} cannot be read as Parquet: {first_line(error)}. It may be cut "
+            "short; send it again."
+        ) from None
 
 
 TYPE_ADVICE = {
@@ -162,20 +155,13 @@ class ParquetBatch:
 
     def parse_rows(self) -> RowwiseBatch:
         """Returns its rows except those that are empty in all columns read."""
-        arrays = list(self.columns.values())
-        filled = pc.is_valid(arrays[0])
-        for array in arrays[1:]:
-            filled = pc.or_(filled, pc.is_valid(array))
+        filled = reduce(pc.or_, map(pc.is_valid, self.columns.values()))
         at = pc.indices_nonzero(filled)
         cells = {name: array.take(at) for name, array in self.columns.items()}
         lines = pc.add(at, self.first_row).to_pylist()
         return RowwiseBatch(
             cells,
             lines,
-            lambda row: {name: _text(array[row]) for name, array in cells.items()},
+            lambda row: {name: cell_text(cells[name][row]) for name in cells},
             n_blank=len(filled) - len(at),
         )
-
-
-def _text(cell: Any) -> str | None:
-    return None if not cell.is_valid else cell_text(cell)

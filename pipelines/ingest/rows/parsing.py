@@ -40,7 +40,9 @@ SPREADSHEET_ERRORS = (
 )
 """Error values of formulas, as they stand in cells and in exported text."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
+YES_OR_NO = dict.fromkeys(("yes", "y", "true", "1"), "true") | dict.fromkeys(
+    ("no", "n", "false", "0"), "false"
+)
 FIRST_DAY = date(1990, 1, 1)
 """Earliest date of orders, counts, events and signals; earlier ones are taken as errors."""
 TIMESTAMP = pa.timestamp("us")
@@ -100,16 +102,11 @@ def per_distinct_value(
         distinct = encoded.dictionary
         if are_dates:
             distinct = dates.to_iso(distinct, options.date_format)
-        values, reasons = [], []
-        for cell in distinct.to_pylist():
-            value, reason = _parse_cell(parse, cell, options)
-            values.append(value)
-            reasons.append(reason)
-        typed = pa.array(values, stored).take(encoded.indices)
-        if not any(reasons):
-            return ParsedColumn((typed,), pa.nulls(len(cells), pa.string()))
+        parsed = [_parse_cell(parse, cell, options) for cell in distinct.to_pylist()]
+        values = pa.array([value for value, _ in parsed], stored)
+        reasons = pa.array([reason for _, reason in parsed], pa.string())
         return ParsedColumn(
-            (typed,), pa.array(reasons, pa.string()).take(encoded.indices)
+            (values.take(encoded.indices),), reasons.take(encoded.indices)
         )
 
     return parse_column
@@ -127,17 +124,23 @@ def _parse_cell(
 def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa: ARG001 - shared parser signature
     """Accepts texts unless they are too long, hold NUL, or are a spreadsheet error."""
     too_long = pc.greater(pc.utf8_length(cells), MAX_TEXT_CHARS)
-    has_nul = pc.match_substring(cells, "\0")
-    reasons = pa.nulls(len(cells), pa.string())
-    if pc.any(pc.or_(too_long, has_nul)).as_py():
-        reasons = pc.if_else(has_nul, "holds a NUL character", reasons)
-        reason = f"is longer than {MAX_TEXT_CHARS} characters"
-        reasons = pc.if_else(too_long, reason, reasons)
     # Built here: an Arrow array at import would reserve memory before the parser's limit is set.
     is_error = pc.is_in(cells, pa.array(SPREADSHEET_ERRORS))
-    if pc.any(is_error).as_py():
-        reasons = pc.if_else(is_error, "is an error of a spreadsheet", reasons)
+    reasons = _reasons(
+        (pc.match_substring(cells, "\0"), "holds a NUL character"),
+        (too_long, f"is longer than {MAX_TEXT_CHARS} characters"),
+        (is_error, "is an error of a spreadsheet"),
+    )
     return ParsedColumn((cells,), reasons)
+
+
+def _reasons(*faults: tuple[pa.Array, str]) -> pa.Array:
+    """Returns the reason of the last fault of each cell, from masks of faulty cells."""
+    reasons = pa.nulls(len(faults[0][0]), pa.string())
+    for mask, reason in faults:
+        if pc.any(mask).as_py():
+            reasons = pc.if_else(pc.fill_null(mask, False), reason, reasons)
+    return reasons
 
 
 def parse_timestamps(
@@ -149,15 +152,13 @@ def parse_timestamps(
     last_on = options.today + timedelta(days=ahead)
     earliest = pa.scalar(datetime.combine(FIRST_DAY, time.min), TIMESTAMP)
     latest = pa.scalar(datetime.combine(last_on, time.max), TIMESTAMP)
-    outside = pc.or_(pc.less(local, earliest), pc.greater(local, latest))
-    outside = pc.fill_null(outside, False)
-    reasons = pa.nulls(len(cells), pa.string())
-    if pc.any(unparsable).as_py():
-        reason = f"does not match the format {options.format_name}"
-        reasons = pc.if_else(unparsable, reason, reasons)
-    if pc.any(outside).as_py():
-        reason = f"lies outside {FIRST_DAY} to {last_on}"
-        reasons = pc.if_else(outside, reason, reasons)
+    reasons = _reasons(
+        (unparsable, f"does not match the format {options.format_name}"),
+        (
+            pc.or_(pc.less(local, earliest), pc.greater(local, latest)),
+            f"lies outside {FIRST_DAY} to {last_on}",
+        ),
+    )
     return ParsedColumn((local, offset), reasons)
 
 
@@ -292,11 +293,9 @@ def parse_known_city(cell: str, options: ParseOptions) -> str:
 
 def parse_yes_or_no(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses yes or no into PostgreSQL's `true` or `false`."""
-    if cell.lower() in YES:
-        return "true"
-    if cell.lower() in NO:
-        return "false"
-    raise ValueError("is neither yes nor no")
+    if cell.lower() not in YES_OR_NO:
+        raise ValueError("is neither yes nor no")
+    return YES_OR_NO[cell.lower()]
 
 
 def parse_weekdays(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
@@ -308,4 +307,4 @@ def parse_weekdays(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - s
             f"holds {unknown[0]!r}, which is no weekday such as sat or sun"
         )
     numbers = sorted({WEEKDAYS.index(word[:3]) + 1 for word in words})
-    return "{" + ",".join(str(number) for number in numbers) + "}"
+    return f"{{{','.join(map(str, numbers))}}}"

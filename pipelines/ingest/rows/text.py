@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -47,18 +48,14 @@ class TextFile:
 
     source: Source
     mapping: FileMapping
-    header: Header
+    separator: str
+    header_line: int
     encoding: str
-
-    @property
-    def separator(self) -> str:
-        """Separator of its cells."""
-        return self.header.separator
 
     def batches(self) -> Iterator["TextBatch"]:
         """Yields its rows in order."""
         for block in read_blocks(self.source, self.encoding):
-            rows = block.after_line(self.header.last_line)
+            rows = block.after_line(self.header_line)
             if rows.data:
                 yield TextBatch(rows, self)
 
@@ -79,19 +76,19 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
             "Write them above the rows."
         )
     mapping = detect_mapping(header.cells, options, source.name)
-    return TextFile(source, mapping, header, options.codec)
+    return TextFile(source, mapping, header.separator, header.last_line, options.codec)
 
 
 def find_header(data: bytes, options: FileOptions) -> Header | None:
     """Returns the likeliest header: by kind, matched columns, filled cells, then position."""
-    start = io.BytesIO(data)
-    text = b"".join(islice(start, MAX_HEADER_LINES)).decode()
-    lines = [
-        Header(cells, separator, last_line)
-        for separator in ([options.separator] if options.separator else SEPARATORS)
-        for cells, _, last_line in _readable(text, separator)
-        if any(letter.isalnum() for cell in cells for letter in cell)
-    ]
+    text = b"".join(islice(io.BytesIO(data), MAX_HEADER_LINES)).decode()
+    lines = []
+    for separator in [options.separator] if options.separator else SEPARATORS:
+        # Of lines below one that the csv module refuses, such as an endless cell, none is read.
+        with suppress(csv.Error):
+            for cells, _, last_line in _records(text, separator):
+                if any(letter.isalnum() for cell in cells for letter in cell):
+                    lines.append(Header(cells, separator, last_line))
 
     names = known_names(options)
 
@@ -103,14 +100,6 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
         return has_kind, match_score(line.cells, options), filled, -line.last_line
 
     return max(lines, key=rank, default=None)
-
-
-def _readable(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
-    """Yields rows until the csv module refuses one, such as a row with an endless cell."""
-    try:
-        yield from _records(text, separator)
-    except csv.Error:
-        return
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
@@ -138,7 +127,7 @@ class TextBatch:
         """Returns its columns, parsed by pyarrow; None if a row may not fit the header."""
         if self.block.is_doubtful:
             return None
-        names = [str(index) for index in range(len(self.file.header.cells))]
+        names = [str(index) for index in range(len(self.file.mapping.header))]
         wanted = {
             name: str(index) for name, index in self.file.mapping.positions.items()
         }
@@ -147,7 +136,7 @@ class TextBatch:
                 pa.BufferReader(self.block.data),
                 arrow_csv.ReadOptions(column_names=names, block_size=self.size + 1),
                 arrow_csv.ParseOptions(
-                    delimiter=self.file.header.separator, newlines_in_values=True
+                    delimiter=self.file.separator, newlines_in_values=True
                 ),
                 arrow_csv.ConvertOptions(
                     include_columns=list(wanted.values()),
@@ -167,10 +156,9 @@ class TextBatch:
         Raises:
           RefusedFileError: a quote never closes.
         """
-        rows, lines, rejected, n_blank, last_line = [], [], [], 0, 0
-        n_columns = len(self.file.header.cells)
+        rows, lines, rejected, n_blank, line = [], [], [], 0, 0
+        n_columns = len(self.file.mapping.header)
         for cells, line in self._records():
-            last_line = line
             if not any(cell.strip() for cell in cells):
                 n_blank += bool(cells)
             elif len(cells) == n_columns:
@@ -185,8 +173,8 @@ class TextBatch:
             for name, index in self.file.mapping.positions.items()
         }
         if self.block.is_unfinished:
-            self._require_closed_quote(last_line)
-        truncated_line = last_line if self.block.is_unfinished else None
+            self._require_closed_quote(line)
+        truncated_line = line if self.block.is_unfinished else None
         return RowwiseBatch(
             columns,
             lines,
@@ -201,7 +189,7 @@ class TextBatch:
         before = self.block.first_line - 1
         try:
             text = self.block.data.decode()
-            for cells, first, _ in _records(text, self.file.header.separator):
+            for cells, first, _ in _records(text, self.file.separator):
                 yield cells, before + first
         except csv.Error as error:
             raise self._unclosed_quote_error(error) from None
@@ -214,7 +202,7 @@ class TextBatch:
         """Refuses the file if its last row, which starts at `line`, ends inside a quote."""
         row = self.block.after_line(line - 1).data.decode()
         try:
-            list(csv.reader([row], delimiter=self.file.header.separator, strict=True))
+            list(csv.reader([row], delimiter=self.file.separator, strict=True))
         except csv.Error as error:
             if "unexpected end of data" in str(error):
                 raise self._unclosed_quote_error(error) from None

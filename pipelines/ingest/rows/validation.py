@@ -218,7 +218,7 @@ def rejected_rows(
                 rejected[index] = RejectedRow(
                     line=rowwise.lines[index],
                     column_name=rejection.column,
-                    value=cell_text(cells[index]) if cells[index].is_valid else "",
+                    value=cell_text(cells[index]) or "",
                     reason=rejection.reasons[index].as_py(),
                     raw=rowwise.raw(index),
                 )
