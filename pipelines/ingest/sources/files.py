@@ -21,14 +21,8 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
 ARCHIVE_SUFFIX = ".zip"
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
 DATABASE_SCHEMES = {
-    "postgres",
-    "postgresql",
-    "mysql",
-    "mariadb",
-    "mssql",
-    "oracle",
-    "sqlite",
-}
+    "postgres", "postgresql", "mysql", "mariadb", "mssql", "oracle", "sqlite",
+}  # fmt: skip
 CREDENTIALS = re.compile(r"[^/?#:@]*:(?!\d+[/?#])[^@]*@")
 """User and password of a URL; unlike a port, a password may hold /, ? and #."""
 
@@ -49,8 +43,6 @@ class Source:
     size: int
     modified_ns: int | None
     system: fs.FileSystem = field(repr=False)
-    # URL of a remote file system, None for a local file; may hold a password.
-    url: str | None = field(default=None, repr=False)
     # The .zip that contains it.
     container: "Source | None" = field(default=None, repr=False)
 
@@ -76,10 +68,14 @@ class Source:
           RefusedFileError: the spreadsheet cannot be read.
         """
         if self.is_workbook:
-            with self.system.open_input_stream(self.path, compression=None) as stream:
-                return io.BytesIO(workbook.as_csv(stream.read(), self.name))
+            with self.open_file() as file:
+                return io.BytesIO(workbook.as_csv(file.read(), self.name))
         packed = "gzip" if self.path.lower().endswith(".gz") else None
         return self.system.open_input_stream(self.path, compression=packed)
+
+    def is_below(self, folder: Path) -> bool:
+        """Whether it was named by its path, not by a URL, and lies in or below the folder."""
+        return "://" not in self.address and Path(self.path).is_relative_to(folder)
 
     def open_file(self) -> Any:
         """Opens it for random access."""
@@ -228,51 +224,41 @@ def _files_at_url(location: str) -> Iterator[Source | Skipped]:
     try:
         system, path = fs.FileSystem.from_uri(location)
     except pa.ArrowInvalid:
-        if _is_database(location):
-            message = (
-                f"{display_path} is a database. Export the rows as CSV, and pipe them into "
-                "'harbor ingest -'."
-            )
-            yield Skipped(display_path, message)
-            return
-        yield Skipped(
-            display_path,
-            f"{display_path} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "
-            "(Azure), http:// or https://. Copy the file to one of these, or to a folder.",
+        reason = (
+            "is a database. Export the rows as CSV, and pipe them into 'harbor ingest -'."
+            if _is_database(location)
+            else "cannot be opened: a URL begins with file://, s3://, gs://, abfs:// (Azure), "
+            "http:// or https://. Copy the file to one of these, or to a folder."
         )
+        yield Skipped(display_path, f"{display_path} {reason}")
         return
     if system.get_file_info(path).type != fs.FileType.Directory:
-        yield _source(system, path, display_path, display_path, location)
+        yield _source(system, path, display_path, display_path)
         return
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
         if info.is_file and is_loadable(rest):
             address = f"{display_path}/{rest}"
-            yield _source(system, info.path, address, address, location)
+            yield _source(system, info.path, address, address)
 
 
 def _source(
-    system: fs.FileSystem,
-    path: str,
-    display_path: str,
-    address: str,
-    url: str | None = None,
+    system: fs.FileSystem, path: str, display_path: str, address: str
 ) -> Source | Skipped:
     info = system.get_file_info(path)
     if info.type == fs.FileType.NotFound:
-        return Skipped(display_path, f"{display_path} does not exist. Check the path.")
-    if info.type != fs.FileType.File:
-        return Skipped(
-            display_path, f"{display_path} is not an ordinary file. Copy it into one."
+        reason = "does not exist. Check the path."
+    elif info.type != fs.FileType.File:
+        reason = "is not an ordinary file. Copy it into one."
+    elif not path.lower().endswith(SUFFIXES):
+        reason = (
+            f"ends in none of {', '.join(SUFFIXES)}, so what it holds is not known. Export "
+            "it as one of these, or rename it if it is one."
         )
-    if not path.lower().endswith(SUFFIXES):
-        return Skipped(
-            display_path,
-            f"{display_path} ends in none of {', '.join(SUFFIXES)}, so what it holds is not "
-            "known. Export it as one of these, or rename it if it is one.",
-        )
-    return Source(display_path, path, address, info.size, info.mtime_ns, system, url)
+    else:
+        return Source(display_path, path, address, info.size, info.mtime_ns, system)
+    return Skipped(display_path, f"{display_path} {reason}")
 
 
 def without_credentials(location: str) -> str:

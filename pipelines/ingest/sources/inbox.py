@@ -42,10 +42,8 @@ def wait_until_stable(
 def _is_recent(file: Source, inbox: Path, stable_s: float) -> bool:
     """Whether an inbox file was modified recently; a future time counts as recent."""
     on_disk = file.container or file
-    if on_disk.url is not None:
-        return False
     age_s = (time.time_ns() - (on_disk.modified_ns or 0)) / NANOSECONDS
-    return Path(on_disk.path).is_relative_to(inbox) and age_s < stable_s
+    return on_disk.is_below(inbox) and age_s < stable_s
 
 
 def move_to_done(source: Source, inbox: Path) -> None:
@@ -55,23 +53,20 @@ def move_to_done(source: Source, inbox: Path) -> None:
     moved stays too; the next load recognises it by its sha256.
     """
     on_disk = source.container or source
-    path = Path(on_disk.path)
-    if on_disk.url is not None or not path.is_relative_to(inbox):
+    if not on_disk.is_below(inbox):
         return
+    path = Path(on_disk.path)
     inside = path.relative_to(inbox)
     if inside.parts[0] == DONE or not source.is_unchanged():
         return
+    target = inbox / DONE / inside
     try:
-        _move(path, inbox / DONE / inside)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+            target = target.with_name(f"{moment}-{path.name}")
+        path.rename(target)
     except OSError as error:
         log.warning(
             "move_to_done_failed", path=source.display_path, reason=error.strerror
         )
-
-
-def _move(path: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if target.exists():
-        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        target = target.with_name(f"{moment}-{path.name}")
-    path.rename(target)

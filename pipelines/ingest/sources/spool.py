@@ -7,13 +7,12 @@ import shutil
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import count
+from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
+from tempfile import mkdtemp
 from typing import IO, Any
 
 import pyarrow as pa
@@ -44,6 +43,10 @@ SUFFIX_OF_MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"PK": ARCHIVE_S
 WORKBOOK_PART = "xl/workbook.xml"
 """Entry that every .xlsx file, which is a zip archive, contains."""
 UNPACKING_ERRORS = (RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException)
+NO_ROOM = (
+    "{} cannot be unpacked or copied: there is no room in the temporary folder. Make room "
+    "there, or name another place in TMPDIR, then load it again."
+)
 
 SourceOrError = Source | Skipped
 
@@ -56,13 +59,8 @@ class Spool:
 
         `max_bytes` limits each copy, and the total of all copies from one archive.
         """
-        self._make_folder = make_folder
+        self._folder = cache(make_folder)
         self._max_bytes = max_bytes
-        self._numbers = count()
-
-    @cached_property
-    def _folder(self) -> Path:
-        return self._make_folder()
 
     def find(self, locations: Sequence[str], excluded: Path) -> list[SourceOrError]:
         """Returns the files at the locations, with archives unpacked, sorted by address.
@@ -71,112 +69,100 @@ class Spool:
         """
         remote = [location for location in locations if _is_remote(location)]
         local = [location for location in locations if location not in remote]
-        files = [*find_sources(local, excluded), *map(self._copy_remote, remote)]
+        files = find_sources(local, excluded)
+        for location in remote:
+            name = without_credentials(location)
+            files += self._copied(name, name, partial(self._fetch, location, name))
         members = [member for file in files for member in self._members(file)]
         return sorted(members, key=attrgetter("address"))
 
-    def _copy_remote(self, location: str) -> SourceOrError:
-        display_path = without_credentials(location)
-        try:
-            with self._copies_folder(display_path) as folder:
-                if location == STDIN:
-                    path, address = folder / "stdin", "stdin"
-                    self._copy(sys.stdin.buffer, path, "Standard input")
-                else:
-                    path = self._fetch(location, display_path, folder)
-                    address = display_path
-        except Exception as error:  # noqa: BLE001 - the other files are read
-            return Skipped(display_path, refusal(display_path, error))
-        return local_source(_with_suffix(path), display_path, address)
-
-    def _fetch(self, url: str, display_path: str, folder: Path) -> Path:
-        path = folder / PurePosixPath(display_path).name
-        try:
-            with requests.get(
-                url,
-                stream=True,
-                timeout=FETCH_TIMEOUT_S,
-                headers={"Accept-Encoding": "identity"},
-            ) as response:
-                response.raise_for_status()
-                self._copy(response.raw, path, display_path)
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise RefusedFileError(
-                f"{display_path} cannot be fetched: {_fetch_failure(error)}. Check the address, and whether this "
-                "machine may reach it."
-            ) from None
-        return path
-
-    def _members(self, file: SourceOrError) -> Iterator[SourceOrError]:
-        """Yields the files in a .zip archive; any other file itself."""
+    def _members(self, file: SourceOrError) -> list[SourceOrError]:
+        """Returns the files in a .zip archive; any other file itself."""
         if isinstance(file, Skipped) or not file.path.lower().endswith(ARCHIVE_SUFFIX):
-            yield file
-            return
-        try:
-            yield from self._unpacked(file)
-        except UNPACKING_ERRORS as error:
-            yield Skipped(
-                file.display_path,
-                f"{file.name} cannot be unpacked: {first_line(error)}. Send an "
-                "intact zip without a password.",
-            )
-        except Exception as error:  # noqa: BLE001 - the other files are read
-            yield Skipped(file.display_path, refusal(file.name, error))
+            return [file]
+        return self._copied(file.display_path, file.name, partial(self._unpack, file))
 
-    def _unpacked(self, archive: Source) -> list[SourceOrError]:
-        with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
-            outside = [name for name in packed.namelist() if _leads_out(name)]
-            entries = [
-                entry
-                for entry in packed.infolist()
-                if is_loadable(entry.filename)
-                and not entry.filename.lower().endswith(ARCHIVE_SUFFIX)
-                and entry.filename not in outside
-            ]
-            if not entries and not outside:
-                raise RefusedFileError(
-                    f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
-                )
-            # The stated size can be trusted: no more than that is read of an entry.
-            if sum(entry.file_size for entry in entries) > self._max_bytes:
-                raise self._too_large(f"{archive.display_path}, once unpacked,")
-            skipped = [
-                Skipped(
-                    f"{archive.display_path}/{name}",
-                    f"{archive.name} has the entry {name}, whose path leads out of the "
-                    "archive, so it was skipped. Pack the file again, without '..'.",
-                )
-                for name in outside
-            ]
-            with self._copies_folder(archive.name) as folder:
-                copies = [
-                    _unpack(packed, entry, archive, folder / str(number))
-                    for number, entry in enumerate(entries)
-                ]
-            return [*skipped, *copies]
+    def _copied(
+        self,
+        display_path: str,
+        name: str,
+        copy_into: Callable[[Path], list[SourceOrError]],
+    ) -> list[SourceOrError]:
+        """Returns the copies that a function makes in a folder of their own, or the refusal.
 
-    @contextmanager
-    def _copies_folder(self, name: str) -> Iterator[Path]:
-        """Yields a folder for the copies of one file or archive; removes it if copying fails.
-
-        Raises:
-          RefusedFileError: there is no room; files that need no copy are still loaded.
+        If there is no room, files that need no copy are still loaded.
         """
         folder = None
         try:
-            folder = self._folder / str(next(self._numbers))
-            folder.mkdir()
-            yield folder
-        except OSError as error:
+            folder = Path(mkdtemp(dir=self._folder()))
+            return copy_into(folder)
+        except Exception as error:  # noqa: BLE001 - the other files are read
+            has_room = folder is not None and not is_full_disk(error)
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
-                if not is_full_disk(error):
-                    raise
+            reason = refusal(name, error) if has_room else NO_ROOM.format(name)
+            return [Skipped(display_path, reason)]
+
+    def _fetch(self, location: str, name: str, folder: Path) -> list[SourceOrError]:
+        """Copies standard input, or what a URL has."""
+        if location == STDIN:
+            path, address = folder / "stdin", "stdin"
+            self._copy(sys.stdin.buffer, path, "Standard input")
+        else:
+            path, address = folder / PurePosixPath(name).name, name
+            try:
+                with requests.get(
+                    location,
+                    stream=True,
+                    timeout=FETCH_TIMEOUT_S,
+                    headers={"Accept-Encoding": "identity"},
+                ) as response:
+                    response.raise_for_status()
+                    self._copy(response.raw, path, name)
+            except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+                raise RefusedFileError(
+                    f"{name} cannot be fetched: {_fetch_failure(error)}. Check the "
+                    "address, and whether this machine may reach it."
+                ) from None
+        return [local_source(_with_suffix(path), name, address)]
+
+    def _unpack(self, archive: Source, folder: Path) -> list[SourceOrError]:
+        """Copies the files in an archive."""
+        try:
+            with archive.open_file() as stream, zipfile.ZipFile(stream) as packed:
+                outside = [name for name in packed.namelist() if _leads_out(name)]
+                skipped = [
+                    Skipped(
+                        f"{archive.display_path}/{name}",
+                        f"{archive.name} has the entry {name}, whose path leads out of the "
+                        "archive, so it was skipped. Pack the file again, without '..'.",
+                    )
+                    for name in outside
+                ]
+                entries = [
+                    entry
+                    for entry in packed.infolist()
+                    if is_loadable(entry.filename)
+                    and not entry.filename.lower().endswith(ARCHIVE_SUFFIX)
+                    and entry.filename not in outside
+                ]
+                if not entries and not outside:
+                    raise RefusedFileError(
+                        f"{archive.name} holds no file that ends in {', '.join(SUFFIXES[:-1])}."
+                    )
+                # The stated size can be trusted: no more than that is read of an entry.
+                if sum(entry.file_size for entry in entries) > self._max_bytes:
+                    raise self._too_large(f"{archive.display_path}, once unpacked,")
+                copies = [
+                    _unpack_entry(packed, entry, archive, folder / str(number))
+                    for number, entry in enumerate(entries)
+                ]
+        except UNPACKING_ERRORS as error:
             raise RefusedFileError(
-                f"{name} cannot be unpacked or copied: there is no room in the temporary "
-                "folder. Make room there, or name another place in TMPDIR, then load it "
-                "again."
+                f"{archive.name} cannot be unpacked: {first_line(error)}. Send an "
+                "intact zip without a password."
             ) from None
+        return [*skipped, *copies]
 
     def _copy(self, stream: IO[Any] | Any, path: Path, display_path: str) -> None:
         """Copies a stream of unknown size."""
@@ -196,7 +182,7 @@ class Spool:
         )
 
 
-def _unpack(
+def _unpack_entry(
     packed: zipfile.ZipFile, entry: zipfile.ZipInfo, archive: Source, folder: Path
 ) -> SourceOrError:
     folder.mkdir()
