@@ -1,6 +1,6 @@
 """Loads one file in one transaction: its row in `files`, its rows and its rejected rows."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date
@@ -8,10 +8,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.errors import RefusedFileError
+from forecaster.errors import RefusedFileError, shortened_list
 from pipelines.ingest.load import plausibility
-from pipelines.ingest.load.report import Counts, FileReport, file_notes
+from pipelines.ingest.load.report import Counts, FileReport, differing_in_case
 from pipelines.ingest.rows.batches import RejectedRow
+from pipelines.ingest.rows.conventions import MARK_NAMES, Conventions
 from pipelines.ingest.rows.file_schemas import (
     DAILY,
     DEPOTS,
@@ -37,7 +38,6 @@ from pipelines.store import (
     quarantine,
     signals,
 )
-from pipelines.store import depots as depot_store
 
 UNASSIGNED_CITY = "Unassigned"
 """City of depots that no depots file has described."""
@@ -76,7 +76,7 @@ class FileGroup:
         ingest.lock(connection, schema.name)
         staging = ingest.StagingTable.create(connection, schema.table, schema.key)
         frozen_before = order_retention.frozen_before(connection)
-        depot_ids = depot_store.depot_ids(connection)
+        depot_ids = depots.depot_ids(connection)
         return cls(connection, schema, staging, frozen_before, depot_ids)
 
     def end(self, *, is_dry_run: bool) -> None:
@@ -112,11 +112,6 @@ class FileLoad:
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
-    @property
-    def connection(self) -> sa.Connection:
-        """Database connection of the group."""
-        return self.group.connection
-
     def run(self) -> FileReport:
         """Loads the file; if it is in `files` already, only completes its partial counts.
 
@@ -127,11 +122,11 @@ class FileLoad:
         """
         row = self._file_row()
         loaded = ingest.loaded_file(
-            self.connection, row["sha256"], row["options_sha256"]
+            self.group.connection, row["sha256"], row["options_sha256"]
         )
         if loaded is not None:
             return self._load_again(loaded)
-        file_id = ingest.add_file(self.connection, row)
+        file_id = ingest.add_file(self.group.connection, row)
         self.group.staging.begin_file(
             file_id, self.mapping.stored, self.options.id_namespace
         )
@@ -162,7 +157,9 @@ class FileLoad:
         self.progress(self.source.size, sum(vars(before).values()))
         n_complete = 0
         if self.group.schema is DAILY:
-            n_complete = ingest.complete_partial_counts(self.connection, loaded.file_id)
+            n_complete = ingest.complete_partial_counts(
+                self.group.connection, loaded.file_id
+            )
         n_unchanged = before.accepted + before.unchanged - n_complete
         counts = Counts(n_complete, n_unchanged, before.rejected)
         path, kind = self.source.display_path, self.group.schema.name
@@ -175,7 +172,9 @@ class FileLoad:
         """Copies every chunk into the staging table, and merges the rows into their table."""
         staging, schema = self.group.staging, self.group.schema
         known_ids = frozenset(self.group.depot_ids)
-        conventions, chunks = self.parser.parse(known_places(self.connection, schema))
+        conventions, chunks = self.parser.parse(
+            known_places(self.group.connection, schema)
+        )
         for chunk in chunks:
             self._add_chunk(chunk)
             self._require_bounded()
@@ -188,50 +187,78 @@ class FileLoad:
         n_on_frozen_days = staging.n_on_frozen_days(self.group.frozen_before)
         n_partial = staging.n_partial(self.settings.timezone)
         accepted, n_moved = self._merge_rows()
-        notes = [
-            *file_notes(
-                self.mapping,
-                conventions,
-                self.depot_ids,
-                known_ids,
-                self.n_rejected,
-                self.n_blank,
-                is_dry_run=self.is_dry_run,
-            )
-        ]
-        if not self.n_rows + self.n_rejected:
-            notes.append(
-                "It has no rows, and so says of no day that there were no orders; a daily "
-                "count of 0 says that."
-            )
-        if n_partial:
-            notes.append(
-                f"Counts of days that are not over at their depots: {n_partial:,}. They "
-                "are partial, and do not count until a file brings them again after the "
-                "day."
-            )
-        if n_moved:
-            notes.append(f"Orders moved to another depot or day: {n_moved:,}.")
-            if self.group.frozen_before is not None:
-                notes.append(
-                    f"Orders of days before {self.group.frozen_before} are dropped "
-                    "(HARBOR_KEEP_ORDERS_DAYS). If this file moves some of them to a later "
-                    "day, they count on both days."
-                )
-        if n_on_frozen_days:
-            notes.append(
-                f"Rows of days before {self.group.frozen_before}: {n_on_frozen_days:,}. These days are frozen since "
-                "their orders were dropped (HARBOR_KEEP_ORDERS_DAYS), so the rows are not "
-                "counted."
-            )
         return FileReport(
             self.source.display_path,
             schema.name,
             "loaded",
             Counts(accepted, self.n_rows - accepted, self.n_rejected),
-            tuple(notes),
+            (
+                *self._format_notes(conventions),
+                *self._row_notes(known_ids, n_partial, n_moved, n_on_frozen_days),
+            ),
             partial=n_partial,
         )
+
+    def _format_notes(self, conventions: Conventions) -> Iterator[str]:
+        """Yields notes on detected formats, and on columns that are not read."""
+        if dates := conventions.dates:
+            yield f"Dates were read as {dates.value}, which {dates.proof} proves."
+        if numbers := conventions.numbers:
+            mark = MARK_NAMES[numbers.value]
+            yield f"Numbers were read with a decimal {mark}, which {numbers.proof} proves."
+        if self.mapping.ignored:
+            yield f"Columns not read: {shortened_list(self.mapping.ignored)}."
+
+    def _row_notes(
+        self,
+        known_ids: frozenset[str],
+        n_partial: int,
+        n_moved: int,
+        n_on_frozen_days: int,
+    ) -> Iterator[str]:
+        """Yields notes on rows and ids that need attention; `known_ids` were there before it."""
+        frozen_before = self.group.frozen_before
+        if self.n_rejected:
+            one = self.n_rejected == 1
+            there = (
+                f"{'is' if one else 'are'} in quarantine; see 'harbor quarantine list'"
+            )
+            yield (
+                f"{self.n_rejected:,} {'row' if one else 'rows'} "
+                f"{'would be put in quarantine' if self.is_dry_run else there}."
+            )
+        if self.n_blank:
+            yield f"Blank rows skipped: {self.n_blank:,}."
+        if alike := differing_in_case(self.depot_ids, known_ids):
+            yield (
+                "Depots that differ in letter case only, and stay apart: "
+                f"{shortened_list(alike)}."
+            )
+        if not self.n_rows + self.n_rejected:
+            yield (
+                "It has no rows, and so says of no day that there were no orders; a daily "
+                "count of 0 says that."
+            )
+        if n_partial:
+            yield (
+                f"Counts of days that are not over at their depots: {n_partial:,}. They "
+                "are partial, and do not count until a file brings them again after the "
+                "day."
+            )
+        if n_moved:
+            yield f"Orders moved to another depot or day: {n_moved:,}."
+        if n_moved and frozen_before is not None:
+            yield (
+                f"Orders of days before {frozen_before} are dropped "
+                "(HARBOR_KEEP_ORDERS_DAYS). If this file moves some of them to a later "
+                "day, they count on both days."
+            )
+        if n_on_frozen_days:
+            yield (
+                f"Rows of days before {frozen_before}: {n_on_frozen_days:,}. These days "
+                "are frozen since their orders were dropped (HARBOR_KEEP_ORDERS_DAYS), so "
+                "the rows are not counted."
+            )
 
     def _merge_rows(self) -> tuple[int, int]:
         """Checks the order ids, and merges the rows into their table.
@@ -243,7 +270,7 @@ class FileLoad:
         staging, schema = self.group.staging, self.group.schema
         if schema in (EVENTS, SIGNALS) and not self.is_dry_run:
             # Must precede the timestamp that the versions take as `known_at`.
-            load_timestamps.block_new_runs(self.connection)
+            load_timestamps.block_new_runs(self.group.connection)
         n_moved, are_new = 0, False
         id_column = self.mapping.names.get("order_id", "")
         if schema is ORDERS:
@@ -268,7 +295,7 @@ class FileLoad:
 
     def _add_chunk(self, chunk: Chunk) -> None:
         quarantine.add_rows(
-            self.connection, self.group.staging.file_id, map(vars, chunk.rejected)
+            self.group.connection, self.group.staging.file_id, map(vars, chunk.rejected)
         )
         if self.first_rejected is None and chunk.rejected:
             self.first_rejected = min(chunk.rejected, key=lambda row: row.line)

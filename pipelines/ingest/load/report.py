@@ -7,9 +7,7 @@ from datetime import date
 from typing import Literal
 
 from forecaster.errors import shortened_list
-from pipelines.ingest.rows.conventions import MARK_NAMES, Conventions
 from pipelines.ingest.rows.file_schemas import SCHEMAS
-from pipelines.ingest.rows.kind_detection import FileMapping
 from pipelines.settings.countries import has_calendar
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
@@ -24,11 +22,8 @@ class Counts:
     rejected: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.accepted + other.accepted,
-            self.unchanged + other.unchanged,
-            self.rejected + other.rejected,
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Counts(*map(sum, pairs))
 
 
 @dataclass(frozen=True)
@@ -93,44 +88,6 @@ class IngestReport:
         return {"files": [file.as_json() for file in self.files], **totals}
 
 
-def file_notes(
-    mapping: FileMapping,
-    conventions: Conventions,
-    depot_ids: Iterable[str],
-    known_ids: Set[str],
-    rejected: int,
-    n_blank: int,
-    *,
-    is_dry_run: bool = False,
-) -> Iterator[str]:
-    """Yields notes on a file: detected formats, and columns, rows and ids that need attention.
-
-    `depot_ids` are those of the file, `known_ids` those of the fleet before it.
-    """
-    if conventions.dates is not None:
-        dates = conventions.dates
-        yield f"Dates were read as {dates.value}, which {dates.proof} proves."
-    if conventions.numbers is not None:
-        mark, proof = MARK_NAMES[conventions.numbers.value], conventions.numbers.proof
-        yield f"Numbers were read with a decimal {mark}, which {proof} proves."
-    if mapping.ignored:
-        yield f"Columns not read: {shortened_list(mapping.ignored)}."
-    if rejected:
-        rows = "row" if rejected == 1 else "rows"
-        if is_dry_run:
-            yield f"{rejected:,} {rows} would be put in quarantine."
-        else:
-            verb = "is" if rejected == 1 else "are"
-            yield f"{rejected:,} {rows} {verb} in quarantine; see 'harbor quarantine list'."
-    if n_blank:
-        yield f"Blank rows skipped: {n_blank:,}."
-    if alike := _differing_in_case(depot_ids, known_ids):
-        yield (
-            "Depots that differ in letter case only, and stay apart: "
-            f"{shortened_list(alike)}."
-        )
-
-
 def depot_notes(n_undescribed: int, unplaced: Sequence[str]) -> Iterator[str]:
     """Yields notes on depots without a description, and on unknown places in events.
 
@@ -167,7 +124,7 @@ def calendar_notes(regions: Iterable[tuple[str, str]]) -> Iterator[str]:
         )
 
 
-def _differing_in_case(depot_ids: Iterable[str], known_ids: Set[str]) -> list[str]:
+def differing_in_case(depot_ids: Iterable[str], known_ids: Set[str]) -> list[str]:
     """Returns 'B1/b1' for each id that is new and spelled as another but for letter case."""
     new_ids = set(filter(None, depot_ids)) - known_ids
     spellings = defaultdict(list)

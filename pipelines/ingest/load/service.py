@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -111,23 +111,22 @@ def ingest(
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:
             _refuse_beside_demo(engine)
-        with Parser(settings.parser_memory_mib) as parser:
+        with (
+            Parser(settings.parser_memory_mib) as parser,
+            _transactions(engine, dry_run) as begin,
+            _Groups(begin, dry_run) as groups,
+        ):
             ingestion = _Ingestion(
-                parser, files, options, settings, today, progress, dry_run,
-                total=sum(file.size for file in files if isinstance(file, Source)),
-            )  # fmt: skip
-            with (
-                _transactions(engine, dry_run) as begin,
-                _Groups(begin, dry_run) as groups,
-            ):
-                with begin() as connection:
-                    began = now(connection)
-                ingestion.load_all(groups)
-                groups.end()
-                notes = ingestion.notes(begin, began)
-            if not dry_run:
-                ingestion.move_to_done()
-            return IngestReport(ingestion.reports, notes)
+                parser, groups, files, options, settings, today, progress, dry_run
+            )
+            with begin() as connection:
+                began = now(connection)
+            ingestion.load_all()
+            groups.end()
+            notes = ingestion.notes(begin, began)
+        if not dry_run:
+            ingestion.move_to_done()
+        return IngestReport(ingestion.reports, notes)
 
 
 def ingest_and_count(
@@ -207,13 +206,13 @@ class _Ingestion:
     """The load of the files of one `ingest` call, and its progress."""
 
     parser: Parser
+    groups: _Groups
     files: Sequence[SourceOrError]
     options: FileOptions
     settings: Settings
     today: date
     progress: Progress
     dry_run: bool
-    total: int
     done: int = 0
     rows: int = 0
     reports: list[FileReport] = field(default_factory=list)
@@ -221,17 +220,22 @@ class _Ingestion:
     # Addresses of archives that contain a refused file.
     incomplete: set[str] = field(default_factory=set)
 
-    def load_all(self, groups: _Groups) -> None:
+    @cached_property
+    def total(self) -> int:
+        """Size of all files in bytes."""
+        return sum(file.size for file in self.files if isinstance(file, Source))
+
+    def load_all(self) -> None:
         """Loads every file, and reports on each in order."""
         for file in self.files:
-            report = self._load(file, groups)
+            report = self._load(file)
             # Refusals are logged at info level too, because the report lists them.
             reason = {"reason": report.error} if report.error else {}
             counts = vars(report.counts)
             log.info("file", path=report.path, state=report.state, **counts, **reason)
             self.reports.append(report)
 
-    def _load(self, file: SourceOrError, groups: _Groups) -> FileReport:
+    def _load(self, file: SourceOrError) -> FileReport:
         """Loads one file; turns an error of this file alone into a refusal."""
         if isinstance(file, Skipped):
             path, reason = file.display_path, file.reason
@@ -244,23 +248,18 @@ class _Ingestion:
             mapping = self.parser.open(file, options, self.today)
             kind = mapping.schema.name
             progress = partial(self._report_progress, file)
-            with groups.file(mapping.schema, file.size) as group:
+            with self.groups.file(mapping.schema, file.size) as group:
                 report = FileLoad(
                     group, file, options, mapping, self.parser, self.settings,
                     progress, self.dry_run,
                 ).run()  # fmt: skip
         except Exception as error:  # noqa: BLE001 - the other files are loaded
-            return self._refused(file, kind, error)
+            reason = refusal(file.name, error)
+            if file.container is not None:
+                self.incomplete.add(file.container.address)
+            return FileReport(file.display_path, kind, "refused", error=reason)
         self.loaded.append(file)
         return report
-
-    def _refused(
-        self, source: Source, kind: str | None, error: Exception
-    ) -> FileReport:
-        reason = refusal(source.name, error)
-        if source.container is not None:
-            self.incomplete.add(source.container.address)
-        return FileReport(source.display_path, kind, "refused", error=reason)
 
     def move_to_done(self) -> None:
         """Moves loaded inbox files to `done`; an archive only if none of its files was refused."""

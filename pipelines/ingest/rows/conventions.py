@@ -1,7 +1,7 @@
 """Detects the date order and the decimal mark of a file, with a proof for each."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 import pyarrow as pa
@@ -9,14 +9,9 @@ import pyarrow.compute as pc
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.rows.batches import Cells
-from pipelines.ingest.rows.file_schemas import Column
 from pipelines.ingest.rows.kind_detection import FileMapping
 from pipelines.ingest.rows.options import FileOptions
-from pipelines.ingest.rows.parsing import (
-    THOUSANDS_SEPARATOR,
-    ParseOptions,
-    Places,
-)
+from pipelines.ingest.rows.parsing import THOUSANDS_SEPARATOR, ParseOptions, Places
 
 SLASHED = r"^(?P<first>\d{1,2})[/.-](?P<second>\d{1,2})[/.-]\d{4}"
 MARK_NAMES = {".": "point", ",": "comma"}
@@ -41,12 +36,9 @@ class Conventions:
         self, options: FileOptions, today: date, places: Places | None = None
     ) -> ParseOptions:
         """Returns the parsing rules; options take precedence over detected conventions."""
-        date_format, decimal = options.date_format, options.decimal
-        if date_format is None and self.dates is not None:
-            date_format = self.dates.value
-        if decimal is None and self.numbers is not None:
-            decimal = self.numbers.value
-        return ParseOptions(today, date_format, decimal or ".", places)
+        date_format = options.date_format or (self.dates.value if self.dates else None)
+        decimal = options.decimal or (self.numbers.value if self.numbers else ".")
+        return ParseOptions(today, date_format, decimal, places)
 
 
 def detect_conventions(
@@ -63,29 +55,25 @@ def detect_conventions(
     Raises:
       RefusedFileError: the file's values prove no convention, or contradict each other.
     """
+    columns = [mapping.schema.column(column) for column in mapping.positions]
     date_order = decimal_mark = None
     if options.date_format is None:
-        dated = _texts(batches, mapping, lambda column: column.is_dated)
-        date_order = detect_date_order(dated, name)
+        dated = [column.name for column in columns if column.is_dated]
+        date_order = detect_date_order(_texts(batches, dated), name)
     if options.decimal is None:
-        numbers = _texts(batches, mapping, lambda column: column.value_type == "number")
-        decimal_mark = detect_decimal_mark(numbers, name, separator)
+        numbers = [column.name for column in columns if column.value_type == "number"]
+        decimal_mark = detect_decimal_mark(_texts(batches, numbers), name, separator)
     return Conventions(date_order, decimal_mark)
 
 
 def _texts(
-    batches: Callable[[], Iterator[Cells]],
-    mapping: FileMapping,
-    is_wanted: Callable[[Column], bool],
+    batches: Callable[[], Iterator[Cells]], columns: Sequence[str]
 ) -> Iterator[pa.Array]:
-    """Yields the text cells of the wanted columns, batch by batch; skips typed columns."""
-    wanted = [
-        name for name in mapping.positions if is_wanted(mapping.schema.column(name))
-    ]
-    if not wanted:
-        return
-    for cells in batches():
-        texts = [cells[name] for name in wanted if pa.types.is_string(cells[name].type)]
+    """Yields the text cells of columns, batch by batch; skips typed columns."""
+    for cells in batches() if columns else ():
+        texts = [
+            cells[name] for name in columns if pa.types.is_string(cells[name].type)
+        ]
         if not texts:
             return
         yield pa.concat_arrays(texts)
@@ -143,24 +131,6 @@ def _decide(sample: str, day_first: str, month_first: str, name: str) -> Convent
     )
 
 
-@dataclass
-class _MarkEvidence:
-    """The first value that proves each mark, and the first ambiguous one."""
-
-    proofs: dict[str, str] = field(default_factory=dict)
-    ambiguous: dict[str, str] = field(default_factory=dict)
-
-    def add(self, cells: pa.Array) -> None:
-        marked = pc.unique(cells.filter(pc.match_substring_regex(cells, "[.,]")))
-        for mark in THOUSANDS_SEPARATOR:
-            ambiguous = pc.match_substring_regex(marked, _ambiguous(mark))
-            proves = pc.match_substring_regex(marked, _decimal(mark))
-            if sample := _first_where(marked, ambiguous):
-                self.ambiguous.setdefault(mark, sample)
-            if proof := _first_where(marked, pc.and_not(proves, ambiguous)):
-                self.proofs.setdefault(mark, proof)
-
-
 def _ambiguous(mark: str) -> str:
     """Returns a pattern for numbers such as 1.234, whose mark may separate thousands."""
     return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
@@ -187,29 +157,29 @@ def detect_decimal_mark(
       RefusedFileError: a number such as 1.234 is ambiguous and nothing in the file proves
         a mark, or both marks are proved.
     """
-    evidence = _MarkEvidence()
+    proofs: dict[str, str] = {}
+    unclear: dict[str, str] = {}
     for cells in columns:
-        evidence.add(cells)
-    if len(evidence.proofs) == len(THOUSANDS_SEPARATOR):
-        raise _contradiction_error(evidence, name)
-    for mark, proof in evidence.proofs.items():
-        return Convention(mark, proof) if mark == "," or evidence.ambiguous else None
-    if not evidence.ambiguous or (separator == "," and "." not in evidence.ambiguous):
+        marked = pc.unique(cells.filter(pc.match_substring_regex(cells, "[.,]")))
+        for mark in THOUSANDS_SEPARATOR:
+            is_unclear = pc.match_substring_regex(marked, _ambiguous(mark))
+            shows_mark = pc.match_substring_regex(marked, _decimal(mark))
+            if sample := _first_where(marked, is_unclear):
+                unclear.setdefault(mark, sample)
+            if proof := _first_where(marked, pc.and_not(shows_mark, is_unclear)):
+                proofs.setdefault(mark, proof)
+    if len(proofs) == len(THOUSANDS_SEPARATOR):
+        raise RefusedFileError(
+            f"{name} has {proofs['.']}, which proves a decimal point, and {proofs[',']}, "
+            "which proves a decimal comma. Correct it, or pass --decimal '.' or --decimal "
+            "',': numbers that do not fit then go to quarantine."
+        )
+    for mark, proof in proofs.items():
+        return Convention(mark, proof) if mark == "," or unclear else None
+    if not unclear or (separator == "," and "." not in unclear):
         return None
-    raise _ambiguity_error(evidence, name)
-
-
-def _contradiction_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
-    return RefusedFileError(
-        f"{name} has {evidence.proofs['.']}, which proves a decimal point, and "
-        f"{evidence.proofs[',']}, which proves a decimal comma. Correct it, or pass --decimal "
-        "'.' or --decimal ',': numbers that do not fit then go to quarantine."
-    )
-
-
-def _ambiguity_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
-    mark, sample = next(iter(evidence.ambiguous.items()))
-    return RefusedFileError(
+    mark, sample = next(iter(unclear.items()))
+    raise RefusedFileError(
         f"{name} writes the number {sample}, and nothing in it says whether the "
         f"{MARK_NAMES[mark]} sets thousands or decimals apart. Pass --decimal '{THOUSANDS_SEPARATOR[mark]}' "
         f"if it sets thousands apart, or --decimal '{mark}' if it sets decimals apart; for "
