@@ -16,6 +16,8 @@ from pipelines.settings import Settings
 TODAY = date(2026, 6, 1)
 # Test files are tiny, and every row of one may be rejected.
 SETTINGS = Settings(timezone="Europe/Brussels", country="BE", max_rejected_ratio=1)
+ORDERS = "order_id,depot_id,ordered_at\n"
+DAILY = "depot_id,date,orders\n"
 # Generated ids depend on the order of loads; the other columns do not.
 # The namespace of ids has tests of its own.
 NUMBERED = {"file_id", "id_namespace"}
@@ -24,17 +26,21 @@ MOMENTS = {"known_at", "superseded_at"}
 
 
 def load(
-    engine: sa.Engine, *paths: Path | str, dry_run: bool = False, **options: Any
+    engine: sa.Engine,
+    *paths: Path | str,
+    dry_run: bool = False,
+    settings: Settings = SETTINGS,
+    **options: Any,
 ) -> IngestReport:
     """Loads files on a day in June 2026."""
     named = [str(path) for path in paths]
     return ingest(
-        engine, named, FileOptions(**options), SETTINGS, dry_run=dry_run, today=TODAY
+        engine, named, FileOptions(**options), settings, dry_run=dry_run, today=TODAY
     )
 
 
 def load_one(engine: sa.Engine, path: Path | str, **options: Any) -> FileReport:
-    """Loads one file."""
+    """Loads one file; `options` as those of `load`."""
     (report,) = load(engine, path, **options).files
     return report
 

@@ -4,11 +4,9 @@ import json
 
 import pytest
 
-from tests.pipelines.ingest.ingesting import query, rows, write
+from tests.pipelines.ingest.ingesting import DAILY, query, rows, write
 
 pytestmark = pytest.mark.usefixtures("clean_engine")
-
-DAILY = "depot_id,date,orders\n"
 
 
 @pytest.fixture

@@ -7,9 +7,15 @@ import sqlalchemy as sa
 from pipelines.ingest.load import service
 from pipelines.ingest.sources.files import Source
 from tests.conftest import empty_tables
-from tests.pipelines.ingest.ingesting import counts, data, load, query, rows, write
-
-ORDERS = "order_id,depot_id,ordered_at\n"
+from tests.pipelines.ingest.ingesting import (
+    ORDERS,
+    counts,
+    data,
+    load,
+    query,
+    rows,
+    write,
+)
 
 
 def orders(number, depot="A", day=1):

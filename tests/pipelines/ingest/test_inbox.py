@@ -8,12 +8,12 @@ from structlog.testing import capture_logs
 
 from pipelines.cli import db, doctor_findings
 from pipelines.cli.context import make_inbox, open_context
-from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.sources import inbox as inbox_source
 from pipelines.ingest.sources.files import find_sources
 from pipelines.ingest.sources.inbox import move_to_done
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import TODAY, rows, write
+from tests.pipelines.ingest import ingesting
+from tests.pipelines.ingest.ingesting import DAILY, rows, write
 
 
 @pytest.fixture
@@ -51,9 +51,6 @@ def test_doctor_says_where_it_is_and_what_it_holds(tmp_path):
     assert "holds 1 file;" in doctor_findings._inbox(settings).message
 
 
-DAILY = "depot_id,date,orders\n"
-
-
 @pytest.fixture
 def inbox(tmp_path):
     settings = Settings(home=tmp_path, max_rejected_ratio=1)
@@ -62,8 +59,8 @@ def inbox(tmp_path):
 
 
 def load(engine, settings, *paths, **options):
-    named = [str(path) for path in paths or [settings.inbox]]
-    report = ingest(engine, named, FileOptions(), settings, today=TODAY, **options)
+    paths = paths or [settings.inbox]
+    report = ingesting.load(engine, *paths, settings=settings, **options)
     return {file.path.rsplit("/", 1)[-1]: file.state for file in report.files}
 
 

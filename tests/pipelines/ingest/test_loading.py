@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 import pytest
 from structlog.testing import capture_logs
 
-from pipelines.ingest.load import Counts, FileOptions, ingest, loading
+from pipelines.ingest.load import Counts, loading
 from pipelines.ingest.rows import parquet, parser, text_blocks
 from tests.pipelines.ingest.ingesting import (
+    DAILY,
+    ORDERS,
     SETTINGS,
-    TODAY,
     counts,
     data,
     load,
@@ -28,8 +29,6 @@ from tests.pipelines.ingest.ingesting import (
     write_parquet,
 )
 
-ORDERS = "order_id,depot_id,ordered_at\n"
-DAILY = "depot_id,date,orders\n"
 DEPOTS = "depot_id,name,city,timezone,country,subdivision"
 EVENTS = "kind,starts_on,ends_on"
 
@@ -217,8 +216,8 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
         ("quarter.csv", 3 * "A,2024-01-01,1\n" + bad, "loaded"),
         ("more.csv", 2 * "A,2024-01-01,1\n" + bad, "refused"),
     ):
-        path = str(write(tmp_path / name, DAILY + body))
-        (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
+        path = write(tmp_path / name, DAILY + body)
+        file = load_one(clean_engine, path, settings=strict)
         assert file.state == state
     assert file.error.startswith(
         "more.csv has 1 bad row of 3, more than the 25% that may be rejected "
@@ -228,8 +227,8 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
     # A file with too many bad rows need not be read to its end.
     monkeypatch.setattr(loading, "MAX_REJECTED_ROWS", 1)
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
-    path = str(write(tmp_path / "long.csv", DAILY + 100 * bad))
-    (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
+    path = write(tmp_path / "long.csv", DAILY + 100 * bad)
+    file = load_one(clean_engine, path, settings=strict)
     assert re.match(r"long.csv has \d bad rows? of \d, more", file.error)
 
 
@@ -288,9 +287,8 @@ def test_a_file_that_breaks_its_parser_is_refused_and_the_others_go_in(
     breaks = "from pipelines.ingest.rows import parquet; parquet._normalise = None"
     monkeypatch.setattr(parquet, "_normalise", None)
     monkeypatch.setattr(parser, "PROGRAM", f"{breaks}; {parser.PROGRAM}")
-    named = [str(path) for path in (broken, *others)]
     with capture_logs() as logged:
-        report = ingest(clean_engine, named, FileOptions(), settings, today=TODAY)
+        report = load(clean_engine, broken, *others, settings=settings)
     assert [file.state for file in report.files] == ["loaded", "refused", "loaded"]
     (refused,) = report.refused
     assert "TypeError: 'NoneType' object is not callable." in refused.error
@@ -583,7 +581,6 @@ def test_a_small_file_that_unpacks_to_much_is_refused(clean_engine, tmp_path, ma
     assert path.stat().st_size < 200_000
     before = data(clean_engine)
     small = SETTINGS.model_copy(update={"max_file_mib": 1})
-    report = ingest(clean_engine, [str(path)], FileOptions(), small, today=TODAY)
-    (refused,) = report.refused
+    refused = load_one(clean_engine, path, settings=small)
     assert f"{path.name} holds more than 1 MiB once unpacked" in refused.error
     assert data(clean_engine) == before

@@ -9,7 +9,8 @@ from pipelines.cli.doctor_findings import source_findings
 from pipelines.ingest.load import FileOptions, ingest
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
-from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
+from tests.pipelines.ingest import ingesting
+from tests.pipelines.ingest.ingesting import SETTINGS, query, rows, write
 
 NORTH = SourceSettings(
     pattern="north-*.csv",
@@ -25,8 +26,7 @@ HEADER = "Depot;Dag;Aantal\n"
 def load(engine, *paths, sources, **asked):
     """Loads files with these sources configured in harbor.toml."""
     settings = SETTINGS.model_copy(update={"sources": sources})
-    named = [str(path) for path in paths]
-    return ingest(engine, named, FileOptions(**asked), settings, today=TODAY).files
+    return ingesting.load(engine, *paths, settings=settings, **asked).files
 
 
 def files(engine):

@@ -14,12 +14,9 @@ from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.rows.parser import Parser
 from pipelines.ingest.sources.files import find_sources
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import TODAY, write
+from tests.pipelines.ingest.ingesting import DAILY, ORDERS, TODAY, write, write_parquet
 from tests.pipelines.ingest.workbooks import workbook
 from tests.processes import run_python
-
-DAILY = "depot_id,date,orders\n"
-ORDERS = "order_id,depot_id,ordered_at\n"
 
 
 def chunks_of(parser, path, **options):
@@ -41,22 +38,21 @@ def child():
 def odd_files(tmp_path):
     """Files with bad rows, day/month dates, a half row, PNG bytes, Parquet columns, and orders."""
     days = "".join(f"A,{day:02}/01/2024,{day}\n" for day in range(1, 32))
-    pq.write_table(
-        pa.table(
-            {"depot_id": ["A", "B"], "date": [date(2024, 1, 2)] * 2, "orders": [1, -1]}
-        ),
-        tmp_path / "e.parquet",
-    )
+    texts = {
+        "a": DAILY + "A,2024-01-01,1\n\nA,soon,2\nA\nB,2024-01-01,3\n",
+        "b": DAILY + days,
+        "c": DAILY + "A,2024-01-0",
+        "d": b"\x89PNG\0\0",
+        "e": ORDERS + "1,A,2024-01-01T10:00\n2,B,2024-01-01\n",
+    }
+    columns = {
+        "depot_id": ["A", "B"],
+        "date": [date(2024, 1, 2)] * 2,
+        "orders": [1, -1],
+    }
     return [
-        write(
-            tmp_path / "a.csv",
-            DAILY + "A,2024-01-01,1\n\nA,soon,2\nA\nB,2024-01-01,3\n",
-        ),
-        write(tmp_path / "b.csv", DAILY + days),
-        write(tmp_path / "c.csv", DAILY + "A,2024-01-0"),
-        write(tmp_path / "d.csv", b"\x89PNG\0\0"),
-        tmp_path / "e.parquet",
-        write(tmp_path / "f.csv", ORDERS + "1,A,2024-01-01T10:00\n2,B,2024-01-01\n"),
+        *(write(tmp_path / f"{name}.csv", text) for name, text in texts.items()),
+        write_parquet(tmp_path / "f.parquet", **columns),
     ]
 
 
@@ -103,13 +99,21 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_p
     assert chunks_of(child, write(tmp_path / "b.csv", DAILY + "A,2024-01-01,1\n"))
 
 
-def test_a_child_that_is_killed_costs_its_file_only(child, tmp_path):
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
+def test_a_child_that_is_killed_costs_its_file_only_and_none_outlives_its_parser(
+    tmp_path,
+):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
-    chunks_of(child, path)
-    child._process.kill()
-    with pytest.raises(RefusedFileError, match="or makes it crash"):
-        chunks_of(child, path)
-    assert chunks_of(child, path)[2][0]["n_rows"] == 1
+    with Parser(memory_mib=768) as parser:
+        chunks_of(parser, path)
+        parser._process.kill()
+        with pytest.raises(RefusedFileError, match="or makes it crash"):
+            chunks_of(parser, path)
+        assert chunks_of(parser, path)[2][0]["n_rows"] == 1
+        pid = parser._process.pid
+        os.kill(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
@@ -125,22 +129,10 @@ def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
     assert chunks_of(child, path)[2]
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
-def test_no_child_outlives_its_parser(tmp_path):
-    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
-    with Parser(memory_mib=768) as parser:
-        chunks_of(parser, path)
-        pid = parser._process.pid
-        os.kill(pid, 0)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
 def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path):
-    header = "order_id,depot_id,ordered_at\n"
     texts = {
-        "a.csv": header + "1,A,2026-05-01 10:00\n2,A,never\n3,A,2026-05-01 11:00\n",
-        "b.csv": header + "4,A,2026-05-02 10:00\n",
+        "a.csv": ORDERS + "1,A,2026-05-01 10:00\n2,A,never\n3,A,2026-05-01 11:00\n",
+        "b.csv": ORDERS + "4,A,2026-05-02 10:00\n",
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -155,7 +147,7 @@ def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path
         assert [far.rows for far in told] == [3, 4]
         assert [far.total for far in told] == [size, size]
         # Header lines are not counted where a file is parsed.
-        assert size - 2 * len(header) <= told[-1].done <= size
+        assert size - 2 * len(ORDERS) <= told[-1].done <= size
         assert 0 < told[0].done < told[-1].done
 
 

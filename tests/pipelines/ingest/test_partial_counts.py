@@ -7,9 +7,8 @@ import pytest
 
 from pipelines.demand import counting
 from pipelines.ingest.load import FileOptions, ingest
-from tests.pipelines.ingest.ingesting import SETTINGS, load_one, query, write
+from tests.pipelines.ingest.ingesting import DAILY, SETTINGS, load_one, query, write
 
-DAILY = "depot_id,date,orders\n"
 DEPOTS = "depot_id,name,city,timezone,country,subdivision\n"
 EAST, WEST = "Pacific/Kiritimati", "Etc/GMT+12"
 """The first and the last zone in which a day ends, 26 hours apart."""

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.ingest.load import FileOptions, ingest, replay
+from pipelines.ingest.load import FileOptions, replay
 from pipelines.settings.ingest import SourceSettings
-from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, query, rows, write
+from tests.pipelines.ingest.ingesting import SETTINGS, load_one, query, rows, write
 
 SOURCES = {
     "north": SourceSettings(pattern="north*.csv"),
@@ -22,8 +22,7 @@ def load(clean_engine, tmp_path):
     def run(name, lines, header="order_id,depot_id,ordered_at", **asked):
         path = write(tmp_path / name, "\n".join([header, *lines, ""]))
         settings = SETTINGS.model_copy(update={"sources": SOURCES})
-        asked = FileOptions(**asked)
-        return ingest(clean_engine, [str(path)], asked, settings, today=TODAY).files[0]
+        return load_one(clean_engine, path, settings=settings, **asked)
 
     return run
 

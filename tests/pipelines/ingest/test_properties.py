@@ -20,7 +20,7 @@ from tests.pipelines.ingest.ingesting import (
 )
 
 SMALL = settings(
-    max_examples=15,
+    max_examples=10,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 # Quotes, separators, line ends and blanks inside: what a CSV can get wrong.
@@ -126,22 +126,6 @@ def _merge_rows(engine, *paths):
 
 
 @SMALL
-@given(daily_rows, daily_rows)
-def test_of_two_loads_the_later_one_wins(
-    clean_engine, tmp_path_factory, earlier, later
-):
-    empty_tables(clean_engine)
-    engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
-    # Names in reverse order of arrival: only arrival matters between loads.
-    load(engine, write_rows(folder / "z", "daily", earlier, as_parquet=False))
-    load(engine, write_rows(folder / "a", "daily", later, as_parquet=True))
-    expected = {(depot_id, day): count for depot_id, day, count in [*earlier, *later]}
-    assert rows(engine, "daily_counts") == sorted(
-        ((*key, count) for key, count in expected.items()), key=str
-    )
-
-
-@SMALL
 @given(
     st.lists(
         st.tuples(
@@ -160,9 +144,6 @@ def test_every_row_that_is_not_blank_is_counted_once(
     engine, folder = clean_engine, tmp_path_factory.mktemp("inbox")
     (report,) = load(engine, write_rows(folder / "a", "daily", found, False)).files
     blank = sum(not any(cell.strip() for cell in row) for row in found)
-    if blank == len(found):
-        assert report.state == "refused"
-        return
     assert report.state == "loaded"
     assert any(f"skipped: {blank:,}." in note for note in report.notes) == (blank > 0)
     assert sum(vars(report.counts).values()) == len(found) - blank

@@ -10,6 +10,7 @@ from sqlalchemy.exc import OperationalError
 from pipelines.ingest.load import FileOptions, ReplayResult, replay
 from pipelines.store import load_timestamps
 from tests.pipelines.ingest.ingesting import (
+    DAILY,
     SETTINGS,
     TODAY,
     load_one,
@@ -20,7 +21,6 @@ from tests.pipelines.ingest.ingesting import (
     write_parquet,
 )
 
-DAILY = "depot_id,date,orders\n"
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 
 

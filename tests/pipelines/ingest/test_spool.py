@@ -12,16 +12,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pipelines.ingest.load import FileOptions, ingest
 from pipelines.ingest.sources import temporary
 from pipelines.ingest.sources.files import without_credentials
 from pipelines.ingest.sources.spool import Spool
 from pipelines.settings import Settings
 from tests.pipelines.faults.faults import small_disk
-from tests.pipelines.ingest.ingesting import TODAY, load, quarantined, rows, write
+from tests.pipelines.ingest.ingesting import (
+    DAILY,
+    load,
+    load_one,
+    quarantined,
+    rows,
+    write,
+)
 from tests.pipelines.ingest.workbooks import workbook
 
-DAILY = "depot_id,date,orders\n"
 ONE = DAILY + "A,2024-01-01,7\n"
 
 
@@ -65,37 +70,32 @@ def archive(path, **members):
     return path
 
 
-def only(report):
-    (file,) = report.files
-    return file
-
-
 def test_a_file_of_a_web_server_goes_in_and_its_password_is_not_told(clean_engine, web):
     web.files["/K%C3%B6ln/a.csv?token=s3cret"] = ("text/csv", ONE.encode())
     url = f"http://me:s3cret@{web.url}/Köln/a.csv?token=s3cret"
-    file = only(load(clean_engine, url))
+    file = load_one(clean_engine, url)
     assert (file.state, file.counts.accepted) == ("loaded", 1)
     assert web.seen[0][1] == f"Basic {b64encode(b'me:s3cret').decode()}"
     (entry,) = rows(clean_engine, "files")
     assert entry[0] == file.path == f"http://{web.url}/Köln/a.csv"
     assert "s3cret" not in str(entry)
-    assert only(load(clean_engine, url)).state == "unchanged"
+    assert load_one(clean_engine, url).state == "unchanged"
 
 
 def test_what_a_url_without_suffix_holds_is_told_by_its_bytes(clean_engine, web):
     web.files["/export"] = ("text/html", gzip.compress(ONE.encode()))
-    assert only(load(clean_engine, f"http://{web.url}/export")).counts.accepted == 1
+    assert load_one(clean_engine, f"http://{web.url}/export").counts.accepted == 1
 
 
 def test_a_database_is_refused_without_its_password(clean_engine):
-    error = only(load(clean_engine, "postgresql://me:s3cret@127.0.0.1:1/shop")).error
+    error = load_one(clean_engine, "postgresql://me:s3cret@127.0.0.1:1/shop").error
     assert "is a database" in error
     assert "pipe them into 'harbor ingest -'" in error
     assert "s3cret" not in error
 
 
 def test_a_url_that_is_not_there_is_refused_in_a_sentence(clean_engine, web):
-    error = only(load(clean_engine, f"http://u:s3cret@{web.url}/gone.csv")).error
+    error = load_one(clean_engine, f"http://u:s3cret@{web.url}/gone.csv").error
     assert error.startswith(f"http://{web.url}/gone.csv cannot be fetched:")
     assert "Not Found" in error
 
@@ -107,7 +107,7 @@ def test_a_transfer_that_was_cut_is_refused(clean_engine, web, missing, state):
     body = (DAILY + "A,2024-01-01,7\nA,2024-01-02,8\n").encode()
     web.files["/a.csv"] = ("text/csv", body[: len(body) - missing])
     web.lengths["/a.csv"] = len(body)
-    file = only(load(clean_engine, f"http://{web.url}/a.csv"))
+    file = load_one(clean_engine, f"http://{web.url}/a.csv")
     assert file.state == state
     if missing:
         assert "/a.csv cannot be fetched: the transfer ended before" in file.error
@@ -132,8 +132,8 @@ def test_what_is_fetched_is_bounded(clean_engine, web):
     web.files["/big.csv"] = ("text/csv", ONE.encode() + b"\n" * (2 << 20))
     settings = Settings(max_file_mib=1)
     url = f"http://{web.url}/big.csv"
-    report = ingest(clean_engine, [url], FileOptions(), settings, today=TODAY)
-    assert "holds more than 1 MiB (HARBOR_MAX_FILE_MIB)" in only(report).error
+    error = load_one(clean_engine, url, settings=settings).error
+    assert "holds more than 1 MiB (HARBOR_MAX_FILE_MIB)" in error
 
 
 def test_every_file_of_an_archive_goes_in_under_its_own_name(clean_engine, tmp_path):
@@ -159,8 +159,7 @@ def test_a_spreadsheet_with_bytes_that_are_no_utf8_is_refused_in_a_sentence(
     with zipfile.ZipFile(path) as parts, zipfile.ZipFile(broken, "w") as changed:
         for part in parts.namelist():
             changed.writestr(part, parts.read(part).replace(b"#XXX!", b"#\xff!"))
-    (file,) = load(clean_engine, broken).files
-    assert "cannot be read as a spreadsheet" in file.error
+    assert "cannot be read as a spreadsheet" in load_one(clean_engine, broken).error
 
 
 def test_formulas_of_another_sheet_are_not_taken_for_this_ones(clean_engine, tmp_path):
@@ -168,7 +167,7 @@ def test_formulas_of_another_sheet_are_not_taken_for_this_ones(clean_engine, tmp
         "A": [["depot_id", "date", "orders"], ["X", ("date", 45292), 5]],
         "B": [[], [("formula", "1+1")] * 3],
     }
-    (file,) = load(clean_engine, workbook(tmp_path / "a.xlsx", sheets)).files
+    file = load_one(clean_engine, workbook(tmp_path / "a.xlsx", sheets))
     assert "has rows in 2 sheets (A, B)" in file.error
 
 
@@ -243,7 +242,7 @@ def test_a_file_that_needs_no_copy_needs_no_temporary_folder(
     ids=["broken", "nothing in it"],
 )
 def test_an_archive_that_is_of_no_use_is_refused(clean_engine, tmp_path, make, said):
-    file = only(load(clean_engine, make(tmp_path / "a.zip")))
+    file = load_one(clean_engine, make(tmp_path / "a.zip"))
     assert file.state == "refused"
     assert said in file.error
 
@@ -251,8 +250,8 @@ def test_an_archive_that_is_of_no_use_is_refused(clean_engine, tmp_path, make, s
 def test_an_archive_that_unpacks_to_too_much_is_refused_whole(clean_engine, tmp_path):
     bomb = archive(tmp_path / "a.zip", a_csv=ONE, b_csv=DAILY + "\n" * (2 << 20))
     settings = Settings(max_file_mib=1)
-    report = ingest(clean_engine, [str(bomb)], FileOptions(), settings, today=TODAY)
-    assert "a.zip, once unpacked, holds more than 1 MiB" in only(report).error
+    error = load_one(clean_engine, bomb, settings=settings).error
+    assert "a.zip, once unpacked, holds more than 1 MiB" in error
     assert rows(clean_engine, "daily_counts") == []
 
 
@@ -280,9 +279,7 @@ def test_an_archive_leaves_the_inbox_once_all_of_it_is_loaded(
     inbox = Settings(home=tmp_path).inbox
     inbox.mkdir()
     archive(inbox / "n.zip", a_csv=ONE, b_csv=second)
-    ingest(
-        clean_engine, [str(inbox)], FileOptions(), Settings(home=tmp_path), today=TODAY
-    )
+    load(clean_engine, inbox, settings=Settings(home=tmp_path))
     assert list(inbox.rglob("*.zip")) == [inbox / place]
 
 
@@ -291,7 +288,7 @@ def test_a_spreadsheet_goes_in_with_its_dates_and_numbers(clean_engine, tmp_path
     path = tmp_path / "counts.xlsx"
     header = ["depot_id", "date", "orders"]
     workbook(path, {"Counts": [header, ["A", ("date", 45292), 7], ["B", "x", 1]]})
-    file = only(load(clean_engine, path))
+    file = load_one(clean_engine, path)
     assert (file.counts.accepted, file.counts.rejected) == (1, 1)
     (row,) = rows(clean_engine, "daily_counts")
     assert (row[0], str(row[1]), row[2]) == ("A", "2024-01-01", 7)
@@ -336,7 +333,7 @@ def test_a_spreadsheet_that_is_not_one_table_is_refused(
 ):
     path = tmp_path / "a.xlsx"
     make(path)
-    assert said in only(load(clean_engine, path)).error
+    assert said in load_one(clean_engine, path).error
 
 
 @pytest.fixture

@@ -82,20 +82,6 @@ def test_what_is_no_table_is_refused(tmp_path, data, says):
         opened(write(tmp_path / "x.csv", data))
 
 
-def test_rows_are_told_by_their_physical_line(tmp_path):
-    text = f'{HEADER}\n\nA,2024-01-01,"1\n2"\n,,\nB,2024-01-02\nC,2024-01-03,4\n'
-    (batch,) = opened(write(tmp_path / "x.csv", text)).batches()
-    assert batch.cells() is None
-    rowwise = batch.parse_rows()
-    assert list(rowwise.lines) == [3, 7]
-    assert rowwise.raw(1) == {"depot_id": "C", "date": "2024-01-03", "orders": "4"}
-    (misfit,) = rowwise.rejected
-    assert (misfit.line, misfit.raw) == (6, ["B", "2024-01-02"])
-    assert misfit.reason == "has 2 cells, and the header 3"
-    assert rowwise.n_blank == 1
-    assert rowwise.truncated_line is None
-
-
 @given(
     st.lists(
         st.tuples(

@@ -16,6 +16,8 @@ from pipelines.settings import Settings
 from pipelines.store import files as files_store
 from tests.conftest import empty_tables
 from tests.pipelines.ingest.ingesting import (
+    DAILY,
+    ORDERS,
     SETTINGS,
     TODAY,
     load_one,
@@ -24,8 +26,6 @@ from tests.pipelines.ingest.ingesting import (
     write,
 )
 
-ORDERS = "order_id,depot_id,ordered_at\n"
-DAILY = "depot_id,date,orders\n"
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 
 
@@ -50,14 +50,13 @@ def state(engine):
     return rows(engine, "orders"), rows(engine, "daily_counts"), counted(engine)
 
 
+DESCRIBED = "depot_id,name,city,timezone,country,subdivision\nA,A,X,UTC,BE,\n"
 THREE = {
-    "a.csv": ORDERS
-    + "1,A,2024-01-01T10:00\n2,A,2024-01-01T11:00\n3,A,2024-01-02T10:00\n",
-    "b.csv": ORDERS
-    + "2,B,2024-01-01T11:00\n3,A,2024-01-03T10:00\n4,B,2024-01-02T10:00\n",
-    "c.csv": ORDERS
-    + "3,B,2024-01-03T12:00\n4,B,2024-01-04T10:00\n5,C,2024-01-02T10:00\n",
+    "a.csv": "1,A,2024-01-01T10:00\n2,A,2024-01-01T11:00\n3,A,2024-01-02T10:00\n",
+    "b.csv": "2,B,2024-01-01T11:00\n3,A,2024-01-03T10:00\n4,B,2024-01-02T10:00\n",
+    "c.csv": "3,B,2024-01-03T12:00\n4,B,2024-01-04T10:00\n5,C,2024-01-02T10:00\n",
 }
+THREE = {name: ORDERS + text for name, text in THREE.items()}
 
 
 def load_all(engine, folder, texts):
@@ -145,10 +144,7 @@ def test_rows_out_of_quarantine_go_with_their_file_and_stay_below_later_ones(
 @pytest.mark.parametrize(
     ("text", "instead"),
     [
-        (
-            "depot_id,name,city,timezone,country,subdivision\nA,A,X,UTC,BE,\n",
-            "holds depots.*A later depots file",
-        ),
+        (DESCRIBED, "holds depots.*A later depots file"),
         (
             "kind,starts_on,ends_on\nfair,2024-01-01,2024-01-02\n",
             "holds events.*'harbor events withdraw'",
@@ -165,8 +161,7 @@ def test_files_of_other_kinds_are_refused_with_what_to_do(
 
 
 def test_a_described_depot_stays(clean_engine, tmp_path):
-    described = "depot_id,name,city,timezone,country,subdivision\nA,A,X,UTC,BE,\n"
-    load_one(clean_engine, write(tmp_path / "d.csv", described))
+    load_one(clean_engine, write(tmp_path / "d.csv", DESCRIBED))
     load_all(clean_engine, tmp_path, THREE)
     withdraw(clean_engine, [file_id_of(clean_engine, f"{name}.csv") for name in "abc"])
     assert [row[0] for row in rows(clean_engine, "depots")] == ["A"]
@@ -197,7 +192,7 @@ values = st.dictionaries(
 
 
 @settings(
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(values, min_size=1, max_size=3), st.data())
