@@ -40,12 +40,8 @@ class ReplayResult:
     reasons: tuple[str, ...] = ()
 
     def __add__(self, other: "ReplayResult") -> "ReplayResult":
-        return ReplayResult(
-            self.accepted + other.accepted,
-            self.unchanged + other.unchanged,
-            self.left + other.left,
-            self.reasons + other.reasons,
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return ReplayResult(*(one + another for one, another in pairs))
 
 
 def replay_and_count(
@@ -121,17 +117,14 @@ class _FileReplay:
             _, (chunk,) = parsed.parse(known_places(self.connection, mapping.schema))
         except BadInputError as error:
             return ReplayResult(left=len(rows), reasons=(str(error),))
-        ids = list(rows)
         if not chunk.n_rows and self.options != FileOptions():
             return ReplayResult(left=len(rows), reasons=(_failed_try(name, chunk),))
+        ids = list(rows)
         for row in chunk.rejected:
             quarantine.set_reason(
-                self.connection,
-                ids[row.line],
-                column_name=row.column_name,
-                value=row.value,
-                reason=row.reason,
-            )
+                self.connection, ids[row.line], column_name=row.column_name,
+                value=row.value, reason=row.reason,
+            )  # fmt: skip
         accepted = 0
         if chunk.n_rows:
             # Must precede the timestamps that the rows take as `replayed_at` and `known_at`.

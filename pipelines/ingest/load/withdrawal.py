@@ -32,7 +32,6 @@ from pipelines.store.files import (
     set_withdrawn,
 )
 
-WITHDRAWABLE_KINDS = ("orders", "daily", "signals")
 INSTEAD = {
     "events": "Withdraw its events one by one with 'harbor events withdraw'.",
     "depots": "A later depots file with the right rows replaces what it says.",
@@ -60,11 +59,7 @@ class Withdrawal:
 
     def counts(self) -> dict[str, int]:
         """Returns the numbers of rows and depots by name."""
-        return {
-            "removed": self.removed,
-            "restored": self.restored,
-            "depots": self.depots,
-        }
+        return {name: vars(self)[name] for name in ("removed", "restored", "depots")}
 
 
 def withdraw_and_count(run: Run, now: datetime, file_ids: Sequence[int]) -> Withdrawal:
@@ -146,7 +141,7 @@ def _require_withdrawable(
                 f"File {file.file_id} was withdrawn at "
                 f"{file.withdrawn_at:%Y-%m-%d %H:%M %Z} already. Nothing was changed."
             )
-        if file.kind not in WITHDRAWABLE_KINDS:
+        if file.kind in INSTEAD:
             raise BadInputError(
                 f"File {file.file_id} holds {file.kind}, but only files of "
                 f"orders, daily and signals are withdrawn. {INSTEAD[file.kind]}"

@@ -161,8 +161,7 @@ def _missing_columns_message(
     header: Sequence[str], options: FileOptions, name: str, lacks: list[str]
 ) -> str:
     quoted = ", ".join(f"'{options.columns.get(column, column)}'" for column in lacks)
-    some = "column" if len(lacks) == 1 else "columns"
-    it = "it" if len(lacks) == 1 else "them"
+    some, it = ("column", "it") if len(lacks) == 1 else ("columns", "them")
     return (
         f"{name} has no {some} {quoted} (found: {_names_in(header)}). Rename {it} or pass "
         f"{_column_options(lacks)}."
@@ -174,14 +173,12 @@ def _column_options(columns: Sequence[str]) -> str:
 
 
 def _required_columns(schemas: Sequence[FileSchema]) -> str:
-    return (
-        "; ".join(
-            f"{schema.name} needs {', '.join(schema.required_columns)}"
-            + (f" and {' or '.join(schema.one_of)}" if schema.one_of else "")
-            for schema in schemas
-        )
-        + "."
-    )
+    needs = [
+        f"{schema.name} needs {', '.join(schema.required_columns)}"
+        + (f" and {' or '.join(schema.one_of)}" if schema.one_of else "")
+        for schema in schemas
+    ]
+    return f"{'; '.join(needs)}."
 
 
 def _names_in(header: Sequence[str]) -> str:

@@ -171,14 +171,14 @@ def options_of_source(
     defaults = sources.get(name, SourceSettings())
     if isinstance(defaults, InvalidSource):
         raise BadInputError(f"{defaults.problem}. Correct it in harbor.toml.")
-    own = "" if name == DEFAULT_SOURCE else name
+    id_namespace = defaults.id_namespace
+    if id_namespace is None:
+        id_namespace = "" if name == DEFAULT_SOURCE else name
     try:
         return FileOptions(
             columns={**defaults.columns, **overrides.columns},
             source=name,
-            id_namespace=own
-            if defaults.id_namespace is None
-            else defaults.id_namespace,
+            id_namespace=id_namespace,
             **{
                 option: getattr(overrides, option) or getattr(defaults, option)
                 for option in OF_CALL_OR_SOURCE

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from multiprocessing import Pipe
@@ -67,10 +68,9 @@ class Parser:
         if self._process is None:
             self._start()
         self._name = source.name
-        message = self._ask(("open", source, options, today))
-        return FileMapping(
-            SCHEMAS[message["kind"]], message["positions"], tuple(message["header"])
-        )
+        mapping = self._ask("open", source, options, today)
+        header = tuple(mapping["header"])
+        return FileMapping(SCHEMAS[mapping["schema"]], mapping["positions"], header)
 
     def parse(
         self, places: Places | None = None
@@ -78,7 +78,7 @@ class Parser:
         """Parses the last file opened; see `ParsedFile.parse`."""
         if self._file is not None:
             return self._file.parse(places)
-        message = self._ask(("parse", places))
+        message = self._ask("parse", places)
         conventions = Conventions(
             **{name: each and Convention(**each) for name, each in message.items()}
         )
@@ -115,12 +115,9 @@ class Parser:
         self._process = self._connection = None
         self._is_streaming = False
 
-    def _ask(self, task: tuple[object, ...]) -> dict[str, Any]:
-        assert self._connection is not None, "a file is open"
-        try:
-            self._connection.send(task)
-        except OSError:
-            raise self._too_large_error() from None
+    def _ask(self, *task: object) -> dict[str, Any]:
+        with self._connected() as connection:
+            connection.send(task)
         return self._receive()
 
     def _receive(self) -> dict[str, Any]:
@@ -138,20 +135,23 @@ class Parser:
         return message
 
     def _receive_bytes(self) -> bytes:
+        with self._connected() as connection:
+            return connection.recv_bytes()
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """Yields the connection; refuses the file if the child has died."""
         assert self._connection is not None, "a file is open"
         try:
-            return self._connection.recv_bytes()
+            yield self._connection
         except (EOFError, OSError):
-            raise self._too_large_error() from None
-
-    def _too_large_error(self) -> RefusedFileError:
-        self._end()
-        return RefusedFileError(
-            f"{self._name} needs more memory than its parser may use "
-            f"(HARBOR_PARSER_MEMORY_MIB is {self._memory_mib:,}), or makes it crash. "
-            "If the file should be that large, split it or raise the setting; else "
-            "export it again."
-        )
+            self._end()
+            raise RefusedFileError(
+                f"{self._name} needs more memory than its parser may use "
+                f"(HARBOR_PARSER_MEMORY_MIB is {self._memory_mib:,}), or makes it crash. "
+                "If the file should be that large, split it or raise the setting; else "
+                "export it again."
+            ) from None
 
 
 def _serve(connection: Connection) -> None:
@@ -165,13 +165,8 @@ def _serve(connection: Connection) -> None:
                 _send_rows(connection, file, *task[1:])
             else:
                 file = ParsedFile.open(*task[1:])
-                mapping = file.mapping
-                message = {
-                    "kind": mapping.schema.name,
-                    "positions": mapping.positions,
-                    "header": mapping.header,
-                }
-                _send(connection, message)
+                mapping = vars(file.mapping) | {"schema": file.mapping.schema.name}
+                _send(connection, mapping)
         except RefusedFileError as error:
             _send(connection, {"refused": str(error)})
         except (MemoryError, EOFError, ConnectionError):
@@ -194,16 +189,12 @@ def _send(connection: Connection, message: dict[str, Any]) -> None:
     connection.send_bytes(json.dumps(message).encode())
 
 
-def _limit_memory(size: int) -> None:
-    # RLIMIT_DATA, not RLIMIT_AS: threads reserve much address space that costs nothing.
-    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def main() -> None:
     """Runs the child; exits silently if memory runs out or the parent has ended."""
     descriptor, memory_mib = map(int, sys.argv[1:])
-    _limit_memory(memory_mib * MIB)
+    # RLIMIT_DATA, not RLIMIT_AS: threads reserve much address space that costs nothing.
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_mib * MIB, memory_mib * MIB))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         _serve(Connection(descriptor))
     except (MemoryError, EOFError, ConnectionError):

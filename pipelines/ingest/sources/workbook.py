@@ -89,14 +89,8 @@ def _not_available(cell: re.Match[bytes]) -> bytes:
     prefix, attributes = cell[1], cell[2]
     if STRING_TYPE in attributes:
         return cell[0]
-    attributes = CELL_TYPE.sub(b"", attributes)
-    return b'<%bc %b t="str"><%bv>#N/A</%bv></%bc>' % (
-        prefix,
-        attributes,
-        prefix,
-        prefix,
-        prefix,
-    )
+    cell_start = b"<%bc %b" % (prefix, CELL_TYPE.sub(b"", attributes))
+    return cell_start + b' t="str"><%bv>#N/A</%bv></%bc>' % ((prefix,) * 3)
 
 
 def _cell(value: Any) -> str:
