@@ -175,35 +175,29 @@ def validate_batch(
         if reasons.null_count < len(reasons):
             rejections.append(ColumnRejections(column.name, reasons))
         stored |= zip(column.table_columns, values, strict=True)
-    rejections += _row_rule_rejections(schema, stored)
-    rejections += _one_of_rejections(schema, stored)
+    rejections += _rule_rejections(schema, stored)
     for name, constant in (schema.constants or {}).items():
         stored[name] = pa.repeat(constant, len(next(iter(stored.values()))))
     return ValidatedBatch(pa.table(stored), rejections)
 
 
-def _row_rule_rejections(
+def _rule_rejections(
     schema: FileSchema, stored: dict[str, pa.Array]
 ) -> Iterator[ColumnRejections]:
-    for rule in schema.rules:
-        if all(name in stored for name in rule.requires):
-            violations = rule.is_broken(*(stored[name] for name in rule.requires))
-            if pc.any(violations).as_py():
-                mask = pc.fill_null(violations, False)
-                yield ColumnRejections(rule.column, pc.if_else(mask, rule.reason, None))
-
-
-def _one_of_rejections(
-    schema: FileSchema, stored: dict[str, pa.Array]
-) -> Iterator[ColumnRejections]:
-    """Rejects rows in which all columns of `schema.one_of` are empty."""
-    present = [name for name in schema.one_of if name in stored]
-    if not present:
-        return
-    empty = reduce(pc.and_, (pc.is_null(stored[name]) for name in present))
-    if pc.any(empty).as_py():
+    """Rejects rows that break a rule, or in which all columns of `schema.one_of` are empty."""
+    broken = [
+        (rule.column, rule.is_broken(*map(stored.get, rule.requires)), rule.reason)
+        for rule in schema.rules
+        if stored.keys() >= set(rule.requires)
+    ]
+    if present := [name for name in schema.one_of if name in stored]:
+        empty = reduce(pc.and_, (pc.is_null(stored[name]) for name in present))
         reason = f"is empty; give {' or '.join(schema.one_of)}"
-        yield ColumnRejections(present[0], pc.if_else(empty, reason, None))
+        broken.append((present[0], empty, reason))
+    for column, mask, reason in broken:
+        if pc.any(mask).as_py():
+            reasons = pc.if_else(pc.fill_null(mask, False), reason, None)
+            yield ColumnRejections(column, reasons)
 
 
 def rejected_rows(

@@ -28,14 +28,8 @@ def test_a_folder_yields_its_loadable_files_sorted_by_path_and_ignores_others(
     write(below / "z.csv", "x")
     for path in (".x.csv", "x.csv.tmp", "x.csv.part", "README.md", ".hidden/y.csv"):
         write(tmp_path / path, "x")
-    assert names(tmp_path) == [
-        "z.csv",
-        "a.parquet",
-        "b.csv",
-        "c.CSV",
-        "d.csv.gz",
-        "e.tsv",
-    ]
+    found = "z.csv a.parquet b.csv c.CSV d.csv.gz e.tsv"
+    assert names(tmp_path) == found.split()
 
 
 def test_a_file_named_twice_is_taken_once(tmp_path):
@@ -94,9 +88,8 @@ def test_a_url_opens_a_file_and_a_folder(tmp_path):
     assert inside.address == alone.address == path.as_uri()
 
 
-@pytest.mark.parametrize("url", ["nosuch://user:hunter2@x/a.csv"])
-def test_an_unknown_url_scheme_is_reported_without_its_password(url):
-    (reason,) = names(url)
+def test_an_unknown_url_scheme_is_reported_without_its_password():
+    (reason,) = names("nosuch://user:hunter2@x/a.csv")
     assert "file://, s3://, gs://, abfs://" in reason
     assert "hunter2" not in reason
 
