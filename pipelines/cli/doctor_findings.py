@@ -14,11 +14,13 @@ from pipelines.database.engine import snapshot
 from pipelines.forecasting import forecast
 from pipelines.ingest.rows.options import problems_of_sources
 from pipelines.monitoring import ports
+from pipelines.planning.words import count
 from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
 from pipelines.store import events, files, models
+from pipelines.store.demand import ClosedDayOrders
 from pipelines.store.depots import OddZone
 from pipelines.store.files import LoadedFile
 from pipelines.store.models import Model
@@ -58,10 +60,9 @@ def _accelerators() -> list[Finding]:
     """Checks whether JAX would use the accelerators of this machine; empty without JAX."""
     if accelerators.installed("jax") is None:
         return []
-    wheels = Finding("wheels", True, "match jax")
-    if wrong := accelerators.mismatches():
-        message = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
-        wheels = Finding("wheels", False, message)
+    wrong = accelerators.mismatches()
+    advice = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
+    wheels = Finding("wheels", not wrong, advice if wrong else "match jax")
     try:
         devices = accelerators.probe()
     except DeviceError as error:
@@ -75,9 +76,8 @@ def _accelerators() -> list[Finding]:
 def device_finding(devices: accelerators.Devices) -> Finding:
     """Checks whether JAX uses the accelerators whose device files exist."""
     if devices.platform != "cpu":
-        return Finding(
-            "devices", True, f"JAX trains on {devices.count} × {devices.kind}"
-        )
+        message = f"JAX trains on {devices.count} × {devices.kind}"
+        return Finding("devices", True, message)
     if devices.requested == "cpu":
         return Finding("devices", True, "JAX trains on the CPU, as JAX_PLATFORMS says")
     tpus, gpus = accelerators.tpu_files(), accelerators.gpu_files()
@@ -96,12 +96,10 @@ def device_finding(devices: accelerators.Devices) -> Finding:
 def _disk(settings: Settings) -> Finding:
     settings.home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(settings.home).free
-    message = f"{free / 2**30:.1f} GiB free under {settings.home}"
-    if free < MIN_FREE_BYTES:
-        return Finding(
-            "disk", False, f"{message}; make room, a full disk stops Postgres"
-        )
-    return Finding("disk", True, message)
+    is_enough = free >= MIN_FREE_BYTES
+    advice = "" if is_enough else "; make room, a full disk stops Postgres"
+    message = f"{free / 2**30:.1f} GiB free under {settings.home}{advice}"
+    return Finding("disk", is_enough, message)
 
 
 def _inbox(settings: Settings) -> Finding:
@@ -113,8 +111,7 @@ def _inbox(settings: Settings) -> Finding:
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
         return Finding("inbox", False, message)
-    files = "1 file" if n_files == 1 else f"{n_files} files"
-    content = f"holds {files}" if n_files else "is empty"
+    content = f"holds {count(n_files, 'file')}" if n_files else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
 
 
@@ -129,9 +126,9 @@ def source_findings(settings: Settings) -> list[Finding]:
 
 def _port() -> Finding:
     """Reports whether the port is free; the dashboard itself may use it, so never a failure."""
-    if ports.is_free(ADDRESS, PORT):
-        return Finding("port", True, f"{PORT} is free for the dashboard")
     message = f"{PORT} is in use; if not by the dashboard, give it another with --port"
+    if ports.is_free(ADDRESS, PORT):
+        message = f"{PORT} is free for the dashboard"
     return Finding("port", True, message)
 
 
@@ -153,30 +150,22 @@ def _database(settings: Settings) -> list[Finding]:
 def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
     with snapshot(engine) as connection:
         last_day_on = demand_store.last_day(connection)
-        champion = models.champion(connection)
-        zones = demand_store.zones(connection)
-        odd = depot_store.far_from_their_city(connection)
-        signals = summaries(connection, last_day_on, settings.horizon)
-        unplaced = events.unplaced(connection, last_day_on or date.max)
-        not_started = depot_store.not_started(connection)
-        ahead = files.loaded_ahead(connection)
-        since = (last_day_on or date.max) - timedelta(days=LOOK_BACK_DAYS)
-        unknown = demand_store.unknown_days(connection, since)
-    if last_day_on is None:
+        if last_day_on is None:
+            message = "no demand yet; load orders with 'harbor ingest'"
+            return [Finding("data", False, message)]
+        due_on = settings.due_on(datetime.now(UTC), demand_store.zones(connection))
+        since = last_day_on - timedelta(days=LOOK_BACK_DAYS)
         return [
-            Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
+            data_finding(last_day_on, due_on),
+            unknown_finding(demand_store.unknown_days(connection, since), since),
+            zone_finding(depot_store.far_from_their_city(connection)),
+            started_finding(depot_store.not_started(connection)),
+            _closed_days(demand_store.on_closed_days(connection, since), since),
+            *signal_findings(summaries(connection, last_day_on, settings.horizon)),
+            *event_findings(events.unplaced(connection, last_day_on)),
+            *clock_findings(files.loaded_ahead(connection)),
+            _champion(settings, models.champion(connection)),
         ]
-    return [
-        data_finding(last_day_on, settings.due_on(datetime.now(UTC), zones)),
-        unknown_finding(unknown, since),
-        zone_finding(odd),
-        started_finding(not_started),
-        _closed_days(engine, last_day_on),
-        *signal_findings(signals),
-        *event_findings(unplaced),
-        *clock_findings(ahead),
-        _champion(settings, champion),
-    ]
 
 
 def _champion(settings: Settings, champion: Model | None) -> Finding:
@@ -192,17 +181,14 @@ def _champion(settings: Settings, champion: Model | None) -> Finding:
 def data_finding(last_day_on: date, due_on: date) -> Finding:
     """Checks whether the newest day of data is the day that is due."""
     late = max((due_on - last_day_on).days, 0)
-    days = "1 day" if late == 1 else f"{late} days"
-    return Finding("data", late == 0, f"ends {last_day_on}, {days} late")
+    return Finding("data", late == 0, f"ends {last_day_on}, {count(late, 'day')} late")
 
 
 def unknown_finding(unknown: dict[date, int], since: date) -> Finding:
     """Lists the past days with unknown orders; no failure, as they may stay unknown."""
     if not unknown:
         return Finding("past days", True, f"all known since {since}")
-    days = shortened_list(
-        f"{day} ({n:,} {'depot' if n == 1 else 'depots'})" for day, n in unknown.items()
-    )
+    days = shortened_list(f"{day} ({count(n, 'depot')})" for day, n in unknown.items())
     message = (
         f"no orders are known of {days}; they are left out, not counted as 0. Load their files "
         "with 'harbor ingest'"
@@ -227,11 +213,10 @@ def zone_finding(odd: list[OddZone]) -> Finding:
 
 def started_finding(not_started: list[str]) -> Finding:
     """Lists the depots that forecasts leave out; no failure, as their opening may be planned."""
-    if not not_started:
-        return Finding("depots", True, "have all started")
-    message = (
-        f"not started, and left out of forecasts: {not_started_depots(not_started)}"
-    )
+    message = "have all started"
+    if not_started:
+        depots = not_started_depots(not_started)
+        message = f"not started, and left out of forecasts: {depots}"
     return Finding("depots", True, message)
 
 
@@ -277,11 +262,8 @@ def clock_findings(ahead: list[LoadedFile]) -> list[Finding]:
     return [Finding("clock", False, message)]
 
 
-def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:
+def _closed_days(closed: ClosedDayOrders, since: date) -> Finding:
     """Reports orders on closed days; they may be real, so this is no failure."""
-    since = last_day_on - timedelta(days=LOOK_BACK_DAYS)
-    with engine.connect() as connection:
-        closed = demand_store.on_closed_days(connection, since)
     if closed.last_on is None:
         return Finding("closed days", True, f"no orders on them since {since}")
     message = (

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.cli.findings import Finding
 from pipelines.forecasting import live_accuracy
+from pipelines.planning.words import count
 from pipelines.runs.ledger import fail_dead_runs
 from pipelines.scheduling import schedule
 from pipelines.settings import Settings
@@ -20,13 +21,8 @@ def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
         night = runs.newest_night(connection, runs.NOT_SKIPPED)
         newest = runs.newest_night(connection, runs.STATES)
     # A skipped night is reported instead of the last one if it refused files.
-    if (
-        newest
-        and newest["metrics"].get("refused")
-        and night
-        and night["state"] == "done"
-    ):
-        night = newest
+    if newest and newest["metrics"].get("refused"):
+        night = newest if night and night["state"] == "done" else night
     return [
         _dead_runs(dead),
         _last_night(night),
@@ -48,19 +44,18 @@ def _dead_runs(dead: list[int]) -> Finding:
 def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
     """Checks the scheduler; its absence is no failure, as cron may start the nights."""
     now = datetime.now(UTC)
-    upcoming = settings.next_night(now)
     if not schedule.has_leader(engine):
         message = "none runs; 'harbor schedule run' starts one"
         return Finding("scheduler", True, message)
-    if now - settings.last_night(now) > schedule.GRACE_PERIOD:
-        missed = schedule.due_origin(engine, settings, now)
-        if missed is not None:
-            message = (
-                f"runs, but the night of {missed} is not done; 'harbor runs list --step "
-                "nightly' says why"
-            )
-            return Finding("scheduler", False, message)
-    return Finding("scheduler", True, f"runs; next night {upcoming:%a %d %b %H:%M %Z}")
+    is_over = now - settings.last_night(now) > schedule.GRACE_PERIOD
+    if is_over and (missed := schedule.due_origin(engine, settings, now)):
+        message = (
+            f"runs, but the night of {missed} is not done; 'harbor runs list --step "
+            "nightly' says why"
+        )
+        return Finding("scheduler", False, message)
+    upcoming = f"{settings.next_night(now):%a %d %b %H:%M %Z}"
+    return Finding("scheduler", True, f"runs; next night {upcoming}")
 
 
 def _last_night(night: dict[str, Any] | None) -> Finding:
@@ -80,9 +75,7 @@ def _problem(night: dict[str, Any]) -> str | None:
     """The problem of a nightly run that was done, with advice; None if there was none."""
     metrics = night["metrics"]
     if refused := metrics.get("refused"):
-        files = "1 file of the inbox was"
-        if refused > 1:
-            files = f"{refused} files of the inbox were"
+        files = count(refused, "file of the inbox was", "files of the inbox were")
         return (
             f"but {files} refused, and will be every night; 'harbor runs show "
             f"{night['run_id']}' says why. Correct the refused files, or remove them"
@@ -90,10 +83,9 @@ def _problem(night: dict[str, Any]) -> str | None:
     if unpublished := metrics.get("unpublished"):
         return f"but: {unpublished.removesuffix('.')}"
     if late := metrics.get("late_depots"):
-        depots = "1 depot" if late == 1 else f"{late} depots"
         return (
-            f"without the day's orders of {depots}: load them, and run 'harbor "
-            "nightly' again"
+            f"without the day's orders of {count(late, 'depot')}: load them, and run "
+            "'harbor nightly' again"
         )
     if left := metrics.get("left_old"):
         return (
