@@ -85,7 +85,7 @@ def show_result(result: object, sentence: str, as_json: bool) -> None:
         echo(sentence)
 
 
-def show_csv(rows: Sequence[Mapping[str, object]]) -> None:
+def show_csv(rows: Sequence[Mapping[Any, object]]) -> None:
     """Prints rows with equal keys as CSV with a header; text like a formula is quoted."""
     from pipelines.schema.spreadsheet_cells import safe_cell
 
@@ -131,13 +131,13 @@ def show_list(
     *,
     as_json: bool,
     empty: str,
-    n_all: int = 0,
+    n_all: int,
     noun: str = "rows",
 ) -> None:
     """Prints dataclass records as JSON with all their fields, or as a table.
 
     `row` returns the cells of a record by column; `empty` is the message if there are no records.
-    `n_all` is the number of records without the limit, 0 if none was set.
+    `n_all` is the number of records without the limit.
     """
     if as_json:
         show_json([asdict(record) for record in records])

@@ -42,14 +42,9 @@ def list_events(
     with open_context() as context, context.engine.connect() as connection:
         newest = events.newest(connection, kind, first, everything)
     show_list(
-        "Events",
-        newest[:limit],
-        _row,
-        as_json=as_json,
-        empty="No events match.",
-        n_all=len(newest),
-        noun="events",
-    )
+        "Events", newest[:limit], _row, as_json=as_json, empty="No events match.",
+        n_all=len(newest), noun="events",
+    )  # fmt: skip
 
 
 @app.command("withdraw")
@@ -80,7 +75,6 @@ def withdraw_event(
 
 
 def _row(event: Event) -> dict[str, object]:
-    known_from = None if event.known_from is None else str(event.known_from)
     return {
         "id": event.event_id,
         "kind": event.kind,
@@ -88,7 +82,7 @@ def _row(event: Event) -> dict[str, object]:
         "to": str(event.ends_on),
         "where": _where(event),
         "value": event.value,
-        "known from": known_from,
+        "known from": event.known_from and str(event.known_from),
         "state": _state(event),
     }
 

@@ -3,10 +3,11 @@
 import logging
 import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
+from functools import partial
+from typing import Any
 
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, WrappedLogger
 
 from pipelines.cli.console import visible
 from pipelines.runs.run_log import plain, store_line
@@ -15,8 +16,8 @@ from pipelines.settings import logs_as_json
 CONSOLE = structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
 
 
-def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> None:
-    """Configures structlog to print lines of `level` and above to `out`, by default stderr.
+def configure_logs(level: int = logging.WARNING) -> None:
+    """Configures structlog to print lines of `level` and above on stderr.
 
     Log lines of runs are stored from INFO up.
     """
@@ -25,7 +26,7 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             store_line,
-            _drop_below(level),
+            partial(_drop_below, level),
             _to_plain_values,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.JSONRenderer()
@@ -34,7 +35,7 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         # sys.stderr may have been replaced by the time a line is printed.
-        logger_factory=lambda *_: structlog.PrintLogger(out or sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )
 
 
@@ -65,10 +66,9 @@ def _to_plain_values(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return {name: plain(value) for name, value in event.items()}
 
 
-def _drop_below(level: int) -> Processor:
-    def drop_below(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        if logging.getLevelNamesMapping()[method.upper()] < level:
-            raise structlog.DropEvent
-        return event
-
-    return drop_below
+def _drop_below(
+    level: int, _: WrappedLogger, method: str, event: EventDict
+) -> EventDict:
+    if logging.getLevelNamesMapping()[method.upper()] < level:
+        raise structlog.DropEvent
+    return event

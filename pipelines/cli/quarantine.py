@@ -33,14 +33,8 @@ def list_rejected(
 
     with open_context() as context, context.engine.connect() as connection:
         rows, n_all = quarantine.newest_rejected(connection, limit, file)
-    show_list(
-        "In quarantine",
-        rows,
-        _row,
-        as_json=as_json,
-        empty="No rows are in quarantine.",
-        n_all=n_all,
-    )
+    empty = "No rows are in quarantine."
+    show_list("In quarantine", rows, _row, as_json=as_json, empty=empty, n_all=n_all)
 
 
 @app.command("show")

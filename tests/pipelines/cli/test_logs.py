@@ -1,6 +1,5 @@
 """Every line of a run names the run, in words or as JSON."""
 
-import io
 import json
 import logging
 import re
@@ -16,14 +15,20 @@ from pipelines.cli.logs import LibraryHandler, configure_logs, format_event
 from pipelines.runs.ledger import recorded
 
 
-@pytest.fixture
-def output(monkeypatch):
-    """Log output as JSON lines."""
-    monkeypatch.setenv("HARBOR_LOG_JSON", "1")
-    out = io.StringIO()
-    configure_logs(logging.INFO, out)
-    yield out
+@pytest.fixture(autouse=True)
+def logs():
+    """Logs as a nightly run writes them."""
+    configure_logs(logging.INFO)
+    yield
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def lines(monkeypatch, capsys):
+    """Returns what has been logged since the last call, as JSON lines."""
+    monkeypatch.setenv("HARBOR_LOG_JSON", "1")
+    configure_logs(logging.INFO)
+    return lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
 @pytest.fixture
@@ -38,18 +43,14 @@ def library():
     logger.propagate = True
 
 
-def lines(out):
-    return [json.loads(line) for line in out.getvalue().splitlines()]
-
-
-def test_every_line_of_a_run_names_it(clean_engine, output, library):
+def test_every_line_of_a_run_names_it(clean_engine, lines, library):
     with recorded(clean_engine, "nightly") as whole:
         structlog.get_logger().warning("ours", share=0.5)
         library.warning("of a %s", "library")
         with recorded(clean_engine, "train", parent=whole) as step:
             library.error("broke", exc_info=ValueError("x"))
-    logged = [(line["run_id"], line["event"]) for line in lines(output)]
-    assert logged == [
+    logged = lines()
+    assert [(line["run_id"], line["event"]) for line in logged] == [
         (whole.run_id, "started"),
         (whole.run_id, "ours"),
         (whole.run_id, "library"),
@@ -58,22 +59,12 @@ def test_every_line_of_a_run_names_it(clean_engine, output, library):
         (step.run_id, "done"),
         (whole.run_id, "done"),
     ]
-    broke = lines(output)[4]
+    broke = logged[4]
     assert (broke["library"], broke["message"]) == ("some.library", "broke")
     assert (broke["error"], broke["level"]) == ("ValueError('x')", "error")
 
 
-@pytest.fixture
-def words(monkeypatch):
-    """Log output as lines of text."""
-    monkeypatch.delenv("HARBOR_LOG_JSON", raising=False)
-    out = io.StringIO()
-    configure_logs(logging.INFO, out)
-    yield out
-    structlog.reset_defaults()
-
-
-def test_a_line_says_when_what_and_of_which_run(clean_engine, words):
+def test_a_line_says_when_what_and_of_which_run(clean_engine, capsys):
     with (
         suppress(NoDataError),
         recorded(clean_engine, "nightly", date(2026, 3, 31)) as whole,
@@ -82,7 +73,7 @@ def test_a_line_says_when_what_and_of_which_run(clean_engine, words):
             step.metrics |= {"files": 2, "refused": None}
             structlog.get_logger().warning("feed_late", reason="3 depots are late.")
         raise NoDataError("No demand.")
-    lines = words.getvalue().splitlines()
+    lines = capsys.readouterr().err.splitlines()
     timestamp = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
     assert all(timestamp.match(line) for line in lines)
     events = [" ".join(timestamp.sub("", line).split()) for line in lines]
@@ -101,9 +92,9 @@ def test_a_value_neither_breaks_its_line_nor_reaches_the_terminal():
     assert line.isprintable()
 
 
-def test_what_json_does_not_know_is_written_as_words(output):
+def test_what_json_does_not_know_is_written_as_words(lines):
     url = sa.URL.create("postgresql", "me", "s3cret", "db")
     structlog.get_logger().info("here", url=url, many=[{"url": url, "n": 1}])
-    (line,) = lines(output)
+    (line,) = lines()
     assert line["url"] == "postgresql://me:***@db"
     assert line["many"] == [{"url": "postgresql://me:***@db", "n": 1}]

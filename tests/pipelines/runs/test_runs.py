@@ -1,6 +1,5 @@
 """Runs can be listed, shown with their log lines, and followed in progress."""
 
-import io
 import json
 from contextlib import suppress
 from datetime import date
@@ -20,15 +19,9 @@ DAY = date(2026, 6, 9)
 
 
 @pytest.fixture
-def log_output():
-    """The log output on stderr."""
-    return io.StringIO()
-
-
-@pytest.fixture
-def logs(log_output):
+def logs():
     """Logs as the commands for people write them."""
-    configure_logs(out=log_output)
+    configure_logs()
     yield structlog.get_logger()
     structlog.reset_defaults()
 
@@ -41,9 +34,7 @@ def lines(engine, run_id):
     ]
 
 
-def test_what_a_run_and_its_steps_log_stands_beside_them(
-    clean_engine, logs, log_output
-):
+def test_what_a_run_and_its_steps_log_stands_beside_them(clean_engine, logs, capsys):
     with recorded(clean_engine, "nightly", DAY) as whole:
         logs.info("began", depots=3, share=0.5)
         with recorded(clean_engine, "train", DAY, parent=whole) as step:
@@ -60,8 +51,9 @@ def test_what_a_run_and_its_steps_log_stands_beside_them(
     ]
     assert lines(clean_engine, 1)[-1][2] == "done"
     # People are told of warnings only.
-    assert "began" not in log_output.getvalue()
-    assert "slow" in log_output.getvalue()
+    printed = capsys.readouterr().err
+    assert "began" not in printed
+    assert "slow" in printed
 
 
 def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
@@ -78,11 +70,11 @@ def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
 
 
 def test_a_line_that_cannot_be_stored_is_shown_and_stops_nobody(
-    clean_engine, logs, log_output
+    clean_engine, logs, capsys
 ):
     with recorded(clean_engine, "nightly") as run:
         logs.warning("of a run that is not there", run_id=77)
-    assert "of a run that is not there" in log_output.getvalue()
+    assert "of a run that is not there" in capsys.readouterr().err
     assert {line[0] for line in lines(clean_engine, run.run_id)} == {run.run_id}
 
 
