@@ -15,11 +15,7 @@ from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.stopping import StoppedError, report_interruption, stop_requests
 
 if TYPE_CHECKING:
-    from pipelines.backfill import (
-        BackfillRequest,
-        BackfillResult,
-        ProgressCallbacks,
-    )
+    from pipelines.backfill import BackfillResult, ProgressCallbacks
 
 INTERRUPTION_MESSAGE = (
     "Origins that were written are kept. Run the same command again: it goes on from "
@@ -69,9 +65,14 @@ def backfill(
 
     Example: `harbor backfill --from 2026-03-01 --to 2026-03-31 --dry-run`
     """
-    from pipelines.backfill import preview_backfill, run_backfill
+    from pipelines.backfill import BackfillRequest, preview_backfill, run_backfill
 
-    request = _request(first, last, depot, city, train, again)
+    first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
+    depots, cities = tuple(depot or ()), tuple(city or ())
+    try:
+        request = BackfillRequest(first_on, last_on, depots, cities, train, again)
+    except BadInputError as error:
+        raise typer.BadParameter(str(error)) from None
     if dry_run:
         with open_context() as context:
             result = preview_backfill(context.engine, context.settings, request)
@@ -92,25 +93,6 @@ def backfill(
             f"Stopped, with {result.n_waiting} origins left to do. {INTERRUPTION_MESSAGE}",
             stop.exit_code,
         )
-
-
-def _request(
-    first: str,
-    last: str,
-    depots: list[str] | None,
-    cities: list[str] | None,
-    train: bool,
-    again: bool,
-) -> BackfillRequest:
-    from pipelines.backfill import BackfillRequest
-
-    first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
-    try:
-        return BackfillRequest(
-            first_on, last_on, tuple(depots or ()), tuple(cities or ()), train, again
-        )
-    except BadInputError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _show(

@@ -20,8 +20,6 @@ from pipelines.monitoring import ports
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import sqlalchemy as sa
-
 # Partly repeated from `.streamlit/config.toml`: a flag outranks the user's own configuration.
 FLAGS = {
     "server.headless": "true",
@@ -61,19 +59,8 @@ def dashboard(
     with open_context() as context:
         if as_json:
             show_json({"url": ports.url(address, port)})
-        serve(context, address, port, insecure=insecure)
-
-
-def serve(
-    context: CommandContext, address: str, port: int, *, insecure: bool = False
-) -> None:
-    """Runs Streamlit as a child process until it ends or is stopped.
-
-    Raises:
-      HarborError: the process ended with an error.
-    """
-    with server(context, address, port, insecure=insecure) as wait:
-        wait()
+        with server(context, address, port, insecure=insecure) as wait:
+            wait()
 
 
 @contextmanager
@@ -116,10 +103,11 @@ def streamlit_arguments(
     from pipelines.settings import CHECKOUT, login
 
     flags = {**FLAGS, "server.address": address, "server.port": str(port)}
-    if login.read_rule(home) is not None:
+    has_login = login.read_rule(home) is not None
+    if has_login:
         flags["secrets.files"] = str(home / login.FILE)
     options = [f"--{name}={value}" for name, value in flags.items()]
-    if login.is_private(address, home, insecure=insecure):
+    if address in login.LOOPBACK and not (insecure or has_login):
         # Against DNS rebinding, in which another site's host name resolves to this machine.
         options += [f"--server.allowedHosts={name}" for name in login.LOOPBACK]
     app = CHECKOUT / "dashboard" / "server" / "asgi.py"
@@ -128,12 +116,9 @@ def streamlit_arguments(
 
 def _require_success(status: int) -> None:
     if status != 0:
-        signalled = status < 0
-        cause = (
-            f"signal {signal.Signals(-status).name}"
-            if signalled
-            else f"status {status}"
-        )
+        cause = f"status {status}"
+        if status < 0:
+            cause = f"signal {signal.Signals(-status).name}"
         raise HarborError(
             f"The dashboard's server ended, by {cause}. See its output above, and "
             "whether the machine ran out of memory; then start 'harbor dashboard' again."
@@ -142,29 +127,20 @@ def _require_success(status: int) -> None:
 
 def _environment(context: CommandContext) -> dict[str, str]:
     """This process's environment, with the addresses of the databases for the pages."""
-    prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_")
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(prefixes)
-    }
-    texts = {
-        name: url.render_as_string(hide_password=False)
-        for name, url in _database_urls(context).items()
-    }
-    return {**inherited, **texts, "HARBOR_HOME": str(context.settings.home)}
-
-
-def _database_urls(context: CommandContext) -> dict[str, sa.URL]:
     from pipelines.database.engine import parsed_url
     from pipelines.database.roles import DASHBOARD
 
+    prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_")
+    names = [name for name in os.environ if not name.startswith(prefixes)]
+    environment = {name: os.environ[name] for name in names}
     settings, url = context.settings, context.engine.url
+    urls = {"HARBOR_DATABASE_URL": url}
     if settings.database_url is None:
         # The pages connect with the role that has only the rights they need.
-        return {"HARBOR_DATABASE_URL": url.set(username=DASHBOARD)}
-    urls = {"HARBOR_DATABASE_URL": url}
-    if settings.replica_url is not None:
+        urls = {"HARBOR_DATABASE_URL": url.set(username=DASHBOARD)}
+    elif settings.replica_url is not None:
         name, replica = "HARBOR_REPLICA_URL", settings.replica_url
         urls[name] = parsed_url(replica.get_secret_value(), name)
-    return urls
+    for name, each in urls.items():
+        environment[name] = each.render_as_string(hide_password=False)
+    return environment | {"HARBOR_HOME": str(settings.home)}

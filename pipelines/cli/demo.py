@@ -47,8 +47,18 @@ def demo(
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
     from pipelines.cli.logs import configure_logs
-    from pipelines.demo.stages import DemoContext
+    from pipelines.demo import nights, stages, today
 
+    before_the_pages: dict[str, Stage] = {
+        "Inventing a fleet": stages.write_fleet,
+        "Loading its files": stages.load_files,
+    }
+    while_they_are_served: dict[str, Stage] = {
+        "Training": stages.train_model,
+        "Hindcasting and scoring": stages.hindcast,
+        "Simulating its last nightly runs": nights.run_nights,
+        "Loading what has come today": today.load_today,
+    }
     # Warnings about simulated problems are not printed; the pages show them.
     configure_logs(logging.ERROR)
     if not no_serve:
@@ -56,39 +66,17 @@ def demo(
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         # Files that the demo has written need no parser in a separate process.
         settings = context.settings.model_copy(update={"parser_memory_mib": 0})
-        demo_context = DemoContext(
+        demo_context = stages.DemoContext(
             context.engine, settings, context.now, seed, depots, days
         )
-        results = _run_stages(demo_context, _first_stages())
+        results = _run_stages(demo_context, before_the_pages)
         with nullcontext() if no_serve else server(context, ADDRESS, port) as wait:
-            results += _run_stages(demo_context, _last_stages())
+            results += _run_stages(demo_context, while_they_are_served)
             echo(f"Ready after {sum(each['seconds'] for each in results):.0f} s.")
             if as_json:
                 show_json({"stages": results})
             if wait is not None:
                 wait()
-
-
-def _first_stages() -> dict[str, Stage]:
-    """The stages that load data, before the pages are served."""
-    from pipelines.demo import stages
-
-    return {
-        "Inventing a fleet": stages.write_fleet,
-        "Loading its files": stages.load_files,
-    }
-
-
-def _last_stages() -> dict[str, Stage]:
-    """The stages that run while the pages are served."""
-    from pipelines.demo import nights, stages, today
-
-    return {
-        "Training": stages.train_model,
-        "Hindcasting and scoring": stages.hindcast,
-        "Simulating its last nightly runs": nights.run_nights,
-        "Loading what has come today": today.load_today,
-    }
 
 
 def _run_stages(

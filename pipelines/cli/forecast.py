@@ -170,25 +170,19 @@ def _show(made: _Made) -> None:
     )
     if made.reason:
         echo(made.reason)
-    _tell_what_is_shown(made.shown, made.origin_on, made.version)
-    show_totals(made.totals)
-    if made.by_hour is not None:
-        show_hours(made.by_hour)
-        return
-    _show_by_day(
-        "Orders planned",
-        "depot",
-        ((row["depot_id"], row["target_on"], _planned(row)) for row in made.rows),
-    )
-
-
-def _tell_what_is_shown(shown: "Publication | None", day: date, version: str) -> None:
-    """Prints a message if the dashboard shows another forecast."""
-    if shown is not None and (shown.origin_on, shown.model_version) != (day, version):
+    shown = made.shown
+    own = (made.origin_on, made.version)
+    if shown and (shown.origin_on, shown.model_version) != own:
         echo(
             f"The dashboard goes on showing the forecast from {shown.origin_on}, by model "
             f"{shown.model_version}."
         )
+    show_totals(made.totals)
+    if made.by_hour is not None:
+        show_hours(made.by_hour)
+        return
+    cells = ((row["depot_id"], row["target_on"], _planned(row)) for row in made.rows)
+    _show_by_day("Orders planned", "depot", cells)
 
 
 def _tell_today(*, as_csv: bool, as_json: bool) -> None:
@@ -203,12 +197,11 @@ def _tell_today(*, as_csv: bool, as_json: bool) -> None:
             "There is no estimate of today yet: it needs a forecast of today, and orders of "
             "today with their times. Load the newest file with 'harbor ingest PATH'."
         )
+    rows = cities.to_dict("records")
     if as_json:
-        show_json(cities.to_dict("records"))
+        show_json(rows)
     elif as_csv:
-        show_csv(
-            [dict(zip(cities.columns, row, strict=True)) for row in cities.to_numpy()]
-        )
+        show_csv(rows)
     else:
         show_today(cities)
 
@@ -240,15 +233,8 @@ def _interval(row: dict[str, Any]) -> str:
 
 def show_totals(totals: list[dict[str, Any]]) -> None:
     """Prints each day's planned sum and its interval, the fleet first, then its cities."""
-    _show_by_day(
-        "Orders planned in total (and their p10–p90)",
-        "",
-        (
-            (
-                row["city"] or "all depots",
-                row["target_on"],
-                f"{_planned(row)} {_interval(row)}",
-            )
-            for row in totals
-        ),
-    )
+    cells = (
+        (row["city"] or "all depots", row["target_on"], f"{_planned(row)} {_interval(row)}")
+        for row in totals
+    )  # fmt: skip
+    _show_by_day("Orders planned in total (and their p10–p90)", "", cells)

@@ -81,7 +81,11 @@ def train(
         elif settings.process > 0:
             with fit_progress() as report:
                 train_module.train_as_worker(engine, settings, day, recipe, report)
-            _show_share(day, settings.process, as_json)
+            process = settings.process
+            sentence = (
+                f"Process {process} has done its share; process 0 records the model."
+            )
+            show_result({"process": process, "trained_through": day}, sentence, as_json)
         else:
             with (
                 recorded(engine, "train", day) as run,
@@ -105,11 +109,6 @@ def _show_compilation(day: date, metrics: dict[str, Any], as_json: bool) -> None
         "this kind of machine finds them all there."
     )
     show_result({"trained_through": day, **metrics}, sentence, as_json)
-
-
-def _show_share(day: date, process: int, as_json: bool) -> None:
-    sentence = f"Process {process} has done its share; process 0 records the model."
-    show_result({"process": process, "trained_through": day}, sentence, as_json)
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:

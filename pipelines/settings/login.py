@@ -96,11 +96,6 @@ def require_guard(address: str, home: Path, *, insecure: bool) -> None:
     )
 
 
-def is_private(address: str, home: Path, *, insecure: bool) -> bool:
-    """Whether only this machine reaches the pages, directly and without a login."""
-    return address in LOOPBACK and not insecure and read_rule(home) is None
-
-
 def _read(path: Path) -> dict[str, Any] | None:
     # A dangling link or a folder is an error below: somebody meant to set a login.
     if not (path.exists() or path.is_symlink()):

@@ -15,6 +15,7 @@ from pipelines.database import schema_version
 from pipelines.settings import CHECKOUT
 from pipelines.store import accuracy
 from tests.pipelines.make import record_model
+from tests.processes import run_python
 
 LIBRARIES = {
     "alembic", "numpy", "pandas", "psycopg", "pyarrow", "pydantic_settings", "sqlalchemy",
@@ -38,14 +39,17 @@ HELP_TEXTS = (
 )  # fmt: skip
 
 
+def printed_by(*commands, **environment):
+    """What one process prints that runs these commands."""
+    command = [sys.executable, "-c", HELPED, *commands]
+    variables = os.environ | environment
+    return subprocess.check_output(command, text=True, env=variables)
+
+
 def imported_by(*commands, **environment):
     """Number and names of the modules that one process has imported after each command."""
-    done = subprocess.run(
-        [sys.executable, "-c", HELPED, *commands],
-        capture_output=True, text=True, check=True, env=os.environ | environment,
-    )  # fmt: skip
-    lines = [each for each in done.stdout.splitlines() if each.startswith("MODULES ")]
-    return [line.split()[1:] for line in lines]
+    lines = printed_by(*commands, **environment).splitlines()
+    return [line.split()[1:] for line in lines if line.startswith("MODULES ")]
 
 
 @pytest.fixture(scope="module")
@@ -73,35 +77,31 @@ def test_a_command_gives_products_one_thread_before_numpy_is_imported():
     """Threads of products would wait for those of the forecast; the environment may say more."""
     code = """
 import os, sys
+from contextlib import suppress
 from pipelines.cli import command_group
 class NumPyComes:
     def find_spec(self, name, *_):
         if name == "numpy":
-            print("THREADS", os.environ.get("OPENBLAS_NUM_THREADS"))
+            print(os.environ["OPENBLAS_NUM_THREADS"])
+            raise ModuleNotFoundError
 sys.meta_path.insert(0, NumPyComes())
 app = command_group.CommandGroup("test", "A group.")
 @app.command("products")
 def products() -> None:
-    import numpy
-app()
+    with suppress(ModuleNotFoundError):
+        import numpy
+del os.environ["OPENBLAS_NUM_THREADS"]
+app([], standalone_mode=False)
+os.environ["OPENBLAS_NUM_THREADS"] = "3"
+app([], standalone_mode=False)
 """
-    base = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
-    for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True, text=True, check=True, env=base | given,
-        )  # fmt: skip
-        assert done.stdout.split() == ["THREADS", expected]
+    assert run_python(code).stdout.split() == ["1", "3"]
 
 
 def test_the_shell_completes_commands_without_the_libraries():
-    command = [sys.executable, "-c", HELPED, ""]
-    typed = {"_HARBOR_COMPLETE": "complete_bash", "COMP_WORDS": "harbor mod"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True,
-        env=os.environ | typed | {"COMP_CWORD": "1"},
-    )  # fmt: skip
-    suggestions, _, names = done.stdout.partition("MODULES ")
+    typed = {"COMP_WORDS": "harbor mod", "COMP_CWORD": "1"}
+    printed = printed_by("", _HARBOR_COMPLETE="complete_bash", **typed)
+    suggestions, _, names = printed.partition("MODULES ")
     assert suggestions.split() == ["models"]
     assert LIBRARIES & {*names.split()} == set()
 
