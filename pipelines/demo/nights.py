@@ -40,7 +40,7 @@ def run_nights(demo: DemoContext, advance: Advance) -> str:
     nights = demo.nights
     n_run = 0
     for number, day in enumerate(nights):
-        if not _is_done(demo, day):
+        if not _has_run(demo, {"origin_on": day, "state": "done"}):
             report = _within(advance, number, len(nights))
             _run_night(demo, day, len(nights) - 1 - number, report)
             n_run += 1
@@ -48,10 +48,6 @@ def run_nights(demo: DemoContext, advance: Advance) -> str:
     if not n_run:
         return "already simulated"
     return f"{n_run} nights up to {nights[-1]}"
-
-
-def _is_done(demo: DemoContext, day: date) -> bool:
-    return _has_run(demo, {"origin_on": day, "state": "done"})
 
 
 def _has_run(demo: DemoContext, wanted: dict[str, Any]) -> bool:

@@ -31,7 +31,6 @@ from pipelines.settings.ingest import IngestSettings
 from pipelines.settings.monitoring import WatchSettings
 from pipelines.settings.names import PREFIX, nearest
 from pipelines.settings.nightly import NightSettings
-from pipelines.settings.publishing import PublishSettings
 from pipelines.settings.secret_files import SUFFIX, read_secret_files, secret_names
 from pipelines.settings.training import TrainingSettings
 
@@ -75,9 +74,7 @@ def logs_as_json() -> bool:
     return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}
 
 
-class Settings(
-    NightSettings, IngestSettings, WatchSettings, PublishSettings, TrainingSettings
-):
+class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     """The settings of an installation."""
 
     model_config = SettingsConfigDict(

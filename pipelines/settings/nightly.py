@@ -1,12 +1,11 @@
-"""Settings of the nightly run, and the days and times that follow from them."""
+"""Settings of the nightly run and what it publishes; the days and times that follow from them."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
-from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
 from pipelines.settings.countries import known_countries, known_zones
@@ -15,8 +14,6 @@ from pipelines.settings.field_types import MAX_DAYS, WallClock
 
 # Time after a night's start until its orders and forecast are expected.
 NIGHT_ALLOWANCE = timedelta(hours=1)
-
-NO_ZONES: Mapping[str, int] = MappingProxyType({})
 
 
 class NightSettings(BaseSettings):
@@ -44,6 +41,16 @@ class NightSettings(BaseSettings):
         ge=0,
         le=MAX_DAYS,
         description="How far before the newest day a night redoes corrected counts.",
+    )
+    publish_url: SecretStr | None = Field(
+        default=None,
+        description="Folder or bucket (s3://, gs://, abfs://) to which each night publishes "
+        "forecasts, totals and scores as Parquet. Nothing is published without.",
+    )
+    publish_webhooks: SecretStr | None = Field(
+        default=None,
+        description="Addresses, separated by spaces, to which each published forecast is "
+        "posted as JSON.",
     )
 
     @field_validator("timezone")
@@ -94,7 +101,7 @@ class NightSettings(BaseSettings):
         """
         return newest_complete_day(hour, zones or {self.timezone: 1})
 
-    def due_on(self, now: datetime, zones: Mapping[str, int] = NO_ZONES) -> date:
+    def due_on(self, now: datetime, zones: Mapping[str, int]) -> date:
         """Returns the newest day whose orders and forecast should be available by now.
 
         It is the origin of the last night due at least `NIGHT_ALLOWANCE` ago: mostly yesterday, or
