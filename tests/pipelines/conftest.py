@@ -1,8 +1,11 @@
-"""Commands on the test database, whose JSON answers are held against their types."""
+"""Commands on the test database, whose JSON answers are held against their types; a web server."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -43,3 +46,46 @@ def harbor(database_url: str, tmp_path: Path) -> Callable[..., CommandResult]:
 def settings(tmp_path: Path) -> Settings:
     """The default settings, with the test's folder as home."""
     return Settings(home=tmp_path)
+
+
+class Listener:
+    """An HTTP server that keeps what it is sent, and answers with the given statuses first."""
+
+    def __init__(self) -> None:
+        self.received: list[SimpleNamespace] = []
+        self.statuses: list[int] = []
+        listener = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                kind = self.headers["Content-Type"]
+                sent = SimpleNamespace(path=self.path, kind=kind, body=json.loads(body))
+                listener.received.append(sent)
+                statuses = listener.statuses
+                self.send_response(statuses.pop(0) if statuses else 200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        # How often it looks whether it shall end.
+        serve = partial(self.server.serve_forever, poll_interval=0.02)
+        self.thread = Thread(target=serve, daemon=True)
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/s3cret-path"
+
+    def close(self) -> None:
+        """Ends the server."""
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    """A web server to which notifications and webhooks are sent."""
+    made = Listener()
+    yield made
+    made.close()

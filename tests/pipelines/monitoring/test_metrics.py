@@ -182,15 +182,9 @@ def test_another_schema_is_a_deployment_in_progress(
 
 def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
     monitor_state = MonitorState(tmp_path, NOW)
-    new = {
-        each.name: each.value
-        for each in monitor_state.samples(NOW + DEPLOYMENT_TIME / 2)
-    }
-    old = {
-        each.name: each.value for each in monitor_state.samples(NOW + DEPLOYMENT_TIME)
-    }
-    assert new["deployment_in_progress"] == 1
-    assert old["deployment_in_progress"] == 0
+    for age, expected in ((DEPLOYMENT_TIME / 2, 1), (DEPLOYMENT_TIME, 0)):
+        samples = {each.name: each.value for each in monitor_state.samples(NOW + age)}
+        assert samples["deployment_in_progress"] == expected
 
 
 def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
@@ -203,33 +197,23 @@ def at(text):
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+LATE = {"nightly_at": "22:00", "ready_by": "05:00"}
+
+
 @pytest.mark.parametrize(
     ("settings", "now", "starts_at", "ready_by"),
     [
-        pytest.param(
-            # 05:00 in Amsterdam is 03:00 UTC in summer.
-            {}, "2026-06-10 03:00", "2026-06-10 02:30", "2026-06-10 03:00", id="summer"
-        ),
-        pytest.param(
-            {}, "2026-06-10 02:59", "2026-06-09 02:30", "2026-06-09 03:00",
-            id="a minute is left",
-        ),
-        pytest.param(
-            {}, "2026-03-29 03:00", "2026-03-29 02:30", "2026-03-29 03:00",
-            id="the day the clocks change",
-        ),
-        pytest.param(
-            {"nightly_at": "02:30"}, "2026-03-29 12:00",
-            "2026-03-29 01:30", "2026-03-29 02:00", id="an hour the clocks leave out",
-        ),
-        pytest.param(
-            {"nightly_at": "22:00", "ready_by": "05:00"}, "2026-06-09 03:00",
-            "2026-06-08 20:00", "2026-06-09 03:00", id="ready by the next day",
-        ),
-        pytest.param(
-            {"nightly_at": "22:00", "ready_by": "05:00"}, "2026-06-09 02:00",
-            "2026-06-07 20:00", "2026-06-08 03:00", id="two days back",
-        ),
+        # 05:00 in Amsterdam is 03:00 UTC in summer.
+        ({}, "2026-06-10 03:00", "2026-06-10 02:30", "2026-06-10 03:00"),
+        ({}, "2026-06-10 02:59", "2026-06-09 02:30", "2026-06-09 03:00"),
+        ({}, "2026-03-29 03:00", "2026-03-29 02:30", "2026-03-29 03:00"),
+        ({"nightly_at": "02:30"}, "2026-03-29 12:00", "2026-03-29 01:30", "2026-03-29 02:00"),
+        (LATE, "2026-06-09 03:00", "2026-06-08 20:00", "2026-06-09 03:00"),
+        (LATE, "2026-06-09 02:00", "2026-06-07 20:00", "2026-06-08 03:00"),
+    ],
+    ids=[
+        "summer", "a minute is left", "the day the clocks change",
+        "an hour the clocks leave out", "ready by the next day", "two days back",
     ],
 )  # fmt: skip
 def test_the_night_that_is_due(settings, now, starts_at, ready_by):

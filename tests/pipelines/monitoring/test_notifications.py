@@ -1,10 +1,8 @@
 """Failures and recoveries are sent once; no reason shows a secret."""
 
 import json
-import threading
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import sqlalchemy as sa
@@ -84,36 +82,10 @@ def test_a_sentence_says_which_night_and_what():
     )
 
 
-class WebSink(BaseHTTPRequestHandler):
-    """Keeps what is posted, and answers with the next status of the server's list."""
-
-    def do_POST(self):
-        length = int(self.headers["Content-Length"])
-        self.server.posted.append(json.loads(self.rfile.read(length)))
-        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
-def web():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), WebSink)
-    server.posted, server.statuses = [], []
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.fixture
-def notify(web):
+def notify(listener):
     """Settings with one webhook, whose path is a secret."""
-    url = f"json://127.0.0.1:{web.server_address[1]}/hooks/s3cret"
-    return Settings(notify_urls=url)
+    return Settings(notify_urls=listener.url.replace("http://", "json://"))
 
 
 def add_night(engine, state, origin=DAY, error=None):
@@ -125,15 +97,15 @@ def add_night(engine, state, origin=DAY, error=None):
         connection.execute(sa.insert(schema.runs), values)
 
 
-def test_each_failure_and_each_recovery_is_sent_once(clean_engine, web, notify):
+def test_each_failure_and_each_recovery_is_sent_once(clean_engine, listener, notify):
     notifier = Notifier(channels_of(notify))
 
     def messages_after(state, error=None):
         add_night(clean_engine, state, error=error)
-        before = len(web.posted)
+        before = len(listener.received)
         for minute in range(3):
             notifier.check(clean_engine, NOW + timedelta(minutes=minute))
-        return [posted["message"] for posted in web.posted[before:]]
+        return [sent.body["message"] for sent in listener.received[before:]]
 
     (first,) = messages_after("failed", "The disk is full.")
     assert first.endswith("The disk is full.")
@@ -143,32 +115,32 @@ def test_each_failure_and_each_recovery_is_sent_once(clean_engine, web, notify):
     assert works.startswith("Nightly runs succeed again: 2026-06-09")
     assert messages_after("done") == []
     assert len(messages_after("failed", "The disk is full.")) == 1
-    assert [posted["type"] for posted in web.posted] == [
+    assert [sent.body["type"] for sent in listener.received] == [
         "failure", "failure", "success", "failure",
     ]  # fmt: skip
 
 
-def test_what_no_channel_accepts_is_sent_again(clean_engine, web, notify):
+def test_what_no_channel_accepts_is_sent_again(clean_engine, listener, notify):
     notifier = Notifier(channels_of(notify))
-    web.statuses.append(500)
+    listener.statuses.append(500)
     add_night(clean_engine, "failed", error="Oh.")
     notifier.check(clean_engine, NOW)
     notifier.check(clean_engine, NOW + RETRY_AFTER / 2)
-    assert (len(web.posted), notifier.failed) == (1, 1)
+    assert (len(listener.received), notifier.failed) == (1, 1)
     notifier.check(clean_engine, NOW + RETRY_AFTER)
     notifier.check(clean_engine, NOW + 3 * RETRY_AFTER)
-    assert (len(web.posted), notifier.failed) == (2, 1)
+    assert (len(listener.received), notifier.failed) == (2, 1)
 
 
-def test_what_one_channel_accepts_is_not_sent_again(clean_engine, web, notify):
+def test_what_one_channel_accepts_is_not_sent_again(clean_engine, listener, notify):
     url = notify.notify_urls.get_secret_value()
-    two = Settings(notify_urls=f"{url} {url.replace('hooks', 'other')}")
+    two = Settings(notify_urls=f"{url} {url.replace('s3cret', 'other')}")
     notifier = Notifier(channels_of(two))
-    web.statuses.append(500)
+    listener.statuses.append(500)
     add_night(clean_engine, "failed", error="Oh.")
     for hour in range(3):
         notifier.check(clean_engine, NOW + hour * HOUR)
-    assert (len(web.posted), notifier.failed) == (2, 1)
+    assert (len(listener.received), notifier.failed) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -188,13 +160,13 @@ def test_an_address_of_no_service_is_one_sentence_without_it():
     assert "s3cret" not in str(raised.value)
 
 
-def test_the_command_sends_a_test(web, notify):
+def test_the_command_sends_a_test(listener, notify):
     send = partial(harbor, "notifications", "test")
     url = {"HARBOR_NOTIFY_URLS": notify.notify_urls.get_secret_value()}
     answer = json.loads(send("--json", **url).stdout)
     assert answer == [{"channel": "JSON", "error": None}]
-    assert web.posted[0]["title"] == "Harbor Fleet: a test"
-    web.statuses.append(404)
+    assert listener.received[0].body["title"] == "Harbor Fleet: a test"
+    listener.statuses.append(404)
     refused = send(**url)
     assert refused.returncode == 1
     assert "JSON: failed: Failed to send JSON" in refused.stderr
@@ -211,21 +183,21 @@ def add_message(engine, lines, written_at=NOW - HOUR, origin=DAY):
 
 
 def test_the_morning_message_is_sent_once_beside_what_the_nights_tell(
-    clean_engine, web, notify
+    clean_engine, listener, notify
 ):
     notifier = Notifier(channels_of(notify))
 
     def messages_after(hours=0):
-        before = len(web.posted)
+        before = len(listener.received)
         notifier.check(clean_engine, NOW + hours * HOUR)
-        return [posted["message"] for posted in web.posted[before:]]
+        return [sent.body["message"] for sent in listener.received[before:]]
 
     add_night(clean_engine, "failed", error="The disk is full.")
     assert len(messages_after()) == 1
     # The night is repeated: that nights work again, and what to look at.
     add_night(clean_engine, "done")
     add_message(clean_engine, ["London: 3 vans short.", "Ghent: 1 van short."])
-    web.statuses = [503]
+    listener.statuses = [503]
     assert len(messages_after()) == 1
     works, message = messages_after(hours=1)[-2:]
     assert works.startswith("Nightly runs succeed again")

@@ -1,10 +1,6 @@
-"""A fleet of two nights, a folder and a bucket to publish to, and a listener."""
+"""A fleet of two nights, and a folder and a bucket to publish to."""
 
-import json
-import threading
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -61,44 +57,3 @@ class Fleet:
 @pytest.fixture
 def fleet(clean_engine, tmp_path):
     return Fleet(clean_engine, tmp_path)
-
-
-class Listener:
-    """An HTTP server that keeps what it is sent, and answers with the given statuses first."""
-
-    def __init__(self):
-        self.received, self.statuses, listener = [], [], self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                sent = SimpleNamespace(
-                    path=self.path,
-                    kind=self.headers["Content-Type"],
-                    body=json.loads(body),
-                )
-                listener.received.append(sent)
-                self.send_response(
-                    listener.statuses.pop(0) if listener.statuses else 200
-                )
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/s3cret-path"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
-@pytest.fixture
-def listener():
-    made = Listener()
-    yield made
-    made.close()
