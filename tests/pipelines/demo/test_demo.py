@@ -1,16 +1,15 @@
 """The invented fleet: what its partners send, and that it goes in like anyone's files."""
 
-from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
-from types import SimpleNamespace
+from functools import partial
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
-import sqlalchemy as sa
 
 from pipelines.demand import counting
+from pipelines.demo import fleet as invented
 from pipelines.demo import nights
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
@@ -101,27 +100,19 @@ def test_partners_write_in_their_own_ways_and_correct_themselves(folder):
 
 def test_the_last_nights_have_files_of_their_own_one_late_and_one_corrected(tmp_path):
     fleet = invent(7, 7, 70, ENDS_ON)
-    write_files(fleet, tmp_path / "fleet", n_nights=10)
-    nights = {path.name: path for path in (tmp_path / "fleet" / "nights").iterdir()}
-    assert sorted(nights) == [str(day.date()) for day in fleet.days[-10:]]
-    history = read_orders(tmp_path / "fleet")
-    assert history["day"].max() == fleet.days[-11].date()
-    whole = [
-        path
-        for path in (tmp_path / "fleet").glob("nights/*/*")
-        if "corrected" not in path.name
-    ]
+    folder = tmp_path / "fleet"
+    write_files(fleet, folder, n_nights=10)
+    names = sorted(path.name for path in (folder / "nights").iterdir())
+    assert names == [str(day.date()) for day in fleet.days[-10:]]
+    assert read_orders(folder)["day"].max() == fleet.days[-11].date()
+    whole = list(folder.glob("nights/*/*.parquet"))
     in_nights = sum(len(pd.read_parquet(path)) for path in whole)
     assert in_nights == fleet.counts_dt[:, -10:].sum()
-    late = [path for path in whole if path.parent.name not in path.name]
-    assert [path.name for path in late] == [
-        f"orders_london_{ENDS_ON - timedelta(4)}.parquet"
-    ]
-    [corrected] = (tmp_path / "fleet").glob("nights/*/*corrected*")
-    wrong = corrected.parent.with_name(str(ENDS_ON - timedelta(7)))
-    before = pd.read_parquet(next(wrong.glob("orders_rotterdam*"))).set_index(
-        "order_id"
-    )
+    late = [path.name for path in whole if path.parent.name not in path.name]
+    assert late == [f"orders_london_{ENDS_ON - timedelta(4)}.parquet"]
+    [corrected] = folder.glob("nights/*/*corrected.csv")
+    [wrong] = folder.glob(f"nights/{ENDS_ON - timedelta(7)}/orders_rotterdam*")
+    before = pd.read_parquet(wrong).set_index("order_id")
     after = pd.read_csv(corrected).set_index("order_id")
     assert (before.loc[after.index, "depot_id"] != after["depot_id"]).all()
 
@@ -131,15 +122,14 @@ def test_one_depot_is_a_fleet_too(tmp_path):
     assert set(read_orders(tmp_path / "fleet")["depot_id"]) == {"RTM-01"}
 
 
-def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_path):
+def test_every_order_goes_in_and_is_counted_on_its_local_day(
+    clean_engine, tmp_path, monkeypatch
+):
     """Over both changes of the clocks, with repeats and corrections, and twice."""
+    monkeypatch.setattr(invented, "ORDERS_PER_DEPOT_DAY", 40)
     write_files(invent(1, 4, 190, date(2026, 4, 5)), tmp_path / "fleet")
-    first = ingest(
-        clean_engine, [str(tmp_path / "fleet")], FileOptions(force=True), Settings()
-    )
-    second = ingest(
-        clean_engine, [str(tmp_path / "fleet")], FileOptions(force=True), Settings()
-    )
+    load = partial(ingest, clean_engine, [str(tmp_path / "fleet")])
+    first, second = (load(FileOptions(force=True), Settings()) for _ in range(2))
     assert {file.state for file in first.files} == {"loaded"}
     assert sum(file.counts.rejected for file in first.files) == 0
     assert second.is_nothing_new
@@ -147,32 +137,26 @@ def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_p
     counting.rebuild(clean_engine, datetime(2026, 4, 7, 12, tzinfo=UTC))
     with clean_engine.connect() as connection:
         counted = pd.read_sql(
-            sa.text(
-                "select depot_id, service_on, orders from demand_versions "
-                "where superseded_at is null and orders > 0"
-            ),
+            "select depot_id, service_on, orders from demand_versions "
+            "where superseded_at is null and orders > 0",
             connection,
+            index_col=["depot_id", "service_on"],
         )
     orders = read_orders(tmp_path / "fleet").drop_duplicates("order_id", keep="last")
     expected = orders.groupby(["depot_id", "day"]).size()
-    assert counted.set_index(["depot_id", "service_on"])["orders"].to_dict() == (
-        expected.to_dict()
-    )
+    assert counted["orders"].to_dict() == expected.to_dict()
 
 
 @pytest.mark.parametrize("was_begun", [False, True])
 def test_one_night_trains_unless_it_was_interrupted(monkeypatch, was_begun):
     """A night that has ended in its training twice is refused, and the demo goes on."""
-    demo = SimpleNamespace(
-        engine=None, settings=None, folder=Path(), now=datetime.now(UTC)
-    )
-    demo.clock_at = lambda _: nullcontext()
-    demo.morning_after = lambda _: demo.now
+    demo = mock.MagicMock(now=datetime.now(UTC))
+    demo.morning_after.return_value = demo.now
     steps = []
     monkeypatch.setattr(nights, "run_nightly", lambda _, own: steps.append({*own}))
     monkeypatch.setattr(nights, "_has_run", lambda *_: was_begun)
-    monkeypatch.setattr(nights, "_plan", lambda *_: None)
-    monkeypatch.setattr(nights, "_hire", lambda *_: None)
+    monkeypatch.setattr(nights, "_plan", mock.Mock())
+    monkeypatch.setattr(nights, "_hire", mock.Mock())
     for days_ago in range(10):
         nights._run_night(demo, ENDS_ON, days_ago, lambda _: lambda *_: None)
     trained = [{"train", "promote"} <= each for each in steps]
@@ -182,7 +166,6 @@ def test_one_night_trains_unless_it_was_interrupted(monkeypatch, was_begun):
     )
 
 
-@pytest.mark.db
 def test_the_bar_of_the_nights_moves_while_one_trains():
     reached = []
     report = nights._within(lambda done, of: reached.append((done, of)), 6, 10)
