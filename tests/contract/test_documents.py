@@ -10,6 +10,7 @@ import typer.main
 from forecaster.errors import ConfigError
 from pipelines.cli import app
 from pipelines.settings import login
+from tests.contract.test_cli import COMMANDS
 from tests.pages import ROOT, blocks, pages, words_of
 
 ROOT_COMMAND = typer.main.get_command(app)
@@ -102,20 +103,13 @@ def test_a_command_that_does_not_exist_is_seen(line, expected):
     assert problem == expected or expected in problem
 
 
-def options(group=ROOT_COMMAND, path="harbor"):
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from options(command, f"{path} {name}")
-        else:
-            yield from ((f"{path} {name}", each) for each in command.params)
-
-
 def test_every_option_says_what_it_is_for():
-    for command, option in options():
-        if option.param_type_name != "argument":
-            assert option.help, f"{command} {option.opts[0]}"
-        elif option.metavar is None:
-            assert len(option.name) > 2, f"{command} {option.name}"
+    for name, command in COMMANDS.items():
+        for option in command.params:
+            if option.param_type_name != "argument":
+                assert option.help, f"{name} {option.opts[0]}"
+            elif option.metavar is None:
+                assert len(option.name) > 2, f"{name} {option.name}"
 
 
 def test_every_file_that_a_page_links_to_is_there():
