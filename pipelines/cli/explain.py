@@ -85,17 +85,13 @@ def _as_json(shown: ExplainedForecast, days: list[Explanation]) -> dict[str, obj
                 "target_on": day.target_on,
                 "basis": day.basis,
                 "planned": day.point,
-                "parts": [
-                    {
-                        "part": part.name,
-                        "orders": part.orders,
-                        "percent": None
-                        if part.relative is None
-                        else 100 * part.relative,
-                    }
-                    for part in day.parts
-                ],
+                "parts": [_part_as_json(part) for part in day.parts],
             }
             for day in days
         ],
     }
+
+
+def _part_as_json(part: Part) -> dict[str, object]:
+    percent = None if part.relative is None else 100 * part.relative
+    return {"part": part.name, "orders": part.orders, "percent": percent}

@@ -60,13 +60,12 @@ def list_models(as_json: AsJson = False) -> None:
     rows = []
     for model in all_models:
         pruned = _pruned(model)
-        reason = [
-            model["decision_reason"] or "",
-            f"Artefact {pruned}." if pruned else "",
-        ]
-        text = " ".join(filter(None, reason))
+        reasons = (model["decision_reason"], pruned and f"Artefact {pruned}.")
+        reason = " ".join(filter(None, reasons))
         through = str(model["trained_through"])
-        rows.append((model["version"], model["role"], through, _delivers(model), text))
+        rows.append(
+            (model["version"], model["role"], through, _delivers(model), reason)
+        )
     show_table("Models", columns, rows)
 
 

@@ -33,7 +33,10 @@ def run(as_json: AsJson = False) -> None:
     configure_logs(logging.INFO)
     stopped = Event()
     with open_context() as context:
-        _greet(context, as_json)
+        upcoming = context.settings.next_night(context.now)
+    if as_json:
+        show_json({"next": upcoming.isoformat()})
+    echo(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
     while not stopped.is_set():
         # Opened anew in each pass, which restarts the embedded database if it has stopped.
         try:
@@ -57,13 +60,6 @@ def show(as_json: AsJson = False) -> None:
         show_json(overview)
     else:
         _show(overview)
-
-
-def _greet(context: CommandContext, as_json: bool) -> None:
-    upcoming = context.settings.next_night(context.now)
-    if as_json:
-        show_json({"next": upcoming.isoformat()})
-    echo(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
 
 
 def _overview(context: CommandContext) -> dict[str, Any]:

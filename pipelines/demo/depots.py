@@ -99,9 +99,9 @@ def invent_depots(
       customers that are homes; the others are businesses) and growth (share a year).
     """
     city_d = np.resize(TURNS, n_depots)
-    number_d = pd.Series(city_d).groupby(city_d).cumcount()
-    city_and_number = list(
-        zip([CITIES[index] for index in city_d], number_d, strict=True)
+    cities = [CITIES[index] for index in city_d]
+    numbered = list(
+        zip(cities, pd.Series(city_d).groupby(city_d).cumcount(), strict=True)
     )
     size_d = rng.lognormal(0, 0.30, n_depots).clip(0.5, 2.0)
     vans_d = VANS_PER_DEPOT * n_depots * size_d / size_d.sum()
@@ -109,14 +109,12 @@ def invent_depots(
     opened_on[3:4] = days[len(days) // 2].date()
     return pd.DataFrame(
         {
-            "depot_id": [
-                f"{city.code}-{number + 1:02d}" for city, number in city_and_number
-            ],
-            "name": [_name(city, number) for city, number in city_and_number],
-            "city": [city.name for city, _ in city_and_number],
-            "timezone": [city.timezone for city, _ in city_and_number],
-            "country": [city.country for city, _ in city_and_number],
-            "subdivision": [city.subdivision for city, _ in city_and_number],
+            "depot_id": [f"{city.code}-{number + 1:02d}" for city, number in numbered],
+            "name": [_name(city, number) for city, number in numbered],
+            "city": [city.name for city in cities],
+            "timezone": [city.timezone for city in cities],
+            "country": [city.country for city in cities],
+            "subdivision": [city.subdivision for city in cities],
             # Rounded so that the sum is exact.
             "vans": np.diff(np.rint(vans_d.cumsum()), prepend=0).astype(int),
             "opened_on": opened_on,

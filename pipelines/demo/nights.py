@@ -74,20 +74,15 @@ def _run_night(
     at = demo.morning_after(day)
     with demo.clock_at(at):
         is_new = not _has_run(demo, {"origin_on": day})
-        _start(demo, day, report, trains=is_new and days_ago == TRAINED_DAYS_AGO)
+        trains = is_new and days_ago == TRAINED_DAYS_AGO
+        context = NightlyContext(demo.engine, demo.settings, at, None, report)
+        skipped = (steps.PUBLISH,) if trains else (steps.PUBLISH, *TRAINING)
+        run_nightly(context, _steps(demo, day, skipped))
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)
         if not days_ago:
             _hire(demo, day)
-
-
-def _start(demo: DemoContext, day: date, report: FitReporter, *, trains: bool) -> None:
-    context = NightlyContext(
-        demo.engine, demo.settings, demo.morning_after(day), None, report
-    )
-    skipped = (steps.PUBLISH,) if trains else (steps.PUBLISH, *TRAINING)
-    run_nightly(context, _steps(demo, day, skipped))
 
 
 def _steps(

@@ -52,6 +52,12 @@ TYPES = {
     },
 }  # fmt: skip
 """The promise, written out: whoever changes it breaks what others have built."""
+PLAN = """
+insert into overrides
+  (depot_id, target_on, orders, point, origin_on, model_version, reason, made_by)
+select depot_id, target_on, 123, point, origin_on, model_version, 'a fair', 'Anna'
+from forecasts where depot_id = :depot and target_on = :target
+"""
 
 
 @pytest.fixture
@@ -84,15 +90,8 @@ def fleet(clean_engine, tmp_path):
     forecast_from(clean_engine, tmp_path, LAST, midnight_after(LAST), zone)
     score_known_days(clean_engine)
     with clean_engine.begin() as connection:
-        planned = {"depot": "A0", "target": LAST + timedelta(days=1)}
         connection.execute(
-            sa.text(
-                "insert into overrides (depot_id, target_on, orders, point, origin_on,"
-                " model_version, reason, made_by) select depot_id, target_on, 123, point,"
-                " origin_on, model_version, 'a fair', 'Anna' from forecasts"
-                " where depot_id = :depot and target_on = :target"
-            ),
-            planned,
+            sa.text(PLAN), {"depot": "A0", "target": LAST + timedelta(days=1)}
         )
     return clean_engine
 
@@ -121,13 +120,8 @@ def test_the_page_describes_every_column_as_the_database_does():
 
 def test_the_tables_stay_private(reader):
     names = [*metadata.tables, "shown_forecast", "live_forecasts", "events"]
-    for name in names:
-        with (
-            pytest.raises(sa.exc.ProgrammingError, match="permission denied"),
-            reader.begin_nested(),
-        ):
-            reader.execute(sa.text(f"select * from {name} limit 1"))
     for statement in (
+        *(f"select * from {name} limit 1" for name in names),
         "create table mine (a int)",
         "delete from latest_forecasts",
         "select add_overrides('[]', 'a', 'b')",
@@ -180,37 +174,27 @@ def test_the_scores_add_up_to_the_live_accuracy(fleet, reader):
 
 
 def test_the_demand_tells_closed_and_unknown_days_from_zero(fleet, reader):
-    with fleet.begin() as connection:
-        connection.execute(
-            sa.text(
-                "update demand_versions set orders = null"
-                " where depot_id = 'A0' and service_on = :day"
-            ),
-            {"day": LAST},
+    def change(statement, day):
+        with fleet.begin() as connection:
+            connection.execute(sa.text(statement), {"day": day})
+
+    change("update demand_versions set orders = null"
+           " where depot_id = 'A0' and service_on = :day", LAST)  # fmt: skip
+    change("update event_versions set starts_on = :day", LAST)
+    found = reader.execute(
+        sa.text(
+            "select orders, is_observed, is_closed from daily_demand"
+            f" where service_on = '{LAST}' order by depot_id"
         )
-        connection.execute(
-            sa.text("update event_versions set starts_on = :day"),
-            {"day": LAST},
-        )
-    found = rows_of(
-        reader,
-        f"select * from daily_demand where service_on = '{LAST}' order by depot_id",
-    )
-    assert [(row["orders"], row["is_observed"], row["is_closed"]) for row in found] == [
-        (None, False, False),
-        (70, True, True),
-    ]
+    ).all()
+    assert found == [(None, False, False), (70, True, True)]
     days = (
         "select service_on, orders from daily_demand where depot_id = 'A1' order by 1"
     )
     before = rows_of(reader, days)
     assert len(before) == DAYS
     gap = LAST - timedelta(days=3)
-    with fleet.begin() as connection:
-        named = {"day": gap}
-        connection.execute(
-            sa.text("delete from demand_versions where service_on = :day"), named
-        )
+    change("delete from demand_versions where service_on = :day", gap)
     reader.rollback()
     # A day that no file has named has a row, too, so that a lag by rows is one by days.
     without = [
