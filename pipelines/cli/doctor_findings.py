@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import DeviceError, HarborError, shortened_list
 from pipelines.cli.context import make_inbox, open_context
-from pipelines.cli.findings import Finding, not_started_depots
+from pipelines.cli.doctor import Finding, not_started_depots
 from pipelines.cli.night_findings import check_nights
 from pipelines.cli.replica_finding import check_replica
 from pipelines.database.engine import snapshot

@@ -11,7 +11,7 @@ import typer
 from forecaster.errors import NothingToDoError
 from pipelines.cli.console import echo, show_csv, show_json, show_table
 from pipelines.cli.context import AsJson, Origin, open_context, past_day
-from pipelines.cli.findings import not_started_depots
+from pipelines.cli.doctor import not_started_depots
 from pipelines.cli.hours import as_rows, show_hours, show_today
 
 if TYPE_CHECKING:

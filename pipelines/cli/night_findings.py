@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.cli.findings import Finding
+from pipelines.cli.doctor import Finding
 from pipelines.forecasting import live_accuracy
 from pipelines.planning.words import count
 from pipelines.runs.ledger import fail_dead_runs

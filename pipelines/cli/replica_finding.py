@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from forecaster.errors import DatabaseError
-from pipelines.cli.findings import Finding
+from pipelines.cli.doctor import Finding
 from pipelines.database.engine import connection_error_message, parsed_url
 from pipelines.settings import Settings
 
