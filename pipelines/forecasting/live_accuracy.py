@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from itertools import takewhile
 from typing import Any
 
 import sqlalchemy as sa
@@ -90,58 +90,38 @@ def _percent(part: float, total: float) -> float | None:
 
 def assess(days: list[SegmentScores], settings: Settings) -> LiveAccuracy:
     """Computes accuracy and alarms from daily scores, oldest first; no I/O."""
-    worse = _days_worse(days)
-    mape, naive = _mean(days, "ape_sum"), _mean(days, "naive_ape_sum")
-    coverage = _coverage(days)
-    alarms = (
-        _worse_alarm(days, worse, settings),
-        _coverage_alarm(days, coverage, settings),
-    )
+    compared = [day for day in reversed(days) if day.n_comparable]
+    worse = list(takewhile(lambda day: day.ape_sum > day.naive_ape_sum, compared))[::-1]
+    n = sum(day.n for day in days)
+    is_enough = n >= MIN_DEPOT_DAYS
+    coverage = sum(day.n_in_interval for day in days) / n if is_enough else None
+    alarms = _worse_alarm(worse, settings), _coverage_alarm(days, coverage, settings)
+    mape, naive = _mapes(compared[::-1]) if compared else (None, None)
     raised = tuple(alarm for alarm in alarms if alarm is not None)
     return LiveAccuracy(len(worse), mape, naive, coverage, raised)
 
 
-def _days_worse(days: list[SegmentScores]) -> list[date]:
-    """The newest days in a row on which the seasonal naive was better, newest first."""
-    worse: list[date] = []
-    for day in reversed(days):
-        if day.n_comparable == 0:
-            continue
-        if day.ape_sum <= day.naive_ape_sum:
-            break
-        worse.append(day.segment[0])
-    return worse
+def _mapes(compared: list[SegmentScores]) -> tuple[float, float]:
+    """The MAPE of the forecasts and of the seasonal naive, over days with comparable scores."""
+    n = sum(day.n_comparable for day in compared)
+    sums = (
+        sum(day.ape_sum for day in compared),
+        sum(day.naive_ape_sum for day in compared),
+    )
+    return sums[0] / n, sums[1] / n
 
 
-def _mean(days: list[SegmentScores], column: str) -> float | None:
-    n_comparable = sum(day.n_comparable for day in days)
-    if n_comparable == 0:
-        return None
-    return float(sum(getattr(day, column) for day in days)) / n_comparable
-
-
-def _coverage(days: list[SegmentScores]) -> float | None:
-    n = sum(day.n for day in days)
-    if n < MIN_DEPOT_DAYS:
-        return None
-    return sum(day.n_in_interval for day in days) / n
-
-
-def _worse_alarm(
-    days: list[SegmentScores], worse: list[date], settings: Settings
-) -> str | None:
+def _worse_alarm(worse: list[SegmentScores], settings: Settings) -> str | None:
+    """The alarm on the newest days in a row on which the seasonal naive was better."""
     if len(worse) < settings.alert_days_worse_than_naive:
         return None
-    bad = [day for day in days if day.segment[0] >= worse[-1]]
-    mape, naive = _mean(bad, "ape_sum"), _mean(bad, "naive_ape_sum")
-    assert mape is not None, "the days were compared"
-    assert naive is not None, "the days were compared"
+    mape, naive = _mapes(worse)
     return (
         "The forecasts shown have missed by more than the seasonal naive for "
-        f"{len(worse)} days in a row, from {worse[-1]} to {worse[0]}: MAPE "
-        f"{100 * mape:.1f} % against {100 * naive:.1f} %. The accuracy page shows "
-        "what changed; 'harbor train' trains a new model, 'harbor models rollback' "
-        "goes back to the last one."
+        f"{len(worse)} days in a row, from {worse[0].segment[0]} to "
+        f"{worse[-1].segment[0]}: MAPE {100 * mape:.1f} % against {100 * naive:.1f} %. The "
+        "accuracy page shows what changed; 'harbor train' trains a new model, 'harbor models "
+        "rollback' goes back to the last one."
     )
 
 
