@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import ArtefactError
 from forecaster.inference import artefact
+from pipelines.database.engine import snapshot
 from pipelines.planning import city_settings, days_ahead, words
 from pipelines.planning.days_ahead import Shown
 from pipelines.planning.van_plan import Plan, make_plan
@@ -30,22 +31,6 @@ from shown_forecast s join models m on m.version = s.model_version
 left join runs r on r.run_id = s.run_id
 where s.origin_on = :origin
 """
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Thresholds from which a city is in the message; one of `vans` and `change` is enough.
-
-    Attributes:
-      vans: Minimum vans that it is short of on a day that no decision has settled.
-      days: Number of days ahead that are checked; 0 turns the message off.
-      change: Minimum change of the model's forecast of a day since the previous forecast, as a
-        fraction.
-    """
-
-    vans: int
-    days: int
-    change: float
 
 
 @dataclass(frozen=True)
@@ -75,24 +60,19 @@ def morning_message(
     The numbers are the same as on the pages. Empty if no city reaches a threshold, or the forecast
     that is shown has another origin.
     """
-    rule = Rule(
-        settings.message_short_vans,
-        settings.message_days,
-        settings.message_changed_percent / 100,
-    )
-    tables = read_tables(engine, settings, origin, now) if rule.days else None
+    if not settings.message_days:
+        return []
+    tables = read_tables(engine, settings, origin, now)
     if tables is None:
         return []
-    today = now.astimezone(settings.zone).date()
-    return message_lines(tables, rule, today, settings.dashboard_url)
+    return message_lines(tables, settings, now.astimezone(settings.zone).date())
 
 
 def read_tables(
     engine: sa.Engine, settings: Settings, origin: date, now: datetime
 ) -> Tables | None:
     """Reads the data of the message; None if the forecast that is shown has another origin."""
-    with engine.connect() as connection:
-        connection.execution_options(isolation_level="REPEATABLE READ")
+    with snapshot(engine) as connection:
         row = connection.execute(sa.text(SHOWN), {"origin": origin}).one_or_none()
         if row is None or row.last_on is None:
             return None
@@ -120,19 +100,18 @@ def read_tables(
     return Tables(plan, week, events, last_day, row.last_on, made_at)
 
 
-def message_lines(
-    tables: Tables, rule: Rule, today: date, dashboard_url: str
-) -> list[str]:
-    """The lines of the message, for the cities that reach a threshold of `rule`; no I/O.
+def message_lines(tables: Tables, settings: Settings, today: date) -> list[str]:
+    """The lines of the message, for the cities that reach a threshold of the settings; no I/O.
 
-    `today` is in the fleet's zone. `dashboard_url` is the address of the pages, '' for no links.
+    Short vans count on days that no decision has settled; `today` is in the fleet's zone.
     """
-    end = tables.week["target_on"].min() + timedelta(days=rule.days)
+    end = tables.week["target_on"].min() + timedelta(days=settings.message_days)
+    least_change, url = settings.message_changed_percent / 100, settings.dashboard_url
     changes = _changes(tables.week)
     made_at = f"{words.day(tables.made_at)}, {tables.made_at:%H:%M}"
     found: list[tuple[int, float, str, str]] = []
     for city, days in tables.plan.cities.groupby("city"):
-        is_short = (days["short"] >= rule.vans) & (days["short"] > 0)
+        is_short = days["short"] >= settings.message_short_vans
         is_left = is_short & ~days["is_decided"]
         is_settled = days["is_decided"] & (is_short | days["extra"].gt(0))
         is_soon = days["target_on"] < end
@@ -140,7 +119,7 @@ def message_lines(
         large = {
             day: own[day]
             for day in days.loc[is_soon, "target_on"]
-            if abs(own.get(day, 0.0)) >= rule.change and own.get(day)
+            if abs(own.get(day, 0.0)) >= least_change
         }
         if not (large or is_left[is_soon].any()):
             continue
@@ -157,9 +136,7 @@ def message_lines(
             ),
             f"{words.count(n_later, 'more short day')} after these." if n_later else "",
             last_day_sentence(tables.last_day, str(city), tables.last_on, today),
-            words.link(f"{dashboard_url}/plan", city=str(city))
-            if dashboard_url
-            else "",
+            words.link(f"{url}/plan", city=str(city)) if url else "",
         ]
         short = -int(days.loc[is_soon & is_left, "short"].sum())
         largest = max(map(abs, large.values()), default=0.0)

@@ -12,7 +12,6 @@ from dashboard.queries import database
 from dashboard.text import formatting
 from pipelines.planning.city_settings import ACCEPT, CitySettings, VanDecision
 from pipelines.planning.morning_message import (
-    Rule,
     Tables,
     message_lines,
     morning_message,
@@ -25,7 +24,19 @@ from tests.dashboard.planning.test_van_plan import DAYS, NO_BANDS, fleet
 TODAY = date(2025, 11, 21)
 YESTERDAY = date(2025, 11, 20)
 MADE_AT = datetime(2025, 11, 21, 4, 31, tzinfo=UTC)
-RULE = Rule(vans=1, days=3, change=0.2)
+
+
+def rule(vans=1, days=3, percent=20.0, url=""):
+    """The settings of the message."""
+    return Settings(
+        message_short_vans=vans,
+        message_days=days,
+        message_changed_percent=percent,
+        dashboard_url=url,
+    )
+
+
+RULE = rule()
 EVENTS = pd.DataFrame(
     [(DAYS[1], "black_friday", False, "London", 2)],
     columns=["day_on", "what", "is_holiday", "city", "depots"],
@@ -45,14 +56,14 @@ def week_of(before=150.0):
     return week.assign(point_before=[100.0, before])
 
 
-def lines(week, vans, rule=RULE, scored=SCORED, today=TODAY, url=""):
+def lines(week, vans, settings=RULE, scored=SCORED, today=TODAY):
     plan = make_plan(week, {"London": CitySettings("London", vans, 50, 0.9)}, NO_BANDS)
     tables = Tables(plan, week, EVENTS, scored, YESTERDAY, MADE_AT)
-    return message_lines(tables, rule, today, url)
+    return message_lines(tables, settings, today)
 
 
 def test_a_city_short_of_vans_is_named_with_reason_chance_and_yesterday():
-    (line,) = lines(week_of(before=200.0), 4, url="https://fleet.example")
+    (line,) = lines(week_of(before=200.0), 4, rule(url="https://fleet.example"))
     assert line == (
         "London, forecast of Fri 21 Nov, 04:31. Sat 22 Nov: 1 van short (Black Friday), chance of full "
         "delivery 50 %. Yesterday 3 % too low. https://fleet.example/plan?city=London"
@@ -60,19 +71,19 @@ def test_a_city_short_of_vans_is_named_with_reason_chance_and_yesterday():
 
 
 @pytest.mark.parametrize(
-    ("rule", "is_told"),
+    ("settings", "is_told"),
     [
-        (Rule(1, 2, 9.0), True),
-        (Rule(2, 2, 9.0), False),
-        (Rule(1, 1, 9.0), False),
-        (Rule(99, 2, 0.33), True),
-        (Rule(99, 2, 0.34), False),
-        (Rule(99, 1, 0.33), False),
+        (rule(1, 2, 900), True),
+        (rule(2, 2, 900), False),
+        (rule(1, 1, 900), False),
+        (rule(99, 2, 33), True),
+        (rule(99, 2, 34), False),
+        (rule(99, 1, 33), False),
     ],
 )
-def test_the_rule_decides(rule, is_told):
+def test_the_rule_decides(settings, is_told):
     """Short of 1 van on the second day, whose forecast rose by a third."""
-    assert bool(lines(week_of(), 4, rule)) == is_told
+    assert bool(lines(week_of(), 4, settings)) == is_told
 
 
 def test_a_day_whose_fullest_shift_lacks_vans_is_short():
@@ -92,15 +103,15 @@ def test_a_day_whose_fullest_shift_lacks_vans_is_short():
     short = plan.cities["short"].tolist()
     assert short == [0, plan.cities["needed"][1] - 5]
     tables = Tables(plan, week_of(200.0), EVENTS, SCORED, YESTERDAY, MADE_AT)
-    [line] = message_lines(tables, RULE, TODAY, "")
+    [line] = message_lines(tables, RULE, TODAY)
     assert f"Sat 22 Nov: {short[1]} vans short (Black Friday), chance of" in line
-    assert message_lines(replace(tables, plan=of_days), RULE, TODAY, "") == []
+    assert message_lines(replace(tables, plan=of_days), RULE, TODAY) == []
     decision = VanDecision("London", DAYS[1].date(), ACCEPT)
     decided = {
         "London": replace(settings["London"], decisions={DAYS[1].date(): decision})
     }
     plan = make_plan(week_of(200.0), decided, NO_BANDS, shares=shares)
-    assert message_lines(replace(tables, plan=plan), RULE, TODAY, "") == []
+    assert message_lines(replace(tables, plan=plan), RULE, TODAY) == []
 
 
 def test_a_decided_day_is_told_as_decided_and_days_beyond_the_rule_are_counted():
@@ -113,19 +124,19 @@ def test_a_decided_day_is_told_as_decided_and_days_beyond_the_rule_are_counted()
     plan = make_plan(week, {"London": settings}, NO_BANDS)
     tables = Tables(plan, week, EVENTS, SCORED, YESTERDAY, MADE_AT)
     short = plan.cities["short"].tolist()
-    [line] = message_lines(tables, RULE, TODAY, "")
+    [line] = message_lines(tables, RULE, TODAY)
     assert (
         f"04:31. Fri 21 Nov: {short[0]} vans short, help asked for by Ann. "
         f"Sat 22 Nov: {short[1]} vans short (Black Friday), 1 van hired by Ben. Yesterday"
     ) in line
     undecided = {"London": replace(settings, decisions={})}
     plan = make_plan(week, undecided, NO_BANDS)
-    [line] = message_lines(replace(tables, plan=plan), replace(RULE, days=1), TODAY, "")
+    [line] = message_lines(replace(tables, plan=plan), rule(days=1), TODAY)
     assert "1 more short day after these. Yesterday" in line
     enough = replace(decisions[DAYS[1].date()], extra=9)
     settled = replace(settings, decisions={DAYS[1].date(): enough})
     plan = make_plan(week, {"London": settled}, NO_BANDS)
-    [line] = message_lines(replace(tables, plan=plan), RULE, TODAY, "")
+    [line] = message_lines(replace(tables, plan=plan), RULE, TODAY)
     assert "Sat 22 Nov: covered (Black Friday), 9 vans hired by Ben." in line
 
 
@@ -164,7 +175,7 @@ def test_the_worst_cities_come_first_and_at_most_ten():
     tables = Tables(
         make_plan(week, settings, NO_BANDS), week, EVENTS, SCORED, YESTERDAY, MADE_AT
     )
-    told = message_lines(tables, RULE, TODAY, "")
+    told = message_lines(tables, RULE, TODAY)
     assert [line[:7] for line in told[:-1]] == names[:1:-1]
     assert told[-1] == "And 2 more cities."
 
@@ -177,12 +188,14 @@ def test_its_numbers_are_those_of_the_pages(seeded):
         days=1, hours=5
     )
     settings = database.settings()
-    rule = settings.model_copy(
+    week_ahead = settings.model_copy(
         update={"message_days": 7, "message_changed_percent": 900.0}
     )
 
     def told():
-        return " ".join(morning_message(database.engine(), rule, freshness.origin, now))
+        return " ".join(
+            morning_message(database.engine(), week_ahead, freshness.origin, now)
+        )
 
     def short_days():
         days = van_plan.fleet_plan(queries.freshness()).cities
@@ -208,6 +221,6 @@ def test_its_numbers_are_those_of_the_pages(seeded):
         in told()
     )
     # Another origin than the one shown is nobody's morning.
-    assert morning_message(database.engine(), rule, YESTERDAY, now) == []
+    assert morning_message(database.engine(), week_ahead, YESTERDAY, now) == []
     off = Settings(home=settings.home, message_days=0)
     assert morning_message(database.engine(), off, freshness.origin, now) == []
