@@ -259,9 +259,8 @@ class _Backfill:
             recipe = train.build_recipe(self.settings)
             panels = shared_panels(step.engine, through, self.settings.zone)
             trained = train.train(
-                step.engine, self.settings, through, recipe, self._epoch_reporter, step,
-                panels,
-            )  # fmt: skip
+                step, self.settings, through, recipe, self._epoch_reporter, panels
+            )
             self.trained = trained.version
             decision = promotion.promote_if_better(
                 step.engine, self.settings.artefacts, panels, trained.version

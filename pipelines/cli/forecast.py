@@ -128,18 +128,11 @@ def _make(origin: str | None, n_paths: int | None, *, hourly: bool) -> _Made:
         panels = shared_panels(engine, day, settings.zone)
         with recorded(engine, "forecast", day) as run:
             version = forecast_module.forecast_from(
-                run.engine,
-                settings.artefacts,
-                day,
-                context.now,
-                settings.zone,
-                run,
-                panels,
-                settings.point,
+                run, settings, day, context.now, panels
             )
-            hours.store_shares(run.engine, run, panels, day)
+            hours.store_shares(run, panels, day)
             if publication.is_wanted(settings):
-                publication.publish(run.engine, settings, run, run.run_id)
+                publication.publish(run, settings)
         by_hour = None
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)

@@ -92,11 +92,9 @@ def train(
                 fit_progress() as report,
             ):
                 panels = shared_panels(engine, day, settings.zone)
-                model = train_module.train(
-                    engine, settings, day, recipe, report, run, panels
-                )
+                model = train_module.train(run, settings, day, recipe, report, panels)
                 decision = promotion.promote_if_better(
-                    engine, settings.artefacts, panels, model.version
+                    run.engine, settings.artefacts, panels, model.version
                 )
                 run.metrics |= decision.metrics()
             _show(model, decision, as_json)

@@ -156,9 +156,7 @@ def train_model(demo: DemoContext, report: FitReporter) -> str:
     panels = shared_panels(demo.engine, origin, demo.settings.zone)
     with demo.clock_at(demo.setup_at + 2 * LOADING):
         with recorded(demo.engine, "train", origin) as run:
-            model = train.train(
-                demo.engine, demo.settings, origin, recipe, report, run, panels
-            )
+            model = train.train(run, demo.settings, origin, recipe, report, panels)
         with recorded(demo.engine, "promote", origin) as run:
             decision = promotion.promote_if_better(
                 run.engine, demo.settings.artefacts, panels, model.version

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 import structlog
 
-from forecaster.config import PointFor
 from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.inference import artefact, infer
@@ -22,6 +21,7 @@ from pipelines.demand.panels import ReadPanels
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
+from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots, models, publications
 from pipelines.store.models import Model
@@ -33,14 +33,7 @@ LIVE_HOURS = 36
 
 
 def forecast_from(
-    engine: sa.Engine,
-    artefacts: Path,
-    origin: date,
-    now: datetime,
-    zone: ZoneInfo,
-    run: Run,
-    read_panels: ReadPanels,
-    point: PointFor,
+    run: Run, settings: Settings, origin: date, now: datetime, read_panels: ReadPanels
 ) -> str:
     """Forecasts every depot with the champion, and returns the version of the model used.
 
@@ -62,8 +55,8 @@ def forecast_from(
         is missing, invalid or not the recorded one.
       NoDataError: there is no demand up to the origin.
     """
-    counting.require_recent_demand(engine, origin)
-    with snapshot(engine) as connection:
+    counting.require_recent_demand(run.engine, origin)
+    with snapshot(run.engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
         is_shown = origin >= last_day_on
         choices = (
@@ -71,10 +64,10 @@ def forecast_from(
             if is_shown
             else [model_for(connection, origin)]
         )
-        live = is_live(origin, last_day_on, now, zone)
+        live = is_live(origin, last_day_on, now, settings.zone)
     if not choices:
-        return _show_again(engine, origin, now, zone, run)
-    version, loaded = _load_first_usable(artefacts, choices, run)
+        return _show_again(run, origin, now, settings.zone)
+    version, loaded = _load_first_usable(settings.artefacts, choices, run)
     panels = read_panels()
     panel = panels.with_newest_counts(origin) if live else panels.at(origin)
     # As of the reading of the panels: data that came since are missing from them, too.
@@ -82,15 +75,13 @@ def forecast_from(
     if live:
         record_late_feeds(panels.lateness, run)
     with measure_inference(run):
-        result = infer.forecast(loaded, panel, missing, point)
-    write(engine, panel, result, version, now, zone, run, is_shown=is_shown)
-    with engine.connect() as connection:
+        result = infer.forecast(loaded, panel, missing, settings.point)
+    _write(run, panel, result, version, now, settings.zone, is_shown=is_shown)
+    with run.engine.connect() as connection:
         described = depots.depot_ids(connection)
     if not_started := sorted(described - {*panel.depot_ids}):
-        run.metrics |= {
-            "not_started": len(not_started),
-            "not_started_ids": not_started,
-        }
+        run.metrics["not_started"] = len(not_started)
+        run.metrics["not_started_ids"] = not_started
     return version
 
 
@@ -150,15 +141,13 @@ def show_stored(
     return None
 
 
-def _show_again(
-    engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo, run: Run
-) -> str:
+def _show_again(run: Run, origin: date, now: datetime, zone: ZoneInfo) -> str:
     """Publishes again the forecast last published from an origin; returns its model's version.
 
     Raises:
       NoModelError: there is no champion, or no published forecast from the origin is stored.
     """
-    with engine.begin() as connection:
+    with run.engine.begin() as connection:
         publications.lock(connection)
         if models.champion(connection) is None:
             raise NoModelError(
@@ -247,14 +236,13 @@ def first_usable(
     return None
 
 
-def write(
-    engine: sa.Engine,
+def _write(
+    run: Run,
     panel: Panel,
     forecast: Forecast,
     version: str,
     now: datetime,
     zone: ZoneInfo,
-    run: Run,
     *,
     is_shown: bool,
 ) -> None:
@@ -262,7 +250,7 @@ def write(
 
     A stored live forecast is kept if this one is a hindcast or was made earlier.
     """
-    with engine.begin() as connection:
+    with run.engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
         key = ForecastKey(panel.origin, version, live, now, run.run_id)
         rows = write_forecast(connection, key, forecast, panel)

@@ -51,14 +51,12 @@ HOUR_SCHEMA = pa.schema(
 PLACES = "select depot_id, city, timezone from depots"
 
 
-def store_shares(
-    engine: sa.Engine, run: Run, read_panels: ReadPanels, origin: date
-) -> None:
+def store_shares(run: Run, read_panels: ReadPanels, origin: date) -> None:
     """Stores the hourly shares of orders for the days of the forecast that is shown.
 
     Nothing is stored if the forecast that is shown has another origin.
     """
-    with engine.begin() as connection:
+    with run.engine.begin() as connection:
         publications.lock(connection)
         shown = publications.shown(connection)
         if shown is None or shown.origin_on != origin:

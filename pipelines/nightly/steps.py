@@ -129,10 +129,7 @@ def train(context: NightlyContext, run: Run) -> None:
     if previous is not None and not is_of_another_schema(
         context.settings.artefacts / previous.filename
     ):
-        run.metrics |= {
-            "model": previous.model,
-            "by_run": previous.run_id,
-        }
+        run.metrics |= {"model": previous.model, "by_run": previous.run_id}
         return
     if len(ended) >= MAX_NIGHTS_ENDED_IN_TRAINING and forecast_module.first_usable(
         context.settings.artefacts, choices
@@ -144,13 +141,7 @@ def train(context: NightlyContext, run: Run) -> None:
         )
     pruning.clean_up(run.engine, context.settings)
     train_module.train(
-        run.engine,
-        context.settings,
-        context.day,
-        recipe,
-        context.report,
-        run,
-        context.panels,
+        run, context.settings, context.day, recipe, context.report, context.panels
     )
 
 
@@ -171,20 +162,13 @@ def promote(context: NightlyContext, run: Run) -> None:
 def forecast(context: NightlyContext, run: Run) -> None:
     """Forecasts from the origin with the champion."""
     forecast_module.forecast_from(
-        run.engine,
-        context.settings.artefacts,
-        context.day,
-        context.now,
-        context.settings.zone,
-        run,
-        context.panels,
-        context.settings.point,
+        run, context.settings, context.day, context.now, context.panels
     )
 
 
 def shape_day(context: NightlyContext, run: Run) -> None:
     """Stores the hourly shares of the forecast's orders."""
-    hours.store_shares(run.engine, run, context.panels, context.day)
+    hours.store_shares(run, context.panels, context.day)
 
 
 def write_message(context: NightlyContext, run: Run) -> None:
@@ -196,8 +180,7 @@ def write_message(context: NightlyContext, run: Run) -> None:
 
 def publish(context: NightlyContext, run: Run) -> None:
     """Publishes the forecast that is shown, and new scores, to other systems."""
-    assert run.parent_id is not None, "the night is above its steps"
-    publication.publish(run.engine, context.settings, run, run.parent_id)
+    publication.publish(run, context.settings)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ unavailable are written later; files of origins that the database has pruned sta
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 
 import pyarrow as pa
@@ -45,25 +45,16 @@ STATEMENTS = {
 """Statement and columns of each dataset."""
 
 
-@dataclass
-class PublishedFiles:
-    """The address of the destination, and the number of origins written by dataset."""
-
-    address: str
-    written: dict[str, int] = field(default_factory=dict)
-
-    def count(self, dataset: str) -> None:
-        """Counts one more origin of a dataset."""
-        self.written[dataset] = self.written.get(dataset, 0) + 1
-
-
-def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles:
+def publish_files(engine: sa.Engine, destination: Destination) -> dict[str, int]:
     """Brings a destination up to the state of the database.
+
+    Returns:
+      Number of origins written, by dataset.
 
     Raises:
       OSError: the destination cannot be read or written; files written before are complete.
     """
-    done = PublishedFiles(destination.address)
+    written: Counter[str] = Counter()
     with snapshot(engine, FILES_LOCK) as connection:
         stored = destination.read(MANIFEST)
         manifest: dict[str, dict[str, str]] = (
@@ -85,12 +76,12 @@ def publish_files(engine: sa.Engine, destination: Destination) -> PublishedFiles
                     # Readers take origin_on from the path, and must not find it twice.
                     _write(destination, partition, table.drop_columns(["origin_on"]))
                     published[str(origin)] = state
-                    done.count(dataset)
-        _publish_latest(connection, destination, shown, manifest, done)
+                    written[dataset] += 1
+        _publish_latest(connection, destination, shown, manifest, written)
         content = json.dumps(manifest, indent=1, sort_keys=True).encode()
         if content != stored:
             destination.write(MANIFEST, content)
-    return done
+    return dict(written)
 
 
 def _publish_latest(
@@ -98,7 +89,7 @@ def _publish_latest(
     destination: Destination,
     states: Mapping[date, tuple[str, str]],
     manifest: dict[str, dict[str, str]],
-    done: PublishedFiles,
+    written: Counter[str],
 ) -> None:
     """Writes the forecast that is shown to the fixed path `latest`, and its hours."""
     shown = connection.execute(sa.text("select * from shown_forecast")).one_or_none()
@@ -117,7 +108,7 @@ def _publish_latest(
             _write(destination, f"{LATEST}/{HOURS}", table)
             _write(destination, f"{HOURS}/origin_on={shown.origin_on}", table)
             published[HOURS] = state
-            done.count(HOURS)
+            written[HOURS] += 1
         else:
             # The hours there are from another forecast.
             _delete(destination, f"{LATEST}/{HOURS}")

@@ -30,11 +30,11 @@ def is_wanted(settings: Settings) -> bool:
     return settings.publish_url is not None or settings.publish_webhooks is not None
 
 
-def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> None:
+def publish(run: Run, settings: Settings) -> None:
     """Brings the files up to date, then calls the webhooks if a new forecast is shown.
 
-    Safe to repeat: files that are up to date are not written; webhooks are called again.
-    `made_by` is the run that made the forecast, or the nightly run above it.
+    Safe to repeat: files that are up to date are not written; webhooks are called again. They
+    are called if this run, or the nightly run above it, has made the forecast that is shown.
 
     Raises:
       ConfigError: a setting is invalid.
@@ -45,7 +45,7 @@ def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> No
         destination = Destination.at(settings.publish_url.get_secret_value())
         where = destination.address
         try:
-            run.metrics["published"] = publish_files(engine, destination).written
+            run.metrics["published"] = publish_files(run.engine, destination)
         except (OSError, pa.ArrowException) as error:
             advice = "Check HARBOR_PUBLISH_URL and what this account may do there"
             if is_full_disk(error):
@@ -54,8 +54,9 @@ def publish(engine: sa.Engine, settings: Settings, run: Run, made_by: int) -> No
                 f"The forecast could not be published to {where}: {first_line(error)}. "
                 f"{advice}; the next attempt publishes what is missing."
             ) from error
-    with engine.connect() as connection:
-        shown = connection.execute(sa.text(MADE_BY_RUN), {"run": made_by})
+    made_by = {"run": run.parent_id or run.run_id}
+    with run.engine.connect() as connection:
+        shown = connection.execute(sa.text(MADE_BY_RUN), made_by)
         made = shown.mappings().one_or_none()
     if made is None or not addresses:
         return

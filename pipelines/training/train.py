@@ -50,12 +50,11 @@ class TrainedModel:
 
 
 def train(
-    engine: sa.Engine,
+    run: Run,
     settings: Settings,
     through: date,
     recipe: "Recipe",
     report: FitReporter,
-    run: Run,
     read_panels: ReadPanels,
 ) -> TrainedModel:
     """Trains on data through a day, and records the model with its scores.
@@ -63,6 +62,7 @@ def train(
     Raises:
       NoDataError: the history is too short.
     """
+    engine = run.engine
     counting.require_recent_demand(engine, through)
     panels = read_panels()
     panel = training_panel(engine, panels, through)

@@ -190,13 +190,11 @@ def _night(
 def _learn_nothing(home: Path) -> Callable[..., None]:
     """Reads what a training reads, and records a challenger."""
 
-    def train(
-        engine: sa.Engine, _settings: Settings, through: date, *others: Any
-    ) -> None:
-        run, read_panels = others[-2:]
-        panel = training.training_panel(engine, read_panels(), through)
+    def train(run: Run, _settings: Settings, through: date, *others: Any) -> None:
+        read_panels = others[-1]
+        panel = training.training_panel(run.engine, read_panels(), through)
         model = invented_artefact(panel)
-        _record(engine, home, model, mape=9.0)
+        _record(run.engine, home, model, mape=9.0)
         run.metrics["model"] = model.version
 
     return train

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -217,6 +218,5 @@ def forecast_from(
     """Forecasts as a command does."""
     panels = shared_panels(engine, origin, zone)
     with nullcontext(run) if run else recorded(engine, "forecast", origin) as own:
-        return forecast.forecast_from(
-            engine, artefacts, origin, now, zone, own, panels, point
-        )
+        settings = SimpleNamespace(artefacts=artefacts, zone=zone, point=point)
+        return forecast.forecast_from(own, settings, origin, now, panels)

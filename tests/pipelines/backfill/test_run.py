@@ -145,7 +145,7 @@ def test_a_training_comes_first_and_its_model_serves_every_later_origin(
     add_model(days_before(1), role="champion")
     trained = []
 
-    def train(_engine, _settings, through, *_):
+    def train(_run, _settings, through, *_):
         trained.append(through)
         version = add_model(through, seed=7, role="challenger")
         return type("Trained", (), {"version": version})

@@ -81,7 +81,7 @@ def fleet(clean_engine, tmp_path):
 def store_shares(engine):
     panels = shared_panels(engine, LAST, AMSTERDAM)
     with recorded(engine, "hours", LAST) as run:
-        hours.store_shares(run.engine, run, panels, LAST)
+        hours.store_shares(run, panels, LAST)
     return run.metrics
 
 

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -217,9 +218,8 @@ def test_a_feed_that_comes_once_the_night_has_read_is_late_in_its_forecast(serve
     panels()
     counting.rebuild(engine, NOW)
     with recorded(engine, "forecast") as run:
-        forecast.forecast_from(
-            engine, folder, LAST, NOW, UTC_ZONE, run, panels, DEFAULT_POINT
-        )
+        settings = SimpleNamespace(artefacts=folder, zone=UTC_ZONE, point=DEFAULT_POINT)
+        forecast.forecast_from(run, settings, LAST, NOW, panels)
     assert run.metrics["late_depots"] == 1
     assert stored() == expected
 

@@ -315,7 +315,7 @@ def test_a_night_trains_anew_under_other_settings(fleet, monkeypatch):
 
     trained = []
 
-    def note(engine, settings, through, recipe, report, run, read_panels):
+    def note(run, settings, through, recipe, *_):
         trained.append(recipe)
         fleet.add_model(f"v{len(trained)}", through)
         run.metrics["model"] = fleet.versions[f"v{len(trained)}"]

@@ -47,26 +47,21 @@ def light(monkeypatch):
     """Replaces training and forecasting by stubs that record their calls and the late depots."""
     calls = []
 
-    def train(engine, _settings, through, _recipe, _report, run, _panels):
+    def train(run, _settings, through, *_):
         calls.append("train")
         version = f"v{len(calls)}"
-        with engine.begin() as connection:
-            record_model(
-                connection,
-                version,
-                "challenger",
-                trained_through=through,
-                run_id=run.run_id,
-            )
+        made = {"trained_through": through, "run_id": run.run_id}
+        with run.engine.begin() as connection:
+            record_model(connection, version, "challenger", **made)
         run.metrics["model"] = version
 
     monkeypatch.setattr(train_module, "train", train)
     passed = CanaryResult("v", None, None, ())
     monkeypatch.setattr(canary, "run_canary", lambda *_, **__: passed)
 
-    def forecast_from(engine, _artefacts, origin, _now, _zone, run, *_):
+    def forecast_from(run, _settings, origin, *_):
         calls.append("forecast")
-        with engine.connect() as connection:
+        with run.engine.connect() as connection:
             late = feed_freshness.read_lateness(connection, origin)
         forecast.record_late_feeds(late, run)
 

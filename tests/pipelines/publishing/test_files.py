@@ -70,7 +70,7 @@ def published(request, tmp_path):
 
 
 def publish(fleet, published):
-    return publish_files(fleet.engine, Destination.at(published.url)).written
+    return publish_files(fleet.engine, Destination.at(published.url))
 
 
 def rows_of(published, dataset, *keys):

@@ -39,9 +39,7 @@ def trained(fleet, tmp_path, monkeypatch):
     def run():
         with recorded(fleet, "train", LAST) as run:
             panels = newest_panels(fleet)
-            return train.train(
-                fleet, settings, LAST, Recipe(), lambda _: None, run, panels
-            )
+            return train.train(run, settings, LAST, Recipe(), lambda _: None, panels)
 
     return settings, run
 
