@@ -1,9 +1,9 @@
 """Decides what a backfill does at each origin, and why; writes nothing."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, partial
+from functools import cache
 from typing import Literal
 
 import sqlalchemy as sa
@@ -96,16 +96,21 @@ def decide(
     """
     with snapshot(engine) as connection:
         last_day_on = counting.newest_demand_day(connection)
-        chosen, n_depots = (
-            request.depot_ids(connection),
-            backfill.count_depots(connection),
-        )
+        chosen = request.depot_ids(connection)
+        n_depots = backfill.count_depots(connection)
         if chosen is not None and len(chosen) == n_depots:
             chosen = None
         newest_origin_on = backfill.newest_origin(connection)
         stored = backfill.stored_forecasts(
             connection, request.first, request.last, chosen
         )
+        arrivals: Sequence[Arrival] = ()
+        if read := [each.data_as_of for each in stored.values() if each.data_as_of]:
+            # What arrived after the oldest stored forecast had read its data.
+            arrivals = backfill.arrivals(
+                connection, min(read), request.last, MAX_CALENDAR_DAYS_AHEAD,
+                settings.zone,
+            )  # fmt: skip
         decider = _Decider(
             request=request,
             horizon=settings.horizon,
@@ -116,7 +121,7 @@ def decide(
             n_depots=n_depots if chosen is None else len(chosen),
             models=models.all_models(connection),
             stored=stored,
-            arrivals=_arrivals(connection, settings, request.last, stored.values()),
+            arrivals=arrivals,
             is_foreign=cache(
                 lambda filename: is_of_another_schema(settings.artefacts / filename)
             ),
@@ -127,21 +132,6 @@ def decide(
         each.origin_on for each in origins if each.reason_code == "model_to_train"
     )
     return Decisions(origins, chosen, next(untrained, None))
-
-
-def _arrivals(
-    connection: sa.Connection,
-    settings: Settings,
-    last: date,
-    stored: Iterable[StoredForecast],
-) -> Sequence[Arrival]:
-    """Returns the data that arrived after the oldest stored forecast was made."""
-    read = [each.data_as_of for each in stored if each.data_as_of is not None]
-    if not read:
-        return ()
-    return backfill.arrivals(
-        connection, min(read), last, MAX_CALENDAR_DAYS_AHEAD, settings.zone
-    )
 
 
 @dataclass(frozen=True)
@@ -247,12 +237,14 @@ class _Decider:
         A model whose artefact was pruned, or is of another release, is usable only if its
         stored forecasts from the origin are kept.
         """
-        eligible = (
+        usable = (
             model
             for model in self.models
-            if model["trained_through"] <= origin and model["role"] != "rejected"
+            if model["trained_through"] <= origin
+            and model["role"] != "rejected"
+            and self._is_usable(origin, model)
         )
-        return next(filter(partial(self._is_usable, origin), eligible), None)
+        return next(usable, None)
 
     def _is_usable(self, origin: date, model: Model) -> bool:
         if self._is_readable(model):

@@ -35,11 +35,6 @@ class Group:
     version: str
     origins: list[Decision]
 
-    @property
-    def n_due(self) -> int:
-        """Number of due origins."""
-        return sum(each.is_due for each in self.origins)
-
 
 def groups_of(
     engine: sa.Engine, settings: Settings, origins: Sequence[Decision]
@@ -57,7 +52,7 @@ def groups_of(
         )
         for days in group_by_history(list(of_model), changes)
     ]
-    return [group for group in groups if group.n_due]
+    return [each for each in groups if any(origin.is_due for origin in each.origins)]
 
 
 def hindcast(

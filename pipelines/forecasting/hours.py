@@ -171,15 +171,8 @@ def hourly_forecast(
             *(part.ravel() for part in (parts.p10, parts.p50, parts.p90, parts.mean)),
             (day_r["planned"][:, None] * share_rh).ravel(),
         )
-        tables.append(
-            pa.table(
-                [
-                    pa.array(each, field.type)
-                    for each, field in zip(columns, HOUR_SCHEMA, strict=True)
-                ],
-                schema=HOUR_SCHEMA,
-            )
-        )
+        named = dict(zip(HOUR_SCHEMA.names, columns, strict=True))
+        tables.append(pa.table(named, schema=HOUR_SCHEMA))
     if not tables:
         return HOUR_SCHEMA.empty_table()
     return pa.concat_tables(tables).sort_by(

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from typing import TypeGuard
 
 import psycopg
 from psycopg.errors import DiskFull
@@ -22,15 +23,10 @@ FULL_DISK = os.strerror(errno.ENOSPC)
 FULL_DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 UNUSABLE_PATH_ERRNOS = frozenset(
     {
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOTDIR,
-        errno.EISDIR,
-        errno.EEXIST,
+        errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
         errno.ENAMETOOLONG,
     }
-)
+)  # fmt: skip
 
 
 def describe_error(error: BaseException) -> str:
@@ -47,15 +43,14 @@ def describe_error(error: BaseException) -> str:
             "It was stopped from outside. Start it again, and it continues from there."
         )
     if _is_unusable_path(error):
-        return _describe_path_error(error)
-    first = (
-        [FULL_DISK]
-        if _is_full_checkpoint_disk(error)
-        else str(error).strip().splitlines()[:1]
-    )
-    kind = type(error).__name__
-    if is_full_disk(error):
-        kind = "The disk is full"
+        return (
+            f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Name another "
+            "place, or let this user in, then start it again."
+        )
+    first = str(error).strip().splitlines()[:1]
+    if _is_full_checkpoint_disk(error):
+        first = [FULL_DISK]
+    kind = "The disk is full" if is_full_disk(error) else type(error).__name__
     message = ": ".join([kind, *first]).rstrip(".")
     return f"{message}. {_advice(error)}."
 
@@ -82,20 +77,12 @@ def _advice(error: BaseException) -> str:
     return UNEXPECTED
 
 
-def _is_unusable_path(error: BaseException) -> bool:
+def _is_unusable_path(error: BaseException) -> TypeGuard[OSError]:
     """Whether a file or folder is of the wrong type or not accessible to this user."""
     return (
         isinstance(error, OSError)
         and error.errno in UNUSABLE_PATH_ERRNOS
         and error.filename is not None
-    )
-
-
-def _describe_path_error(error: BaseException) -> str:
-    assert isinstance(error, OSError)
-    return (
-        f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Name another "
-        "place, or let this user in, then start it again."
     )
 
 

@@ -5,7 +5,7 @@ import socket
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -62,7 +62,9 @@ def recorded(
     """
     if parent is None:
         fail_dead_runs(engine)
-    with _session(engine, parent, lock) as session, store_lines_in(engine):
+    given = parent.engine if parent else lock
+    publishing = own_session(engine) if given is None else nullcontext(given)
+    with publishing as session, store_lines_in(engine):
         with session.begin() as connection:
             parent_id = parent.run_id if parent else None
             process = socket.gethostname(), os.getpid()
@@ -78,19 +80,6 @@ def recorded(
         except BaseException as error:
             _end_after(error, engine, run, step)
             raise
-
-
-@contextmanager
-def _session(
-    engine: sa.Engine, parent: Run | None, lock: sa.Engine | None
-) -> Iterator[sa.Engine]:
-    if parent is not None:
-        yield parent.engine
-    elif lock is not None:
-        yield lock
-    else:
-        with own_session(engine) as session:
-            yield session
 
 
 def _end(
