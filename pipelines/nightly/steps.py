@@ -42,7 +42,7 @@ class NightlyContext:
     now: datetime
     # Last day of data that the forecast uses; by default the last complete day.
     origin: date | None
-    report: FitReporter
+    report: FitReporter = lambda _: lambda *_: None
 
     @property
     def day(self) -> date:

@@ -179,7 +179,7 @@ def _night(
     settings = Settings(
         publish_url=SecretStr(str(home / "published")), home=home, settle_seconds=0
     )
-    context = NightlyContext(engine, settings, now, origin, lambda _: lambda *_: None)
+    context = NightlyContext(engine, settings, now, origin)
     _measured(home, WHOLE, lambda *_: run_nightly(context), costs)(context, None)
     # The kernel's peak was set to zero before every step.
     peak = max(cost.peak_bytes for cost in costs.values())

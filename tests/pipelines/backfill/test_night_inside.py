@@ -43,9 +43,7 @@ def run_a_night(fleet, settings, monkeypatch):
         file = settings.inbox / "corrected.csv"
         file.write_text(f"depot_id,date,orders\nA0,{LAST},9999\n")
         began = MORNING + timedelta(hours=4)
-        run_nightly(
-            NightlyContext(fleet, settings, began, LAST, lambda _: lambda *_: None)
-        )
+        run_nightly(NightlyContext(fleet, settings, began, LAST))
         return newest(fleet)
 
     return run

@@ -44,7 +44,7 @@ def stored_points(engine, origin):
 
 
 def by_night(engine, settings, origin):
-    context = NightlyContext(engine, settings, NOW, origin, lambda _: lambda *_: None)
+    context = NightlyContext(engine, settings, NOW, origin)
     with recorded(engine, "forecast", origin) as run:
         steps.forecast(context, run)
 
@@ -54,8 +54,9 @@ def by_backfill(engine, settings, origin):
     backfill.run_backfill(engine, settings, request, NOW)
 
 
-@pytest.mark.parametrize("point", ["median", "balanced", "mape"])
-@pytest.mark.parametrize("way", [by_night, by_backfill])
+@pytest.mark.parametrize(
+    ("way", "point"), [(by_night, "median"), (by_night, "mape"), (by_backfill, "mape")]
+)
 def test_a_forecast_is_stored_with_the_point_of_the_setting(
     served, tmp_path, way, point
 ):

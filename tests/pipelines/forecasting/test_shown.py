@@ -324,9 +324,7 @@ def test_a_night_trains_anew_under_other_settings(fleet, monkeypatch):
 
     def night(**changes):
         settings = fleet.settings.model_copy(update=changes)
-        context = NightlyContext(
-            fleet.engine, settings, fleet.now, LAST, lambda _: lambda *_: None
-        )
+        context = NightlyContext(fleet.engine, settings, fleet.now, LAST)
         with recorded(fleet.engine, "nightly", LAST) as parent:
             for name in ("demand", "train"):
                 with recorded(fleet.engine, name, LAST, parent=parent) as run:

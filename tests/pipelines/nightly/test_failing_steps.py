@@ -29,7 +29,7 @@ def night(fleet, tmp_path, monkeypatch):
     invent_training(monkeypatch.setattr)
     published = str(tmp_path / "published")
     settings = Settings(home=tmp_path, settle_seconds=0, publish_url=published)
-    return lambda: NightlyContext(fleet, settings, NOW, None, lambda _: lambda *_: 0)
+    return lambda: NightlyContext(fleet, settings, NOW, None)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_the_forecast_needs_no_step_but_itself():
     assert {name for name in STEPS if STEPS[name].forecast_without is None} == NEEDED
 
 
-@pytest.mark.parametrize("name", [name for name in STEPS if name != steps.PUBLISH])
+@pytest.mark.parametrize("name", ["demand", "train", "forecast"])
 def test_the_night_goes_on_without_a_step_and_says_so(fleet, night, fail, name):
     fail(name)
     with pytest.raises(NightlyError, match=rf"That was the step '{name}'") as told:
@@ -132,8 +132,13 @@ def test_a_failure_is_told_also_where_there_is_nothing_to_do(fleet, night, fail)
     assert "There is no new forecast" not in str(told.value)
 
 
-@pytest.mark.parametrize("says_so", [True, False], ids=["stopped", "by the kernel"])
-@pytest.mark.parametrize(("point", "tries"), [("balanced", False), ("mape", True)])
+@pytest.mark.parametrize(
+    ("says_so", "point", "tries"),
+    [
+        pytest.param(True, "mape", True, id="stopped, then other settings"),
+        pytest.param(False, "balanced", False, id="by the kernel, the same settings"),
+    ],
+)
 def test_a_night_killed_twice_while_it_trained_forecasts_without_a_training(
     fleet, night, monkeypatch, says_so, point, tries
 ):

@@ -72,15 +72,20 @@ def light(monkeypatch):
 @pytest.fixture
 def night(fleet, tmp_path):
     settings = Settings(home=tmp_path, settle_seconds=0)
-    return lambda origin=LAST: NightlyContext(
-        fleet, settings, NOW, origin, lambda _: lambda *_: 0
-    )
+    return lambda origin=LAST: NightlyContext(fleet, settings, NOW, origin)
 
 
 def states(engine):
     with engine.connect() as connection:
         query = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
         return [tuple(row) for row in connection.execute(query)]
+
+
+def set_clock_back(engine, ahead):
+    """The runs so far were recorded by a clock that was ahead."""
+    with engine.begin() as connection:
+        times = {name: runs.c[name] + ahead for name in ("started_at", "finished_at")}
+        connection.execute(sa.update(runs).values(**times))
 
 
 @pytest.mark.parametrize("origin", [LAST, None], ids=["given", "the data's last"])
@@ -133,10 +138,7 @@ def test_what_comes_after_the_clock_was_set_back_is_news(
     fleet, night, light, name, text
 ):
     run_nightly(night())
-    with fleet.begin() as connection:
-        hour = timedelta(hours=1)
-        times = {"started_at": runs.c.started_at + hour, "finished_at": runs.c.finished_at + hour}  # fmt: skip
-        connection.execute(sa.update(runs).values(**times))
+    set_clock_back(fleet, timedelta(hours=1))
     with pytest.raises(NothingToDoError, match="nothing has come in"):
         run_nightly(night())
     (night().settings.inbox / name).write_text(text)
@@ -150,10 +152,7 @@ def test_a_night_that_failed_after_the_clock_was_set_back_is_tried_again(
 ):
     """Its file is loaded already, with an earlier time than the night on the fast clock."""
     run_nightly(night())
-    with fleet.begin() as connection:
-        day = timedelta(days=1)
-        times = {"started_at": runs.c.started_at + day, "finished_at": runs.c.finished_at + day}  # fmt: skip
-        connection.execute(sa.update(runs).values(**times))
+    set_clock_back(fleet, timedelta(days=1))
     file = night().settings.inbox / "late.csv"
     file.write_text(f"depot_id,date,orders\nA0,{LAST},7\n")
     with monkeypatch.context() as patch:
@@ -207,35 +206,26 @@ def test_orders_of_the_running_day_are_no_news(fleet, night, light):
         assert connection.scalar(sa.text("select count(*) from orders")) == 4
 
 
-def test_a_night_that_broke_off_after_training_does_not_train_again(
-    fleet, night, light, monkeypatch
+@pytest.mark.parametrize(
+    ("is_corrected", "trainings"), [(False, 1), (True, 2)], ids=["same data", "newer"]
+)
+def test_a_night_that_broke_off_after_training_trains_again_only_on_newer_data(
+    fleet, night, light, monkeypatch, is_corrected, trainings
 ):
-    whole = promotion.promote_if_better
-    monkeypatch.setattr(promotion, "promote_if_better", _power_cut)
-    with pytest.raises(KeyboardInterrupt):
-        run_nightly(night())
+    with monkeypatch.context() as broken:
+        broken.setattr(promotion, "promote_if_better", _power_cut)
+        with pytest.raises(KeyboardInterrupt):
+            run_nightly(night())
     assert light == ["train"]
-
-    monkeypatch.setattr(promotion, "promote_if_better", whole)
+    if is_corrected:
+        with fleet.begin() as connection:
+            connection.execute(sa.update(daily_counts).values(orders=5))
     done = run_nightly(night())
-    assert light == ["train", "forecast"]
-    assert done["steps"]["train"]["model"] == "v1"
+    assert light == ["train"] * trainings + ["forecast"]
+    newest = f"v{trainings}"
+    assert done["steps"]["train"]["model"] == newest
     with fleet.connect() as connection:
-        assert model_store.champion(connection)["version"] == "v1"
-
-
-def test_a_training_that_does_not_know_the_newest_data_is_done_anew(
-    fleet, night, light, monkeypatch
-):
-    whole = promotion.promote_if_better
-    monkeypatch.setattr(promotion, "promote_if_better", _power_cut)
-    with pytest.raises(KeyboardInterrupt):
-        run_nightly(night())
-    with fleet.begin() as connection:
-        connection.execute(sa.update(daily_counts).values(orders=5))
-    monkeypatch.setattr(promotion, "promote_if_better", whole)
-    run_nightly(night())
-    assert light == ["train", "train", "forecast"]
+        assert model_store.champion(connection)["version"] == newest
 
 
 def _power_cut(*_, **__):

@@ -42,10 +42,6 @@ AFTER_THE_NIGHT = midnight_after(LAST)
 UTC_ZONE = ZoneInfo("UTC")
 
 
-def silent(_fit):
-    return lambda *_: None
-
-
 @pytest.fixture
 def quick(monkeypatch):
     """Trains a small network for two epochs, enough to run every step."""
@@ -94,7 +90,7 @@ def assert_totals_fit_the_depots(engine):
 
 
 def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
-    return NightlyContext(engine, settings, now, origin, silent)
+    return NightlyContext(engine, settings, now, origin)
 
 
 @pytest.fixture
@@ -134,18 +130,8 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     assert histories == [LAST]
     assert forecasts_made[-2:].count(done["steps"]["forecast"]["model"]) == 2
     assert forecasts_made.count(done["steps"]["forecast"]["model"]) == 2
-    assert list(done["steps"]) == [
-        "ingest",
-        "demand",
-        "score",
-        "prune",
-        "accuracy",
-        "train",
-        "promote",
-        "forecast",
-        "hours",
-        "message",
-    ]
+    names = "ingest demand score prune accuracy train promote forecast hours message"
+    assert list(done["steps"]) == names.split()
 
     # The first model is champion; its evaluation fit is kept for hindcasts.
     with fleet.connect() as connection:

@@ -52,10 +52,13 @@ def s3():
     server.stop()
 
 
-@pytest.fixture(params=["folder", "bucket"])
+EVERYWHERE = pytest.mark.parametrize("published", ["folder", "bucket"], indirect=True)
+
+
+@pytest.fixture
 def published(request, tmp_path):
-    """Where to publish, and how others read what is there."""
-    if request.param == "folder":
+    """Where to publish, and how others read what is there; a folder unless `EVERYWHERE`."""
+    if getattr(request, "param", "folder") == "folder":
         folder = tmp_path / "published"
         yield SimpleNamespace(
             url=str(folder),
@@ -71,6 +74,14 @@ def published(request, tmp_path):
 
 def publish(fleet, published):
     return publish_files(fleet.engine, Destination.at(published.url))
+
+
+def publish_with_hours(fleet, published):
+    """Publishes a forecast whose orders come evenly through the day."""
+    days = {"first": EARLIER + timedelta(days=1), "last": EARLIER + timedelta(days=7)}
+    with fleet.engine.begin() as connection:
+        connection.execute(sa.text(FLAT_SHARES), {"origin": EARLIER, **days})
+    publish(fleet, published)
 
 
 def rows_of(published, dataset, *keys):
@@ -97,6 +108,7 @@ def assert_same(found, expected):
     pd.testing.assert_frame_equal(found[columns], expected, check_dtype=False)
 
 
+@EVERYWHERE
 def test_what_each_night_published_is_what_the_views_have(fleet, published):
     assert publish(fleet, published) == {"forecasts": 1, "totals": 1}
     first = rows_of(published, "latest/forecasts", "depot_id", "target_on")
@@ -130,6 +142,7 @@ def test_what_each_night_published_is_what_the_views_have(fleet, published):
         assert inside == [f"{folder}/_SUCCESS", f"{folder}/part-0.parquet"]
 
 
+@EVERYWHERE
 def test_nothing_is_written_where_nothing_changed(fleet, published):
     fleet.next_night()
     publish(fleet, published)
@@ -143,11 +156,9 @@ def test_nothing_is_written_where_nothing_changed(fleet, published):
     assert times() == before
 
 
+@EVERYWHERE
 def test_the_latest_hours_go_when_the_forecast_that_is_shown_has_none(fleet, published):
-    days = {"first": EARLIER + timedelta(days=1), "last": EARLIER + timedelta(days=7)}
-    with fleet.engine.begin() as connection:
-        connection.execute(sa.text(FLAT_SHARES), {"origin": EARLIER, **days})
-    publish(fleet, published)
+    publish_with_hours(fleet, published)
     latest = [f"latest/hours/{name}" for name in (files.SUCCESS, files.PART)]
     of_origin = f"hours/origin_on={EARLIER}/{files.PART}"
     assert {*latest, of_origin} <= {*names_in(published)}
@@ -162,10 +173,7 @@ def test_the_latest_hours_go_when_the_forecast_that_is_shown_has_none(fleet, pub
 def test_the_hours_of_a_forecast_go_when_another_of_its_origin_has_none(
     fleet, published
 ):
-    days = {"first": EARLIER + timedelta(days=1), "last": EARLIER + timedelta(days=7)}
-    with fleet.engine.begin() as connection:
-        connection.execute(sa.text(FLAT_SHARES), {"origin": EARLIER, **days})
-    publish(fleet, published)
+    publish_with_hours(fleet, published)
     assert f"hours/origin_on={EARLIER}/{files.PART}" in names_in(published)
     with fleet.engine.begin() as connection:
         connection.execute(sa.text("delete from hour_shares"))
@@ -240,6 +248,7 @@ def test_two_that_publish_at_once_do_so_one_after_the_other(
     assert publish(fleet, published) == {}
 
 
+@EVERYWHERE
 def test_a_partition_is_whole_or_has_no_marker(fleet, published, monkeypatch):
     """The place goes away while the second night's forecast is being written."""
     publish(fleet, published)

@@ -36,9 +36,7 @@ def night(fleet, tmp_path, monkeypatch):
     def run(**settings):
         given = Settings(home=tmp_path, settle_seconds=0, **settings)
         now = midnight_after(LAST)
-        return run_nightly(
-            NightlyContext(fleet.engine, given, now, LAST, lambda _: lambda *_: 0)
-        )
+        return run_nightly(NightlyContext(fleet.engine, given, now, LAST))
 
     return run
 

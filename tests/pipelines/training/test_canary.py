@@ -160,7 +160,7 @@ def test_the_night_records_a_failed_canary_and_logs_a_warning(
     clean_engine, settings, panel, champion, publish
 ):
     bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
-    night = NightlyContext(clean_engine, settings, NOW, LAST, lambda _: lambda *_: 0)
+    night = NightlyContext(clean_engine, settings, NOW, LAST)
     with capture_logs() as lines, recorded(clean_engine, "promote", LAST) as run:
         steps.promote(night, run)
     [alarm] = [line for line in lines if line["event"] == "canary_failed"]
