@@ -7,8 +7,8 @@ writes the same numbers as one that was not.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from itertools import groupby
 
 import sqlalchemy as sa
@@ -61,13 +61,14 @@ def hindcast(
     panels: PanelsAsKnown,
     group: Group,
     depot_ids: Sequence[str] | None,
-    key: ForecastKey,
+    made_at: datetime,
+    run_id: int,
     on_written: Callable[[Decision, int | None], None],
 ) -> None:
     """Forecasts a group, and writes each due origin in a transaction of its own.
 
     `panels` must cover every origin of the group. Without `depot_ids`, all depots and the totals
-    are written. `key` gives all columns but origin and version. `on_written` is called after each
+    are written, as made at a time by a run. `on_written` is called after each
     transaction with the number of rows written, or None if a live forecast was kept.
 
     Raises:
@@ -84,7 +85,7 @@ def hindcast(
     for origin, forecast in forecast_origins(artefact, panel, origins, settings.point):
         if not by_origin[origin].is_due:
             continue
-        key = replace(key, origin=origin, version=group.version)
+        key = ForecastKey(origin, group.version, False, made_at, run_id)
         with run.engine.begin() as connection:
             rows = write_forecast(connection, key, forecast, panel, only=depot_ids)
         if rows is not None:

@@ -20,7 +20,6 @@ from pipelines.backfill.hindcast import Group, groups_of, hindcast
 from pipelines.backfill.request import BackfillRequest
 from pipelines.demand.panels import PanelsAsKnown, shared_panels
 from pipelines.forecasting import scoring
-from pipelines.forecasting.forecast_rows import ForecastKey
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
@@ -247,11 +246,13 @@ class _Backfill:
 
         last = group.origins[-1].origin_on
         due = [str(each.origin_on) for each in group.origins if each.is_due]
-        # The run of the backfill, not of the step: it began before the panels were read.
-        key = ForecastKey(last, group.version, False, self.now, run.run_id)
         subject = f"Forecasting from {shortened_list(due)}"
         with self._step(run, "hindcast", subject, last) as step:
-            hindcast(step, self.settings, panels, group, depot_ids, key, on_written)
+            # The run of the backfill, not of the step: it began before the panels were read.
+            hindcast(
+                step, self.settings, panels, group, depot_ids, self.now, run.run_id,
+                on_written,
+            )  # fmt: skip
 
     def _train(self, run: Run, through: date) -> None:
         """Trains a model through a day for hindcasts, and decides on its promotion."""

@@ -131,17 +131,12 @@ def in_force(
 
 def _saved(row: dict[str, Any], estimated: CitySettings) -> CitySettings:
     """Saved settings, with estimated vans if no vans are saved."""
-    is_estimated = bool(pd.isna(row["vans"]))
-    own = (estimated.vans, estimated.orders_per_van)
-    if not is_estimated:
-        own = (int(row["vans"]), float(row["orders_per_van"]))
-    vans, per_van = own
-    saved = {
-        "vans": vans,
-        "orders_per_van": per_van,
-        "has_estimated_vans": is_estimated,
-    }
-    return CitySettings(**(row | saved))
+    if pd.isna(row["vans"]):
+        vans, per_van = estimated.vans, estimated.orders_per_van
+        row |= {"vans": vans, "orders_per_van": per_van, "has_estimated_vans": True}
+    else:
+        row["vans"] = int(row["vans"])
+    return CitySettings(**row)
 
 
 def estimate(

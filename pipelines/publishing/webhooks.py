@@ -4,7 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -37,11 +37,7 @@ def webhooks_of(settings: Settings) -> list[str]:
     return addresses
 
 
-def post(
-    addresses: Sequence[str],
-    message: Mapping[str, Any],
-    sleep: Callable[[float], None] = time.sleep,
-) -> list[str]:
+def post(addresses: Sequence[str], message: Mapping[str, Any]) -> list[str]:
     """Posts a message to every address, each up to three times.
 
     Returns:
@@ -55,7 +51,7 @@ def post(
             if reason is None:
                 break
             log.warning("webhook_failed", address=number, reason=reason)
-            sleep(pause)
+            time.sleep(pause)
             reason = _post_once(address, message)
         if reason is not None:
             failures.append(

@@ -3,7 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from platform import machine
 from typing import TYPE_CHECKING
@@ -47,10 +47,7 @@ def compile_cache(settings: Settings) -> Iterator[None]:
     except OSError as error:
         log.warning("compile_cache_not_used", reason=str(error))
         max_bytes = 0
-    if not max_bytes:
-        yield
-        return
-    with persistent_cache(folder, max_bytes):
+    with persistent_cache(folder, max_bytes) if max_bytes else nullcontext():
         yield
 
 
