@@ -1,7 +1,6 @@
 """A fleet with counted demand, and models whose weights were never trained."""
 
 from datetime import timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -9,15 +8,18 @@ import sqlalchemy as sa
 from pipelines.backfill import BackfillRequest, run_backfill
 from pipelines.demand.panels import read_panel
 from pipelines.schema import models as models_table
-from pipelines.settings import Settings
 from pipelines.store import models
 from tests.make import make_artefact
-from tests.pipelines.make import START, count_fleet, midnight_after, save_model
+from tests.pipelines.make import (
+    START,
+    count_fleet,
+    midnight_after,
+    save_model,
+)
 
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
 NOW = midnight_after(LAST + timedelta(days=4))
-UTC_ZONE = ZoneInfo("UTC")
 
 
 def days_before(n):
@@ -58,11 +60,6 @@ def count(engine, table, *conditions):
     with engine.connect() as connection:
         statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
         return connection.scalar(statement)
-
-
-@pytest.fixture
-def settings(tmp_path):
-    return Settings(home=tmp_path)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pipelines.backfill import BackfillRequest, hindcast, run_backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, forecasts
-from tests.pipelines.backfill.conftest import LAST, NOW, UTC_ZONE, days_before
-from tests.pipelines.make import add_counts, add_depot, add_event
+from tests.pipelines.backfill.conftest import LAST, NOW, days_before
+from tests.pipelines.make import UTC_ZONE, add_counts, add_depot, add_event
 
 ORIGIN = days_before(20)
 

@@ -15,8 +15,9 @@ from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
-from tests.pipelines.backfill.conftest import LAST, UTC_ZONE, backfill, days_before
+from tests.pipelines.backfill.conftest import LAST, backfill, days_before
 from tests.pipelines.make import (
+    UTC_ZONE,
     forecast_from,
     forecast_table,
     midnight_after,

@@ -2,7 +2,6 @@
 
 import json
 from datetime import timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -14,13 +13,12 @@ from tests.pipelines.make import (
     DAYS,
     LAST,
     NOW,
+    UTC_ZONE,
     add_champion,
     add_event,
     add_fleet,
     forecast_from,
 )
-
-ZONE = ZoneInfo("UTC")
 
 
 @pytest.fixture
@@ -31,7 +29,7 @@ def fleet(clean_engine, tmp_path):
         add_event(connection, "closed", LAST + timedelta(days=3), depot_id="A1")
     counting.rebuild(clean_engine, NOW)
     add_champion(clean_engine, LAST, tmp_path / "artefacts")
-    forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, ZONE)
+    forecast_from(clean_engine, tmp_path / "artefacts", LAST, NOW, UTC_ZONE)
     return clean_engine
 
 

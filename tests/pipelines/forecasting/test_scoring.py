@@ -3,7 +3,6 @@
 import random
 import statistics
 from datetime import date, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -34,6 +33,7 @@ from tests.pipelines.make import (
     LAST,
     NOW,
     START,
+    UTC_ZONE,
     add_event,
     add_fleet,
     correct_count,
@@ -44,7 +44,6 @@ from tests.pipelines.make import (
 )
 
 ORIGIN = LAST - timedelta(days=7)
-UTC_ZONE = ZoneInfo("UTC")
 AHEAD = [ORIGIN + timedelta(days=step) for step in range(1, 8)]
 FOREVER = date(9999, 12, 31)
 

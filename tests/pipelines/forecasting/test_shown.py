@@ -39,7 +39,7 @@ from tests.pipelines.make import (
 )
 
 DEPOTS = ("A0", "A1")
-GOOD = {"models": {"gru": {"mape": 6.0}, "seasonal_naive": {"mape": 9.0}}}
+GOOD = {"gru": 6.0, "seasonal_naive": 9.0}
 
 
 def days_before(n):
@@ -55,11 +55,14 @@ class Fleet:
     now: datetime = datetime.combine(LAST + timedelta(days=1), time(4, 30), UTC)
     versions: dict[str, str] = field(default_factory=dict)
 
-    def add_model(self, name, through, role="challenger", spoil=lambda made: made):
+    def add_model(
+        self, name, through, role="challenger", spoil=lambda made: made, **mapes
+    ):
         made = make_artefact(read_panel(self.engine, through), seed=len(self.versions))
         made = spoil(made)
         folder = self.settings.artefacts
-        save_model(self.engine, made, folder, role=role, scores=GOOD)
+        scores = {"models": {key: {"mape": own} for key, own in (GOOD | mapes).items()}}
+        save_model(self.engine, made, folder, role=role, scores=scores)
         self.versions[name] = made.version
 
     def promote(self, name):
@@ -205,14 +208,8 @@ def test_a_former_champion_forecasts_if_the_champion_s_file_is_lost(lost):
 def test_with_the_champion_s_file_lost_the_next_model_is_not_compared_with_it(
     lost, naive
 ):
-    lost.add_model("new", LAST)
-    scores = {
-        "gru": {"mape": 6.0}, "champion": {"mape": 4.0}, "earlier_champion": {"mape": 5.95},
-    }  # fmt: skip
-    with lost.engine.begin() as connection:
-        new = models.c.version == lost.versions["new"]
-        scored = {"models": scores | {"seasonal_naive": {"mape": naive}}}
-        connection.execute(sa.update(models).where(new).values(scores=scored))
+    champions = {"champion": 4.0, "earlier_champion": 5.95}
+    lost.add_model("new", LAST, seasonal_naive=naive, **champions)
     decision = judge(lost.engine, lost.settings.artefacts)
     assert decision.promoted is (naive > 6), decision.reason
     name = "new" if decision.promoted else "former"
@@ -227,12 +224,7 @@ def test_a_champion_that_saw_withdrawn_days_still_counts_if_a_former_one_s_file_
         fleet.promote(name)
     fleet.withdraw(LAST)
     (fleet.settings.artefacts / f"{fleet.versions['former']}.npz").unlink()
-    fleet.add_model("new", days_before(1))
-    scores = {"gru": {"mape": 6.0}, "champion": {"mape": 4.0}}
-    with fleet.engine.begin() as connection:
-        new = models.c.version == fleet.versions["new"]
-        scored = {"models": scores | {"seasonal_naive": {"mape": 9.0}}}
-        connection.execute(sa.update(models).where(new).values(scores=scored))
+    fleet.add_model("new", days_before(1), champion=4.0)
     decision = judge(fleet.engine, fleet.settings.artefacts)
     assert not decision.promoted
     assert "worse than the champion" in decision.reason

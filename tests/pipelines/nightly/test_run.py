@@ -81,6 +81,12 @@ def states(engine):
         return [tuple(row) for row in connection.execute(query)]
 
 
+def last_night(engine, night):
+    """What doctor says of the last night."""
+    findings = check_nights(engine, night().settings)
+    return next(each for each in findings if each.check == "last night")
+
+
 def set_clock_back(engine, ahead):
     """The runs so far were recorded by a clock that was ahead."""
     with engine.begin() as connection:
@@ -114,15 +120,13 @@ def test_a_night_without_news_says_which_of_its_files_were_refused(fleet, night)
     (settings.inbox / "today.csv").write_text("Filiale;Anzahl\nA0;7\n")
     with pytest.raises(NothingToDoError, match=r"refused: 1\..* nothing else has come"):
         run_nightly(night())
-    findings = {each.check: each for each in check_nights(fleet, settings)}
-    assert not findings["last night"].ok
-    assert "1 file of the inbox was refused" in findings["last night"].message
+    assert not last_night(fleet, night).ok
+    assert "1 file of the inbox was refused" in last_night(fleet, night).message
 
     (settings.inbox / "today.csv").unlink()
     with pytest.raises(NothingToDoError, match="nothing has come in since; changed"):
         run_nightly(night())
-    findings = {each.check: each for each in check_nights(fleet, settings)}
-    assert findings["last night"].ok
+    assert last_night(fleet, night).ok
 
 
 @pytest.mark.parametrize(
@@ -357,10 +361,9 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
     done = run_nightly(night())
     assert done["steps"]["ingest"]["refused"] == 1
-    findings = {each.check: each for each in check_nights(fleet, night().settings)}
-    assert not findings["last night"].ok
-    assert "1 file of the inbox was refused" in findings["last night"].message
-    assert f"harbor runs show {done['run_id']}" in findings["last night"].message
+    assert not last_night(fleet, night).ok
+    assert "1 file of the inbox was refused" in last_night(fleet, night).message
+    assert f"harbor runs show {done['run_id']}" in last_night(fleet, night).message
 
 
 @pytest.mark.usefixtures("light")
@@ -368,9 +371,8 @@ def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet,
     run_nightly(night(LAST + timedelta(days=1)))
     with pytest.raises(NothingToDoError):
         run_nightly(night(LAST + timedelta(days=1)))
-    findings = {each.check: each for each in check_nights(fleet, night().settings)}
-    assert not findings["last night"].ok
-    assert "without the day's orders of 2 depots" in findings["last night"].message
+    assert not last_night(fleet, night).ok
+    assert "without the day's orders of 2 depots" in last_night(fleet, night).message
 
 
 @pytest.mark.usefixtures("light")

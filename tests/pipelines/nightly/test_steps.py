@@ -27,6 +27,7 @@ from tests.pipelines.backfill.conftest import count
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import (
     START,
+    UTC_ZONE,
     add_fleet,
     correct_count,
     forecast_from,
@@ -39,7 +40,6 @@ from tests.pipelines.make import (
 DAYS = 120
 LAST = START + timedelta(days=DAYS - 1)
 AFTER_THE_NIGHT = midnight_after(LAST)
-UTC_ZONE = ZoneInfo("UTC")
 
 
 @pytest.fixture

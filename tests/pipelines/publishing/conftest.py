@@ -1,7 +1,6 @@
 """A fleet of two nights, and a folder and a bucket to publish to."""
 
 from datetime import timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -9,6 +8,7 @@ import sqlalchemy as sa
 from pipelines.demand import counting
 from tests.pipelines.make import (
     START,
+    UTC_ZONE,
     add_champion,
     add_counts,
     count_fleet,
@@ -20,7 +20,6 @@ from tests.pipelines.make import (
 DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 EARLIER = LAST - timedelta(days=1)
-ZONE = ZoneInfo("UTC")
 
 
 class Fleet:
@@ -34,7 +33,7 @@ class Fleet:
 
     def forecast(self, day):
         artefacts = self.home / "artefacts"
-        forecast_from(self.engine, artefacts, day, midnight_after(day), ZONE)
+        forecast_from(self.engine, artefacts, day, midnight_after(day), UTC_ZONE)
 
     def count(self, day, orders):
         with self.engine.begin() as connection:

@@ -397,23 +397,38 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(
         assert fleet.ran == [origin] * 3
 
 
-def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
-    clean_engine, monkeypatch
-):
+@pytest.fixture
+def start(clean_engine, monkeypatch):
+    """Starts schedulers in threads of their own, which look often; all end with the test."""
     monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
-    leads = threading.Semaphore(0)
-    monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: leads.release())
-    stopped = threading.Event()
+    stopped, threads = threading.Event(), []
 
-    def scheduler():
+    def started():
         arguments = (clean_engine, Settings(), stopped)
         thread = threading.Thread(target=schedule.run_scheduler, args=arguments)
         thread.start()
+        threads.append(thread)
         return thread
 
-    first = scheduler()
+    def stop():
+        stopped.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
+
+    started.stopped, started.stop = stopped, stop
+    yield started
+    stop()
+
+
+def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
+    clean_engine, start, monkeypatch
+):
+    leads = threading.Semaphore(0)
+    monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: leads.release())
+    first = start()
     assert leads.acquire(timeout=PATIENCE_S)
-    second = scheduler()
+    start()
     assert not leads.acquire(timeout=0.5)
     holder = sa.text("select pid from pg_locks where objid = :key and granted")
     with clean_engine.connect() as connection:
@@ -423,13 +438,12 @@ def test_when_the_leader_loses_its_session_the_one_that_stands_by_takes_over(
     assert not first.is_alive()
     assert leads.acquire(timeout=PATIENCE_S)
     assert schedule.has_leader(clean_engine)
-    stopped.set()
-    second.join(PATIENCE_S)
+    start.stop()
     assert not schedule.has_leader(clean_engine)
 
 
 def test_after_a_clock_that_ran_ahead_a_leader_fires_at_the_right_time_again(
-    clean_engine, monkeypatch
+    start, monkeypatch
 ):
     ahead = timedelta(days=1)
 
@@ -440,8 +454,7 @@ def test_after_a_clock_that_ran_ahead_a_leader_fires_at_the_right_time_again(
 
     monkeypatch.setattr(base, "datetime", Clock)
     monkeypatch.setattr(schedule, "utc_now", lambda: Clock.now(UTC))
-    monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
-    looks, stopped = threading.Semaphore(0), threading.Event()
+    looks = threading.Semaphore(0)
     monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: looks.release())
     schedulers, make = [], schedule._scheduler
 
@@ -450,19 +463,13 @@ def test_after_a_clock_that_ran_ahead_a_leader_fires_at_the_right_time_again(
         return schedulers[-1]
 
     monkeypatch.setattr(schedule, "_scheduler", scheduler_of)
-    arguments = (clean_engine, Settings(), stopped)
-    leader = threading.Thread(target=schedule.run_scheduler, args=arguments)
-    leader.start()
-    try:
-        assert looks.acquire(timeout=PATIENCE_S)
-        ahead = timedelta()
-        # At once, and not once the clock has caught up with what it showed.
-        assert looks.acquire(timeout=PATIENCE_S)
-        within_a_day = datetime.now(UTC) + timedelta(days=1)
-        assert all(job.next_run_time < within_a_day for job in schedulers[0].get_jobs())
-    finally:
-        stopped.set()
-        leader.join(PATIENCE_S)
+    start()
+    assert looks.acquire(timeout=PATIENCE_S)
+    ahead = timedelta()
+    # At once, and not once the clock has caught up with what it showed.
+    assert looks.acquire(timeout=PATIENCE_S)
+    within_a_day = datetime.now(UTC) + timedelta(days=1)
+    assert all(job.next_run_time < within_a_day for job in schedulers[0].get_jobs())
 
 
 def test_show_says_what_runs_when_and_what_ran_last(
@@ -504,25 +511,17 @@ def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
         assert "is not done" in finding().message
 
 
-def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
-    clean_engine, tmp_path, monkeypatch
-):
-    looking, stopped = threading.Event(), threading.Event()
+def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(start, monkeypatch):
+    looking = threading.Event()
 
     def catch_up(_jobs):
         looking.set()
-        stopped.wait(PATIENCE_S)
+        start.stopped.wait(PATIENCE_S)
 
     monkeypatch.setattr(NightlyJobs, "catch_up", catch_up)
-    arguments = (clean_engine, Settings(home=tmp_path), stopped)
-    scheduler = threading.Thread(
-        target=schedule.run_scheduler, args=arguments, daemon=True
-    )
-    scheduler.start()
-    assert looking.wait(timeout=30)
-    stopped.set()
-    scheduler.join(timeout=30)
-    assert not scheduler.is_alive()
+    start()
+    assert looking.wait(PATIENCE_S)
+    start.stop()
 
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -531,12 +530,8 @@ LONG = timedelta(hours=1)
 
 @pytest.mark.parametrize("status", [0, 3])
 def test_its_status_is_told(status):
-    assert (
-        SubprocessRunner(LONG).run(
-            [sys.executable, "-c", f"raise SystemExit({status})"]
-        )
-        == status
-    )
+    command = [sys.executable, "-c", f"raise SystemExit({status})"]
+    assert SubprocessRunner(LONG).run(command) == status
 
 
 def test_one_that_does_not_end_is_ended_at_its_deadline():

@@ -192,12 +192,8 @@ def test_a_former_champion_needs_no_canary(
     )
     with clean_engine.begin() as connection:
         models.promote(connection, champion, "first")
-        models.promote(connection, publish_in(connection), "second")
+        record_model(connection, "second", role="challenger", trained_through=LAST)
+        models.promote(connection, "second", "second")
     harbor("models", "rollback")
     assert champion_version(clean_engine) == champion
     assert harbor("models", "promote", champion).returncode == 0
-
-
-def publish_in(connection):
-    record_model(connection, "second", role="challenger", trained_through=LAST)
-    return "second"
