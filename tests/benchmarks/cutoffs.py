@@ -2,7 +2,7 @@
 
 Every real fleet is cut to 20 depots and to the last days before several cut-offs over a year;
 in every such cell each model forecasts four weeks, a week at a time. Defaults are chosen by
-its table, never on one month. Invented fleets test what a known truth can test: `--sets`.
+its table, never on one month.
 
     make lab                  the quick form, under 15 minutes on two cores
     make lab LAB="--whole"    six cut-offs, and LightGBM too, for decisions: hours
@@ -33,7 +33,6 @@ from forecaster.data.panel import Panel
 from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import FLEET
 from tests.benchmarks import bands
-from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import Forecasts, naive_forecast, with_actuals
 from tests.benchmarks.peers.harbor_fleet import (
@@ -46,6 +45,7 @@ from tests.benchmarks.peers.harbor_fleet import (
 from tests.benchmarks.real_fleets import real_fleets
 from tests.benchmarks.stored import Run, stored_or_new
 
+fleets = cache(real_fleets)
 HOLDOUT_DAYS, HORIZON = 28, 7
 LENGTHS = (60, 150, 285, 548, 9999)
 """Days of history; 9999 is all there is."""
@@ -85,12 +85,6 @@ class Cell:
         return f"{self.name}-{self.n_depots}-{self.length}-{self.cutoff}of{self.of}"
 
 
-@cache
-def data_sets(folder: Path) -> dict[str, Panel]:
-    """Every data set at hand, by name: the real fleets, then the invented ones."""
-    return real_fleets(folder) | known_fleets()
-
-
 def cut(panel: Panel, cell: Cell) -> tuple[Panel, HoldoutSplit] | None:
     """The panel of a cell, holdout included, and its split; None where the data set is short."""
     spread = min(364, panel.n_steps - HOLDOUT_DAYS - 60)
@@ -107,30 +101,12 @@ def cut(panel: Panel, cell: Cell) -> tuple[Panel, HoldoutSplit] | None:
         rows = np.sort(
             np.random.default_rng(seed).choice(rows, cell.n_depots, replace=False)
         )
-    some = of_rows(whole, rows)
+    some = whole.of_depots(rows)
     through = some.day(some.n_steps - 1 - HOLDOUT_DAYS)
     origins = tuple(
         through + timedelta(days=days) for days in range(0, HOLDOUT_DAYS, HORIZON)
     )
     return some, HoldoutSplit(through, origins, HORIZON, HOLDOUT_DAYS, HORIZON)
-
-
-def of_rows(panel: Panel, rows: np.ndarray) -> Panel:
-    """The panel of some depots, with what was known of their calendar at each origin."""
-    source = panel.source
-    if source is not None:
-        depots = source.depots.iloc[rows].reset_index(drop=True)
-        source = replace(source, depots=depots)
-    return replace(
-        panel,
-        depot_ids=tuple(panel.depot_ids[row] for row in rows),
-        cities=tuple(panel.cities[row] for row in rows),
-        demand_dt=panel.demand_dt[rows],
-        closed_dt=panel.closed_dt[rows],
-        calendar=panel.calendar.of_depots(rows),
-        source=source,
-        signals=panel.signals and panel.signals.of_depots(rows),
-    )
 
 
 @dataclass(frozen=True)
@@ -212,7 +188,7 @@ def measure(
     cell: Cell, folder: Path, keep: Path, models: Sequence[str], again: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Scores of every model in a cell, over the depot-days that all of them forecast."""
-    cell_data = cut(data_sets(folder)[cell.name], cell)
+    cell_data = cut(fleets(folder)[cell.name], cell)
     if cell_data is None:
         return []
     panel, split = cell_data

@@ -14,58 +14,39 @@ from tests.benchmarks.cutoffs import (
     Cell,
     ModelForecasts,
     cut,
-    of_rows,
     report,
     total_scores,
 )
 from tests.benchmarks.invented import invented_panel
-from tests.benchmarks.known_fleets import chain, newcomers
 from tests.benchmarks.peers import Forecasts, naive_forecast, with_actuals
 
 
-@pytest.fixture(scope="module")
-def shops():
-    return chain(0)
+def panel_of(n_days, *opened):
+    """A fleet, and depots that open on these days."""
+    panel = invented_panel(9, n_days)
+    for row, step in enumerate(opened):
+        panel.demand_dt[row, :step] = np.nan
+    return panel
 
 
-def test_a_cell_has_its_days_before_the_cutoff_and_four_weeks_after(shops):
-    panel, split = cut(shops, Cell("chain", 7, 60, 2, CUTOFFS))
-    assert panel.n_depots == 7
-    assert panel.n_steps == 60 + HOLDOUT_DAYS
+def test_a_cell_has_its_days_before_the_cutoff_and_four_weeks_after():
+    panel, split = cut(panel_of(500), Cell("x", 7, 60, 2, CUTOFFS))
+    assert (panel.n_depots, panel.n_steps) == (7, 60 + HOLDOUT_DAYS)
     assert (panel.origin - split.trained_through).days == HOLDOUT_DAYS
-    assert [(origin - split.trained_through).days for origin in split.origins] == [
-        0,
-        7,
-        14,
-        21,
-    ]
+    ahead = [(origin - split.trained_through).days for origin in split.origins]
+    assert ahead == [0, 7, 14, 21]
 
 
-def test_a_history_shorter_than_asked_is_no_cell(shops):
-    assert cut(shops.last(300), Cell("chain", 7, 285, 0, CUTOFFS)) is None
-    whole, _ = cut(shops.last(300), Cell("chain", 7, LENGTHS[-1], 0, CUTOFFS))
+def test_a_history_shorter_than_asked_is_no_cell():
+    assert cut(panel_of(300), Cell("x", 7, 285, 0, CUTOFFS)) is None
+    whole, _ = cut(panel_of(300), Cell("x", 7, LENGTHS[-1], 0, CUTOFFS))
     assert whole.n_steps == 300
 
 
 def test_a_depot_without_two_weeks_of_history_is_left_out():
-    panel, split = cut(newcomers(2), Cell("newcomers", 9999, 60, 0, CUTOFFS))
-    seen_dt = panel.demand_dt[:, : panel.step(split.trained_through) + 1]
-    assert (np.isfinite(seen_dt).sum(axis=1) >= 14).all()
-
-
-def test_some_depots_keep_their_demand_calendar_and_closures(shops):
-    rows = np.array([3, 11, 40])
-    some = of_rows(shops, rows)
-    np.testing.assert_array_equal(some.demand_dt, shops.demand_dt[rows])
-    kind = "promotion"
-    np.testing.assert_array_equal(
-        some.calendar.of_kind(kind),
-        shops.calendar.of_kind(kind)[rows],
-    )
-    earlier = some.as_of(some.day(400))
-    np.testing.assert_array_equal(
-        earlier.closed_dt, shops.as_of(shops.day(400)).closed_dt[rows]
-    )
+    cell = Cell("x", 9999, 60, 0, CUTOFFS)
+    panel, _ = cut(panel_of(200, 171, 159, 158, 150), cell)
+    assert panel.depot_ids == tuple(f"D{row}" for row in range(2, 9))
 
 
 def test_totals_are_scored_by_coverage_and_bias():

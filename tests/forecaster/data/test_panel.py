@@ -141,9 +141,11 @@ def test_an_earlier_origin_does_not_know_what_was_announced_after_it():
     assert panel.closed_dt[0, step]
     for days, knows in ((39, False), (40, True)):
         origin = START + timedelta(days=days)
-        earlier = make_panel(2, 60, 30, events=events).as_of(origin)
+        panel = make_panel(2, 60, 30, events=events)
+        earlier = panel.as_of(origin)
         assert earlier.calendar.of_kind("promotion")[0, step] == knows
         assert earlier.closed_dt[0, step] == knows
+        assert not panel.of_depots(slice(1, 2)).as_of(origin).closed_dt.any()
 
 
 def test_holidays_are_those_of_country_and_subdivision():

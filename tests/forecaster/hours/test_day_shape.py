@@ -1,16 +1,16 @@
 """Shares of the hours of a day: shrunk, by weekday, and of special days."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
 
-from forecaster.data.panel import Panel
 from forecaster.hours import day_shape
 from forecaster.hours.day_shape import ORDINARY, PastHours, SpecialDays, day_shares
-from tests.benchmarks.known_fleets import chain
+from tests.make import START, make_events, make_holidays, make_panel
 
 MONDAY = np.datetime64("2026-08-03")
+DAYS = [START + timedelta(days=step) for step in range(120)]
 HOURS = np.arange(24)
 # Peaks at 8:00 and 17:00.
 WORKING = np.exp(-((HOURS - 8) ** 2) / 4) + np.exp(-((HOURS - 17) ** 2) / 9)
@@ -156,27 +156,29 @@ def test_every_day_special_is_every_day_usual():
     assert np.abs(share_dhk - shape(WORKING)).sum(axis=-1).max() < 0.2
 
 
-def special_days() -> tuple[Panel, SpecialDays]:
-    panel = chain(0)
-    return panel, SpecialDays.of(panel)
+@pytest.fixture
+def panel():
+    """A holiday, a fair on one day, and a market on every other."""
+    events = [("market", day, day, None, None, None) for day in DAYS[::2]]
+    fair = ("fair", DAYS[40], DAYS[40], "Ghent", None, None)
+    holiday = make_holidays((DAYS[30], "A day off"))
+    return make_panel(events=make_events(fair, *events), holidays=holiday)
 
 
-def test_special_days_are_holidays_and_rare_events():
-    panel, special = special_days()
-    assert "closed" not in special.names
-    assert "holiday" not in special.names
-    n_holidays = len(special.holidays)
-    assert all(name.startswith("holiday: ") for name in special.names[:n_holidays])
-    n_steps = panel.last(day_shape.SPECIAL_HISTORY_DAYS).n_steps
-    for name in special.names[n_holidays:]:
-        recent = panel.last(day_shape.SPECIAL_HISTORY_DAYS)
-        assert recent.calendar.share_of_days(name, n_steps) <= 0.08
+def test_special_days_are_holidays_and_rare_events(panel):
+    special = SpecialDays.of(panel)
+    assert special.names == ("holiday: A day off", "fair")
+    assert special.holidays == range(1)
+    at_d1 = dict(enumerate(special.kind_dt[1]))
+    assert {step: kind for step, kind in at_d1.items() if kind != ORDINARY} == {
+        30: 0,
+        40: 1,
+    }
 
 
-def test_days_outside_the_panel_are_ordinary():
-    _, special = special_days()
+def test_days_outside_the_panel_are_ordinary(panel):
     far = np.array(["1990-01-01", "2090-01-01"], "datetime64[D]")
-    assert (special.on(far) == ORDINARY).all()
+    assert (SpecialDays.of(panel).on(far) == ORDINARY).all()
 
 
 def test_evidence_of_a_holiday_ahead_is_its_day_a_year_before():
