@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int
+from jaxtyping import Float32, Int
 
-from forecaster.data.calendar import Calendar, OwnDays
+from forecaster.data.calendar import Calendar
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,18 @@ class OwnColumns:
     column_r: Int[np.ndarray, " row"]
     value_r: Float32[np.ndarray, " row"]
 
-    def rows(self, chosen_r: Bool[np.ndarray, " row"]) -> "OwnColumns":
-        """Returns the chosen rows."""
-        return OwnColumns(**{name: each[chosen_r] for name, each in vars(self).items()})
+    def rows(self, chosen: np.ndarray) -> "OwnColumns":
+        """Returns the rows selected by a mask or by indices."""
+        return OwnColumns(**{name: each[chosen] for name, each in vars(self).items()})
 
     def and_also(self, other: "OwnColumns") -> "OwnColumns":
         """Returns the rows of both, depots in order."""
         parts = zip(vars(self).values(), vars(other).values(), strict=True)
-        depot_r, *rest = map(np.concatenate, parts)
-        order = np.argsort(depot_r, kind="stable")
-        return OwnColumns(depot_r[order], *(each[order] for each in rest))
+        return OwnColumns(*map(np.concatenate, parts)).by_depot()
+
+    def by_depot(self) -> "OwnColumns":
+        """Returns the rows with the depots in order."""
+        return self.rows(np.argsort(self.depot_r, kind="stable"))
 
     def write(
         self,
@@ -68,34 +70,17 @@ def own_columns(
       names: Names of the columns, from `calendar_features.column_names`.
       days: Number of last days returned; their steps count from the first of them.
     """
-    own, column_r = _with_columns(calendar, kinds, names)
-    ones_r = np.ones(len(own), np.float32)
-    return _last_days(
-        calendar,
-        days,
-        (own.depot_r, own.step_r, column_r, ones_r),
-        (own.depot_r, own.step_r - 1, column_r + 1, ones_r),
-        (own.depot_r, own.step_r + 1, column_r + 2, ones_r),
-    )
-
-
-def _with_columns(
-    calendar: Calendar, kinds: Sequence[str], names: Sequence[str]
-) -> tuple[OwnDays, Int[np.ndarray, " row"]]:
-    """Own days of the kinds with columns, and the index of the first of each kind's columns."""
-    column_k = np.array(
+    first_k = np.array(
         [names.index(kind) if kind in kinds else -1 for kind in calendar.kinds], int
     )
-    own = calendar.own.rows(column_k[calendar.own.kind_r] >= 0)
-    return own, column_k[own.kind_r]
-
-
-def _last_days(
-    calendar: Calendar, days: int, *parts: tuple[np.ndarray, ...]
-) -> OwnColumns:
-    """Joins parts of (depots, steps, columns, values), limited to the calendar's last days."""
-    depot_n, step_n, column_n, value_n = map(np.concatenate, zip(*parts, strict=True))
-    step_n = step_n - (calendar.active_gtk.shape[1] - days)
-    rows = np.flatnonzero((step_n >= 0) & (step_n < days))
-    rows = rows[np.argsort(depot_n[rows], kind="stable")]
-    return OwnColumns(depot_n[rows], step_n[rows], column_n[rows], value_n[rows])
+    own = calendar.own.rows(first_k[calendar.own.kind_r] >= 0)
+    step_r = own.step_r - (calendar.active_gtk.shape[1] - days)
+    column_r = first_k[own.kind_r]
+    all_days = OwnColumns(
+        np.tile(own.depot_r, 3),
+        np.concatenate([step_r, step_r - 1, step_r + 1]),
+        np.concatenate([column_r, column_r + 1, column_r + 2]),
+        np.ones(3 * len(own), np.float32),
+    )
+    is_inside_r = (all_days.step_r >= 0) & (all_days.step_r < days)
+    return all_days.rows(is_inside_r).by_depot()

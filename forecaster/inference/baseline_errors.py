@@ -35,6 +35,8 @@ SPECIAL_SHARE = 0.5
 """A day is special where its effect's standard deviation exceeds this share of the spread."""
 NORMAL_HIGH = NormalDist().inv_cdf(0.9)
 """Quantile of the normal distribution at 0.9."""
+LOW, HIGH = 0.1, 0.9
+"""Quantiles that bound the 80 % interval."""
 
 
 class BaselineErrors(NamedTuple):
@@ -109,6 +111,26 @@ def _days_ahead(
         n_steps - n_days + 1 + np.add.outer(np.arange(n_days - 1), range(horizon))
     )
     return value_dt[:, np.maximum(target_oh, 0)] * (target_oh >= 0)
+
+
+def shrunk_quantiles(
+    score: Float[np.ndarray, "*row origin horizon"],
+    counted: Bool[np.ndarray, "*row origin horizon"],
+    prior: tuple[float, float],
+    prior_weeks: int,
+) -> Float[np.ndarray, " 2"]:
+    """10 % quantile (at most 0) and 90 % quantile (at least 0) of the scores that count.
+
+    They are shrunk towards the prior ones, which weigh as much as `prior_weeks` weeks of origins.
+    """
+    weeks = counted.any(axis=(0, 2)).sum() / 7
+    prior_q = np.array(prior)
+    if not weeks:
+        return prior_q
+    low, high = np.quantile(score[counted], (LOW, HIGH))
+    weight = weeks / (weeks + prior_weeks)
+    # A few weeks may all lie above or below their forecasts.
+    return weight * np.array([min(low, 0.0), max(high, 0.0)]) + (1 - weight) * prior_q
 
 
 def effect_factor(

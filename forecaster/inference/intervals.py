@@ -16,10 +16,9 @@ from forecaster.inference.baseline_errors import (
     NORMAL_HIGH,
     BaselineErrors,
     effect_factor,
+    shrunk_quantiles,
 )
 
-LOW, HIGH = 0.1, 0.9
-"""Quantiles that bound the 80 % interval."""
 PRIOR_LOW, PRIOR_HIGH = -1.8, 1.6
 """Usual quantiles of scaled errors: means over fleets and lengths of history."""
 PRIOR_WEEKS = 1
@@ -57,9 +56,17 @@ def calibrate(errors: BaselineErrors, narrowing: float = 1.0) -> IntervalTable:
     spread_doh = errors.spread_do[..., None]
     is_ordinary_doh = np.isfinite(errors.error_doh) & ~errors.special_doh
     score_doh = errors.error_doh / spread_doh
-    horizon = score_doh.shape[2]
+    of_days = [np.s_[..., h : h + 1] for h in range(score_doh.shape[2])]
     bounds_h2 = np.array(
-        [_quantiles(score_doh[..., h], is_ordinary_doh[..., h]) for h in range(horizon)]
+        [
+            shrunk_quantiles(
+                score_doh[day],
+                is_ordinary_doh[day],
+                (PRIOR_LOW, PRIOR_HIGH),
+                PRIOR_WEEKS,
+            )
+            for day in of_days
+        ]
     )
     low_h, high_h = bounds_h2.T.astype(np.float32)
     half_doh = np.where(errors.error_doh < 0, -low_h, high_h) * spread_doh
@@ -118,19 +125,3 @@ def stale_spread(
     )
     widened_dh = np.maximum(ratio_dh, MIN_WIDENING ** missing_d[:, None])
     return spread_d[:, None] * widened_dh.astype(np.float32)
-
-
-def _quantiles(
-    score_do: Float[np.ndarray, "depot origin"], counted_do: np.ndarray
-) -> tuple[float, float]:
-    """10 and 90 % quantiles of the scores that count, shrunk towards the prior ones."""
-    weeks = counted_do.any(axis=0).sum() / 7
-    if not weeks:
-        return PRIOR_LOW, PRIOR_HIGH
-    low, high = np.quantile(score_do[counted_do], (LOW, HIGH))
-    weight = weeks / (weeks + PRIOR_WEEKS)
-    # A few weeks may all lie above or below their forecasts.
-    return (
-        weight * min(low, 0.0) + (1 - weight) * PRIOR_LOW,
-        weight * max(high, 0.0) + (1 - weight) * PRIOR_HIGH,
-    )

@@ -22,8 +22,8 @@ from forecaster.inference.baseline_errors import (
     SPECIAL_SHARE,
     BaselineErrors,
     effect_factor,
+    shrunk_quantiles,
 )
-from forecaster.inference.intervals import HIGH, LOW
 
 MAX_MISS = 0.1
 """Largest relative miss of the sums of medians that counts; a year that missed by more was odd."""
@@ -157,15 +157,15 @@ class TotalErrors:
         ahead = DepotsAhead(median, unit, effect)
         return cls(tuple(map(str, names)), ahead, actual, n_known > 0)
 
-    def fleet(self) -> "TotalErrors":
-        """Returns the totals of all cities together, as one row."""
-        ahead = DepotsAhead(*(part.sum(axis=0, keepdims=True) for part in self.ahead))
-        return TotalErrors(
-            (FLEET,),
-            ahead,
-            self.actual_coh.sum(axis=0, keepdims=True),
-            np.asarray(self.known_coh.any(axis=0, keepdims=True)),
-        )
+    def summed(self, name: str, rows: slice) -> "TotalErrors":
+        """Returns the totals of some cities together, as one row of this name."""
+
+        def total(part: np.ndarray) -> np.ndarray:
+            return part[rows].sum(axis=0, keepdims=True)
+
+        ahead = DepotsAhead(*map(total, self.ahead))
+        known = total(self.known_coh) > 0
+        return TotalErrors((name,), ahead, total(self.actual_coh), known)
 
     def error_coh(self, level: float) -> Float[np.ndarray, "city origin horizon"]:
         """Actual totals less their medians."""
@@ -182,12 +182,12 @@ def calibrate(errors: TotalErrors, narrowing: float = 1.0) -> TotalsTable:
 
     `narrowing` is the ratio of the network's error width to the baseline's.
     """
-    fleet = errors.fleet()
+    fleet = errors.summed(FLEET, slice(None))
     level = _level(fleet)
     any_city_q = _quantiles(errors, level)
     city_cq = np.zeros((len(errors.cities), 2))
-    for row in range(len(errors.cities)):
-        own = _of_row(errors, row)
+    for row, city in enumerate(errors.cities):
+        own = errors.summed(city, slice(row, row + 1))
         weight = own.ordinary_coh().sum()
         weight /= weight + CITY_DAYS
         city_cq[row] = weight * _quantiles(own, level) + (1 - weight) * any_city_q
@@ -251,26 +251,10 @@ def _level(fleet: TotalErrors) -> float:
     return float(1 + LEVEL_SHARE * np.clip(miss, -MAX_MISS, MAX_MISS))
 
 
-def _of_row(errors: TotalErrors, row: int) -> TotalErrors:
-    here = slice(row, row + 1)
-    return TotalErrors(
-        errors.cities[here],
-        DepotsAhead(*(part[here] for part in errors.ahead)),
-        errors.actual_coh[here],
-        errors.known_coh[here],
-    )
-
-
 def _quantiles(errors: TotalErrors, level: float) -> Float[np.ndarray, " 2"]:
-    """10 and 90 % quantiles of errors on ordinary days, in units, shrunk towards the prior ones."""
-    prior_q = np.array([PRIOR_LOW, PRIOR_HIGH])
+    """10 and 90 % quantiles of errors on ordinary days, in units."""
     is_ordinary_coh = errors.ordinary_coh()
-    weeks = is_ordinary_coh.any(axis=(0, 2)).sum() / 7
-    if not weeks:
-        return prior_q
-    score_r = (
-        errors.error_coh(level)[is_ordinary_coh] / errors.ahead.unit[is_ordinary_coh]
-    )
-    low, high = np.quantile(score_r, (LOW, HIGH))
-    weight = weeks / (weeks + PRIOR_WEEKS)
-    return weight * np.array([min(low, 0.0), max(high, 0.0)]) + (1 - weight) * prior_q
+    unit_coh = np.where(is_ordinary_coh, errors.ahead.unit, 1.0)
+    score_coh = errors.error_coh(level) / unit_coh
+    prior = (PRIOR_LOW, PRIOR_HIGH)
+    return shrunk_quantiles(score_coh, is_ordinary_coh, prior, PRIOR_WEEKS)

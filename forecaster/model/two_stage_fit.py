@@ -167,25 +167,23 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
 
 def watermark(panel: Panel) -> str:
     """Identifies the data of a panel: the start of a sha256 of everything that training reads."""
+    calendar, signals = panel.calendar, panel.signals
     digest = hashlib.sha256(repr((panel.depot_ids, panel.cities)).encode())
-    digest.update(f"{panel.start_on} {panel.calendar.kinds}".encode())
-    calendar = panel.calendar
-    for array in (
+    digest.update(f"{panel.start_on} {calendar.kinds}".encode())
+    arrays = [
         panel.demand_dt,
         panel.closed_dt,
         calendar.active_gtk,
         calendar.group_d,
-    ):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    for column_r in vars(calendar.own).values():
-        digest.update(column_r.tobytes())
+        *vars(calendar.own).values(),
+    ]
     if calendar.value_gtk is not None:
-        digest.update(calendar.value_gtk.tobytes())
-    if panel.signals is not None:
-        digest.update(repr(panel.signals.names).encode())
-        for column in vars(panel.signals.values).values():
-            digest.update(np.ascontiguousarray(column).tobytes())
-        digest.update(np.ascontiguousarray(panel.signals.place_dp).tobytes())
+        arrays.append(calendar.value_gtk)
+    if signals is not None:
+        names = np.frombuffer(repr(signals.names).encode(), np.uint8)
+        arrays += [names, *vars(signals.values).values(), signals.place_dp]
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
 
 
