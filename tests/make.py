@@ -19,7 +19,6 @@ from forecaster.data.signal_effects import no_signals
 from forecaster.inference import paths, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.intervals import IntervalTable
-from forecaster.inference.postprocessing import Postprocessing
 
 START = date(2024, 1, 1)  # a Monday
 MEMBERS = 2
@@ -113,7 +112,7 @@ def make_artefact(
         task=TaskConfig(horizon, context),
         model=model,
         weights=weights,
-        postprocessing=Postprocessing(),
+        network_share=1.0,
         intervals=IntervalTable(-one, one),
         totals=totals.prior_table(),
         paths=paths.no_history(horizon),

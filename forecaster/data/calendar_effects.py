@@ -99,16 +99,13 @@ class CalendarEffects:
 
     def _of_depots(self, panel: Panel) -> Float32[np.ndarray, "depot feature"]:
         """Effects of every column on each depot; a new depot has its city's, else the fleet's."""
-        city_row, depot_row = self._city_row, self._depot_row
-        effect_df = np.tile(self.fleet_f, (panel.n_depots, 1))
-        for row, (depot, city) in enumerate(
-            zip(panel.depot_ids, panel.cities, strict=True)
-        ):
-            if depot in depot_row:
-                effect_df[row] = self.depot_df[depot_row[depot]]
-            elif city in city_row:
-                effect_df[row] = self.city_cf[city_row[city]]
-        return effect_df
+        of_city, of_depot = self._of_city, self._of_depot
+        return np.stack(
+            [
+                of_depot.get(depot, of_city.get(city, self.fleet_f))
+                for depot, city in zip(panel.depot_ids, panel.cities, strict=True)
+            ]
+        )
 
     def sd_of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
         """Returns the standard deviation of the effect of every day, log counts.
@@ -128,12 +125,12 @@ class CalendarEffects:
         return ((value @ self.covariance_ff) * value).sum(axis=-1)
 
     @cached_property
-    def _city_row(self) -> dict[str, int]:
-        return {city: row for row, city in enumerate(self.cities)}
+    def _of_city(self) -> dict[str, np.ndarray]:
+        return dict(zip(self.cities, self.city_cf, strict=True))
 
     @cached_property
-    def _depot_row(self) -> dict[str, int]:
-        return {depot: row for row, depot in enumerate(self.depot_ids)}
+    def _of_depot(self) -> dict[str, np.ndarray]:
+        return dict(zip(self.depot_ids, self.depot_df, strict=True))
 
 
 def fit_calendar_effects(panel: Panel) -> CalendarEffects:

@@ -38,8 +38,8 @@ NAMED_WEIGHT = 3.0
 class CityResidualMean:
     """Mean residual of all depots of a city, in spreads; depots may be added in chunks."""
 
-    _sum_t: dict[str, np.ndarray] = field(default_factory=dict)
-    _count_t: dict[str, np.ndarray] = field(default_factory=dict)
+    # Sum and count of the city's residuals, [2, time].
+    _sums_of: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(
         self, residuals: BaselineResiduals, cities: Sequence[str], first_step: int = 0
@@ -48,30 +48,27 @@ class CityResidualMean:
         tail = np.s_[:, first_step:]
         scaled_dt = residuals.clipped_residual_dt[tail] / residuals.spread_dt[tail]
         scaled_dt = np.clip(scaled_dt, -MAX_CITY_SPREADS, MAX_CITY_SPREADS)
-        has_residual_dt = residuals.has_residual_dt[tail]
+        parts = (scaled_dt, residuals.has_residual_dt[tail])
         for city in set(cities):
             in_city_d = np.array(cities) == city
-            sum_t = scaled_dt[in_city_d].sum(axis=0, dtype=float)
-            self._sum_t[city] = self._sum_t.get(city, 0.0) + sum_t
-            count_t = has_residual_dt[in_city_d].sum(axis=0)
-            self._count_t[city] = self._count_t.get(city, 0) + count_t
+            sums = [part[in_city_d].sum(axis=0, dtype=float) for part in parts]
+            self._sums_of[city] = self._sums_of.get(city, 0.0) + np.stack(sums)
 
     def without_last(self, days: int) -> "CityResidualMean":
         """Returns the means without the last days."""
-        sum_t, count_t = (
-            {city: value_t[: len(value_t) - days] for city, value_t in of_city.items()}
-            for of_city in (self._sum_t, self._count_t)
+        return CityResidualMean(
+            {
+                city: sums_2t[:, : sums_2t.shape[1] - days]
+                for city, sums_2t in self._sums_of.items()
+            }
         )
-        return CityResidualMean(sum_t, count_t)
 
     def of(self, cities: Sequence[str]) -> DepotTime32:
         """Returns the mean of each depot's city; 0 where it has no residual."""
-        requested = set(cities)
-        mean_of = {
-            city: (sum_t / np.maximum(self._count_t[city], 1)).astype(np.float32)
-            for city, sum_t in self._sum_t.items()
-            if city in requested
-        }
+        mean_of = {}
+        for city in set(cities):
+            sum_t, count_t = self._sums_of[city]
+            mean_of[city] = (sum_t / np.maximum(count_t, 1)).astype(np.float32)
         return np.stack([mean_of[city] for city in cities])
 
 

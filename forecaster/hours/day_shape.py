@@ -162,7 +162,7 @@ def day_shares(
         # Cumulative up to each hour: a city's day runs early or late as a whole.
         count_ck, share_ck = (
             _sum_by(count_dk, city_d),
-            _normal(_sum_by(expected_dk, city_d)),
+            normal(_sum_by(expected_dk, city_d)),
         )
         n_c1 = count_ck.sum(axis=-1, keepdims=True)
         of_cities.add(count_ck.cumsum(axis=-1), share_ck.cumsum(axis=-1), n_c1)
@@ -172,7 +172,7 @@ def day_shares(
         if change is not None:
             weekday, ratio_k = change
             row_r, day_r = np.nonzero(kind_dh == kind)
-            share_dhk[row_r, day_r] = _normal(share_dwk[row_r, weekday] * ratio_k)
+            share_dhk[row_r, day_r] = normal(share_dwk[row_r, weekday] * ratio_k)
     weeks = WINDOW_DAYS / 7
     return DayShares(
         share_dhk.astype(np.float32),
@@ -197,7 +197,7 @@ def _usual_shares(
         axis=1,
     )
     fleet_wk = count_dwk.sum(axis=0)
-    fleet_k = _normal(fleet_wk.sum(axis=0) + 0.5)
+    fleet_k = normal(fleet_wk.sum(axis=0) + 0.5)
     groups = _two_groups(fleet_wk, fleet_k)
     fleet_wk = _shrunk(fleet_wk, np.broadcast_to(fleet_k, fleet_wk.shape))
     count_cwk = _sum_by(count_dwk, city_d)
@@ -208,9 +208,9 @@ def _usual_shares(
         own_dwk, prior_dwk = count_dwk[:, group], city_dwk[:, group]
         volume_dw1 = own_dwk.sum(axis=-1, keepdims=True)
         # A depot without an order has its city's shape.
-        expected_dk = _normal(((volume_dw1 + 1e-6) * prior_dwk).sum(axis=1))
+        expected_dk = normal(((volume_dw1 + 1e-6) * prior_dwk).sum(axis=1))
         mean_dk = _shrunk(own_dwk.sum(axis=1), expected_dk)
-        of_group_dwk = _normal(prior_dwk * (mean_dk / expected_dk)[:, None])
+        of_group_dwk = normal(prior_dwk * (mean_dk / expected_dk)[:, None])
         share_dwk[:, group] = _shrunk(own_dwk, of_group_dwk)
     return share_dwk
 
@@ -222,7 +222,7 @@ def _two_groups(
 
     def log_likelihood(group: Sequence[int]) -> float:
         count_k = fleet_wk[list(group)].sum(axis=0)
-        return float((count_k * np.log(_normal(count_k + fleet_k))).sum())
+        return float((count_k * np.log(normal(count_k + fleet_k))).sum())
 
     # Weekday 0 is in the first group; a group of all seven days would be no split.
     firsts = [
@@ -253,14 +253,14 @@ def _special_change(
     if not count_k.any():
         return None
     volume_d = np.einsum("dtk,dt->d", past.count_dtk, is_own_dt)
-    expected_wk = _normal(np.einsum("d,dwk->wk", volume_d, share_dwk))
+    expected_wk = normal(np.einsum("d,dwk->wk", volume_d, share_dwk))
     weekday = int(np.argmax(np.log(expected_wk) @ count_k))
     if not has_own:
         return weekday, np.ones(HOURS)
     # The weekday's shape weighs as much as one day of the kind.
     n_days = is_own_dt.any(axis=0).sum()
     weight = n_days / (n_days + 1)
-    own_k = weight * _normal(count_k) + (1 - weight) * expected_wk[weekday]
+    own_k = weight * normal(count_k) + (1 - weight) * expected_wk[weekday]
     return weekday, own_k / expected_wk[weekday]
 
 
@@ -307,7 +307,7 @@ def _shrunk(
     """Shares of counts, shrunk to prior shares by one concentration estimated from all rows."""
     dispersion = _Dispersion()
     dispersion.add(count, prior)
-    return _normal(count + dispersion.concentration() * prior)
+    return normal(count + dispersion.concentration() * prior)
 
 
 def _sum_by(
@@ -318,7 +318,10 @@ def _sum_by(
     return total
 
 
-def _normal(value: Float[np.ndarray, "*row 24"]) -> Float[np.ndarray, "*row 24"]:
-    """Normalises the values to shares; equal shares where all are 0."""
+def normal(
+    value: Float[np.ndarray, "*row part"],
+    even: float | Float[np.ndarray, " part"] = 1 / HOURS,
+) -> Float[np.ndarray, "*row part"]:
+    """Normalises the values to shares; `even` shares where all are 0."""
     total = value.sum(axis=-1, keepdims=True)
-    return np.where(total > 0, value / np.where(total > 0, total, 1.0), 1 / HOURS)
+    return np.where(total > 0, value / np.where(total > 0, total, 1.0), even)

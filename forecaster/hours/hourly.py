@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from jaxtyping import Float
 
-from forecaster.hours.day_shape import HOURS
+from forecaster.hours.day_shape import HOURS, normal
 from forecaster.inference.baseline_errors import NORMAL_HIGH
 
 SMALL_MEAN = 30.0
@@ -125,10 +125,7 @@ def shares_on_clock(
     A skipped hour has share 0; an hour that comes twice has the sum of both shares.
     """
     times_k = _times(hours)
-    share = share_k * times_k
-    total = share.sum(axis=-1, keepdims=True)
-    even_k = times_k / len(hours)
-    return np.where(total > 0, share / np.where(total > 0, total, 1.0), even_k)
+    return normal(share_k * times_k, times_k / len(hours))
 
 
 def shares_of_hours(
@@ -136,9 +133,7 @@ def shares_of_hours(
 ) -> Float[np.ndarray, "*row hour"]:
     """Shares of a local day's hours, from `shares_on_clock`; a repeated hour's is halved."""
     clock = [hour.hour for hour in hours]
-    share = share_k[..., clock] / _times(hours)[clock]
-    total = share.sum(axis=-1, keepdims=True)
-    return np.where(total > 0, share / np.where(total > 0, total, 1.0), 1 / len(hours))
+    return normal(share_k[..., clock] / _times(hours)[clock], 1 / len(hours))
 
 
 def _times(hours: list[datetime]) -> Float[np.ndarray, " 24"]:

@@ -32,7 +32,6 @@ from forecaster.inference.artefact_file import (
 from forecaster.inference.intervals import IntervalTable
 from forecaster.inference.numpy_model import Network
 from forecaster.inference.paths import PathTable
-from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import TotalsTable
 
 TABLES = {
@@ -62,7 +61,7 @@ class Artefact:
 
     Attributes:
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
-      postprocessing: Rules that turn a raw forecast into the median forecast.
+      network_share: Share of the network's correction to the baseline, 0 to 1.
       totals: Quantiles of a city's and of the fleet's totals.
       paths: Errors of last year's origins, which sampled paths replay.
       effects: Effects of holidays, events and signals on each depot, and of weekdays on the fleet.
@@ -80,7 +79,7 @@ class Artefact:
     task: TaskConfig
     model: ModelConfig
     weights: dict[str, np.ndarray]
-    postprocessing: Postprocessing
+    network_share: float
     intervals: IntervalTable
     totals: TotalsTable
     paths: PathTable
@@ -193,7 +192,7 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "schema": SCHEMA,
         "task": asdict(artefact.task),
         "model": asdict(artefact.model),
-        "postprocessing": vars(artefact.postprocessing),
+        "postprocessing": {"network_share": artefact.network_share},
         "effect_factor": artefact.intervals.effect_factor,
         "cities": list(artefact.totals.cities),
         "total_level": artefact.totals.level,
@@ -236,7 +235,7 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             for name, value in arrays.items()
             if name.startswith("weights/")
         },
-        postprocessing=Postprocessing(**manifest["postprocessing"]),
+        network_share=manifest["postprocessing"]["network_share"],
         intervals=IntervalTable(effect_factor=manifest["effect_factor"], **intervals),
         totals=TotalsTable(
             cities=tuple(manifest["cities"]),

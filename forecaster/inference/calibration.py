@@ -15,8 +15,8 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.baseline_errors import BaselineErrors, baseline_errors
 from forecaster.inference.postprocessing import (
     HoldoutForecasts,
-    Postprocessing,
-    fit_postprocessing,
+    fit_network_share,
+    median,
 )
 
 SAMPLED_DEPOTS = 1024
@@ -38,8 +38,8 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
     origins = range(panel.step(evaluation_artefact.trained_through), panel.n_steps - 1)
     holdout = _holdout_forecasts(evaluation_artefact, panel, origins)
     history_days = panel.step(evaluation_artefact.trained_through) + 1
-    postprocessing = fit_postprocessing(holdout, history_days)
-    narrowing = _narrowing(holdout, postprocessing)
+    network_share = fit_network_share(holdout, history_days)
+    narrowing = _narrowing(holdout, network_share)
     sample: list[BaselineErrors] = []
     errors = baseline_errors(panel, evaluation_artefact.effects, horizon)
     step = -(-panel.n_depots // SAMPLED_DEPOTS)
@@ -48,7 +48,7 @@ def calibrate_artefact(evaluation_artefact: Artefact, panel: Panel) -> Artefact:
     totals_table = totals.calibrate(of_totals, narrowing)
     return replace(
         evaluation_artefact,
-        postprocessing=postprocessing,
+        network_share=network_share,
         intervals=intervals.calibrate(depots, narrowing),
         totals=totals_table,
         paths=paths.calibrate(of_totals, totals_table.level, depots, horizon),
@@ -92,16 +92,16 @@ def _actuals_after(
     return np.pad(orders_dh, pad_width, constant_values=np.nan)
 
 
-def _narrowing(holdout: HoldoutForecasts, postprocessing: Postprocessing) -> float:
+def _narrowing(holdout: HoldoutForecasts, network_share: float) -> float:
     """Ratio of the delivered forecast's error width to the baseline's, on the held-out days.
 
     It is shrunk towards 1, as the days are few.
     """
     valid_odh = holdout.valid
-    if not valid_odh.any() or postprocessing.network_share == 0:
+    if not valid_odh.any() or network_share == 0:
         return 1.0
     log_odh = np.log1p(np.where(valid_odh, holdout.actual, 0.0))
-    median_odh = postprocessing.median(holdout.baseline, holdout.correction)
+    median_odh = median(network_share, holdout.baseline, holdout.correction)
     of_network, of_baseline = (
         np.quantile((np.abs(log_odh - each_odh) / holdout.spread)[valid_odh], 0.8)
         for each_odh in (median_odh, holdout.baseline)

@@ -11,7 +11,7 @@ from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.effect_columns import BETWEEN_HOLIDAYS_COLUMN, EVE_COLUMN
 from forecaster.data.panel import Panel
 from forecaster.data.signal_effects import EVENT_VALUE
-from forecaster.inference import infer, predict
+from forecaster.inference import infer, postprocessing, predict
 from forecaster.inference.artefact import Artefact
 
 LEVEL, WEEKDAY, CLOSED = "level", "weekday", "closed"
@@ -85,7 +85,9 @@ def explain(
     # Any rounding difference is included here.
     without_effects_h = raw.baseline_dh[row].astype(float) - effect_h
     level = float(without_effects_h[:WEEK].mean())
-    median_dh = artefact.postprocessing.median(raw.baseline_dh, raw.correction_dh)
+    median_dh = postprocessing.median(
+        artefact.network_share, raw.baseline_dh, raw.correction_dh
+    )
     correction_h = median_dh[row].astype(float) - raw.baseline_dh[row]
     explanations = []
     for h in range(horizon):

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from forecaster.config import DEFAULT_POINT, POINT_SHIFTS, PointFor
 from forecaster.data.panel import Panel
-from forecaster.inference import intervals, predict, totals
+from forecaster.inference import intervals, postprocessing, predict, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.predict import RawForecast
 from forecaster.inference.totals import DepotsAhead, QuantileForecasts, Total
@@ -115,7 +115,9 @@ def postprocess(
     """Converts a raw forecast to orders with intervals and totals; 0 where closed."""
     closed_dh = raw.closed_dh
     missing_d = np.array([missing_days.get(depot, 0) for depot in panel.depot_ids])
-    median_dh = artefact.postprocessing.median(raw.baseline_dh, raw.correction_dh)
+    median_dh = postprocessing.median(
+        artefact.network_share, raw.baseline_dh, raw.correction_dh
+    )
     low_dh, high_dh = intervals.bounds(
         artefact.intervals, median_dh, raw.spread_d, raw.effect_sd_dh, missing_d
     )

@@ -5,7 +5,7 @@ def describe_share(share: float | None) -> str:
     """Names the delivered forecast: 'baseline', 'network' or '40 % of the network's correction'.
 
     Args:
-      share: `Postprocessing.network_share`; None if it was not recorded.
+      share: `Artefact.network_share`; None if it was not recorded.
     """
     if share is None:
         return "–"

@@ -27,7 +27,7 @@ class _Calendars(NamedTuple):
     ) -> "_Calendars":
         value_bsf = np.asarray(windows.calendar)
         if group_b is None:
-            return cls(value_bsf, np.arange(len(value_bsf)))
+            group_b = np.arange(len(value_bsf))
         _, first_g, row_b = np.unique(group_b, return_index=True, return_inverse=True)
         return cls(value_bsf[first_g], row_b)
 

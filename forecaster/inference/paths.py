@@ -95,21 +95,18 @@ def sample(
     band_of = {total.city: total.p90_h - total.p10_h for total in totals}
     sigma_dh = (forecasts.p90 - forecasts.p10) / BAND_SIGMAS
     share_ch, sigma_ch = np.ones((2, len(names), horizon))
+    own_sdh = np.zeros((n_paths, n_depots, horizon), np.float32)
     for row, name in enumerate(names):
-        sigma_rh = sigma_dh[city_d == row]
+        here_d = city_d == row
+        sigma_rh = sigma_dh[here_d]
         together_h = sigma_rh.sum(axis=0)
         sigma_ch[row] = band_of.get(name, BAND_SIGMAS * together_h) / BAND_SIGMAS
         share_ch[row] = _common_share(sigma_rh, sigma_ch[row])
+        own_sdh[:, here_d] = _own_noise(table, name, (n_paths, len(sigma_rh), horizon))
     common_sch = _replayed(table, names, horizon, n_paths, rng)
     if FLEET in band_of:
         common_sch = _with_fleet_band(
             common_sch, sigma_ch, band_of[FLEET] / BAND_SIGMAS, rng
-        )
-    own_sdh = np.zeros((n_paths, n_depots, horizon), np.float32)
-    for row, name in enumerate(names):
-        here_d = city_d == row
-        own_sdh[:, here_d] = _own_noise(
-            table, name, (n_paths, int(here_d.sum()), horizon)
         )
     share_dh = share_ch[city_d].astype(np.float32)
     z_sdh = np.sqrt(share_dh) * common_sch[:, city_d] + np.sqrt(1 - share_dh) * own_sdh

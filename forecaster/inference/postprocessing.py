@@ -6,7 +6,6 @@ to a prior share by the length of history, because one month is little evidence.
 below `LEAST_SHARE` is set to 0: the forecast is the baseline.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,23 +27,13 @@ FIT_STEPS = 10
 """Steps of the reweighted fit, after which it has converged."""
 
 
-@dataclass(frozen=True)
-class Postprocessing:
-    """Rules that turn the raw forecast into the median forecast.
-
-    Attributes:
-      network_share: Share of the network's correction to the baseline, 0 to 1.
-    """
-
-    network_share: float = 1.0
-
-    def median(
-        self,
-        baseline: Float[np.ndarray, "*batch depot horizon"],
-        correction: Float[np.ndarray, "*batch depot horizon"],
-    ) -> Float[np.ndarray, "*batch depot horizon"]:
-        """Median forecasts, from the baseline and the network's correction to it; log counts."""
-        return (baseline + self.network_share * correction).astype(np.float32)
+def median(
+    network_share: float,
+    baseline: Float[np.ndarray, "*batch depot horizon"],
+    correction: Float[np.ndarray, "*batch depot horizon"],
+) -> Float[np.ndarray, "*batch depot horizon"]:
+    """Median forecasts: the baseline plus a share, 0 to 1, of the correction; log counts."""
+    return (baseline + network_share * correction).astype(np.float32)
 
 
 class HoldoutForecasts(NamedTuple):
@@ -65,11 +54,11 @@ class HoldoutForecasts(NamedTuple):
     valid: Bool[np.ndarray, "origin depot horizon"]
 
 
-def fit_postprocessing(holdout: HoldoutForecasts, history_days: int) -> Postprocessing:
+def fit_network_share(holdout: HoldoutForecasts, history_days: int) -> float:
     """Fits the share of the correction to a holdout; the network saw `history_days` days."""
     valid_odh = holdout.valid
     if history_days < MIN_NETWORK_DAYS or not valid_odh.any():
-        return Postprocessing(network_share=0.0)
+        return 0.0
     prior_share = share = float(
         np.interp(history_days, PRIOR_HISTORY_DAYS, PRIOR_SHARES)
     )
@@ -84,4 +73,4 @@ def fit_postprocessing(holdout: HoldoutForecasts, history_days: int) -> Postproc
         share = (np.mean(weighted_n * missed_n) + PRIOR_WEIGHT * prior_share) / (
             np.mean(weighted_n * correction_n) + PRIOR_WEIGHT
         )
-    return Postprocessing(float(min(share, 1.0)) if share >= LEAST_SHARE else 0.0)
+    return float(min(share, 1.0)) if share >= LEAST_SHARE else 0.0

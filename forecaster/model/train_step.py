@@ -16,14 +16,13 @@ import numpy as np
 import optax
 from flax import struct
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from forecaster.config import TaskConfig, TrainConfig
 from forecaster.data import inputs
 from forecaster.data.features import Features
 from forecaster.data.inputs import Windows
 from forecaster.data.sampling import BatchRows
-from forecaster.model import losses
 from forecaster.model.model import DepotForecaster, init_params, trained_origins
 
 DEVICES = "devices"
@@ -258,9 +257,27 @@ def _window_loss(
     actual_oh, observed_oh = map(
         jnp.asarray, inputs.actuals(jnp, windows, horizon, origins)
     )
-    return losses.huber(
-        actual_oh, forecast_oh, observed_oh, step_config.config.huber_delta
-    )
+    return huber(actual_oh, forecast_oh, observed_oh, step_config.config.huber_delta)
+
+
+def huber(
+    actual_ch: Float[Array, "context horizon"],
+    forecast_ch: Float[Array, "context horizon"],
+    observed_ch: Float[Array, "context horizon"],
+    delta: float,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Huber loss of log counts as (sum, number) over observed days; 1 is its slope beyond `delta`.
+
+    Args:
+      actual_ch: Log counts; may be any number, even NaN, where `observed_ch` is 0.
+      forecast_ch: Log counts.
+      observed_ch: 1.0 where the actual was observed.
+      delta: Log counts; below it the loss is squared, above it absolute.
+    """
+    # A NaN actual would survive the mask below, because NaN * 0 is NaN.
+    actual_ch = jnp.where(observed_ch > 0, actual_ch, 0.0)
+    loss_ch = optax.huber_loss(forecast_ch, actual_ch, delta=delta) / delta
+    return jnp.sum(loss_ch * observed_ch), jnp.sum(observed_ch)
 
 
 def _advance(

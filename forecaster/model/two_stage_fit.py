@@ -42,7 +42,6 @@ from forecaster.errors import NoDataError
 from forecaster.inference import intervals, paths, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.calibration import calibrate_artefact
-from forecaster.inference.postprocessing import Postprocessing
 from forecaster.model import export
 from forecaster.model.checkpoint import Checkpoints
 from forecaster.model.train_step import Params
@@ -132,7 +131,7 @@ def train_model(
     production_fit = second.fit("production", panel, start=evaluation_fit.params)
     production = replace(
         second.export(production_fit, panel),
-        postprocessing=evaluation.postprocessing,
+        network_share=evaluation.network_share,
         intervals=evaluation.intervals,
         totals=evaluation.totals,
         paths=evaluation.paths,
@@ -224,7 +223,7 @@ class _Fits:
             task=self.recipe.task,
             model=self.recipe.model,
             weights=export.trim_padding(export.flat_weights(params), panel.n_depots),
-            postprocessing=Postprocessing(),
+            network_share=1.0,
             intervals=intervals.IntervalTable(zero_h, zero_h),
             totals=totals.prior_table(),
             paths=paths.no_history(self.recipe.task.horizon),

@@ -19,7 +19,6 @@ from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.postprocessing import Postprocessing
 from forecaster.naive_forecasts import NAIVE_FORECASTS
 from pipelines.training import jax_runtime
 
@@ -88,7 +87,7 @@ def run_backtest(
     naive = {name: backtest.naive_forecaster(name, split.horizon) for name in against}
     result = train_model(panel_at(split.trained_through), recipe, report=report)
     scored = {"gru": as_forecaster(result.production, point), **naive}
-    without_network = replace(result.production, postprocessing=Postprocessing(0.0))
+    without_network = replace(result.production, network_share=0.0)
     comparisons = {
         "baseline": as_forecaster(without_network, point),
         "naive": backtest.naive_forecaster("seasonal_naive", split.horizon),

@@ -75,7 +75,7 @@ def train(
         _earlier_champion(engine, settings, result.evaluation.trained_through),
         settings.point,
     )
-    scores["network_share"] = result.production.postprocessing.network_share
+    scores["network_share"] = result.production.network_share
     # Without the champions' scores, so that artefacts depend on the data alone.
     table = {name: scores["models"][name] for name in ("gru", *NAIVE_FORECASTS)}
     evaluation = replace(result.evaluation, backtest=table)
@@ -98,7 +98,7 @@ def train(
     # Only an interrupted training needs its checkpoints.
     shutil.rmtree(_checkpoint_folder(panel, settings, recipe), ignore_errors=True)
     seconds = round(result.seconds, 1)
-    share = production.postprocessing.network_share
+    share = production.network_share
     run.metrics |= {
         "model": production.version,
         "train_seconds": seconds,

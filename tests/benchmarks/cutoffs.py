@@ -30,7 +30,6 @@ import pandas as pd
 from forecaster import backtest
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
-from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import FLEET
 from tests.benchmarks import bands
 from tests.benchmarks.machine import stamp
@@ -167,7 +166,7 @@ def prophet(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
 def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, ModelForecasts]:
     """Harbor Fleet with its defaults, and the baseline that its network corrects."""
     learnt = train_by_default(panel, split).production
-    without_network = replace(learnt, postprocessing=Postprocessing(network_share=0.0))
+    without_network = replace(learnt, network_share=0.0)
     forecasts = {}
     for name, model in (("delivered", learnt), ("baseline", without_network)):
         by_origin = forecast_origins(model, panel, split)

@@ -18,7 +18,6 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import HarborError
-from forecaster.inference.postprocessing import Postprocessing
 from pipelines.cli import app
 from pipelines.training import train
 from tests.conftest import empty_tables
@@ -82,9 +81,7 @@ def train_instantly(panel, *_, **__):
     earlier = panel.as_of(panel.origin - timedelta(days=28))
     shares = (0.2 if number else 0.3, 0.0)
     judged, served = (
-        replace(
-            make_artefact(each, seed=2 + number), postprocessing=Postprocessing(share)
-        )
+        replace(make_artefact(each, seed=2 + number), network_share=share)
         for each, share in zip((earlier, panel), shares, strict=True)
     )
     fit = SimpleNamespace(epochs=1, steps=1)

@@ -16,7 +16,6 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
-from forecaster.inference.postprocessing import Postprocessing
 from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
 from pipelines.store import models as store
@@ -138,7 +137,7 @@ def publish_a_worse_model(engine, settings, night):
     weights = champion_artefact.weights
     bad_model = replace(
         champion_artefact,
-        postprocessing=Postprocessing(),
+        network_share=1.0,
         weights=weights | {"correction/bias": weights["correction/bias"] + TOO_HIGH},
         seed=champion_artefact.seed + 1,
     )

@@ -13,7 +13,6 @@ from forecaster.data.effects import Effects
 from forecaster.data.signal_effects import SIGNAL, SignalEffects
 from forecaster.inference import infer, predict
 from forecaster.inference.explain import explain
-from forecaster.inference.postprocessing import Postprocessing
 from tests.make import (
     START,
     make_artefact,
@@ -135,7 +134,7 @@ def test_a_holiday_is_one_part_with_its_classes_and_its_eve_another(model, panel
 
 def test_a_holiday_s_part_is_what_the_forecast_loses_without_it(model, panel):
     """Compared with a second run of the model without the holiday; the network's share is 0."""
-    model = replace(model, postprocessing=Postprocessing(network_share=0.0))
+    model = replace(model, network_share=0.0)
     row = panel.depot_ids.index("D3")
     with_holiday, plain = (
         infer.forecast(model, each).p50_dh[row, 3] for each in (panel, fleet())
@@ -150,7 +149,7 @@ def test_a_holiday_s_part_is_what_the_forecast_loses_without_it(model, panel):
 
 
 def test_the_network_s_part_is_its_share_of_the_correction(model, panel):
-    halved = replace(model, postprocessing=Postprocessing(network_share=0.5))
+    halved = replace(model, network_share=0.5)
     raw = predict.predict(halved, panel)
     each = explain(halved, panel, "D2")[0]
     before = sum(part.orders for part in each.parts[:-2])

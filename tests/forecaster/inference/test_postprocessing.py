@@ -6,8 +6,7 @@ import pytest
 from forecaster.inference.network_share import describe_share
 from forecaster.inference.postprocessing import (
     HoldoutForecasts,
-    Postprocessing,
-    fit_postprocessing,
+    fit_network_share,
 )
 
 DEPOTS = tuple(f"D{number}" for number in range(6))
@@ -27,40 +26,38 @@ def unseen_of(rng, plain_noise, network_noise, origins=22):
 
 
 def test_a_network_that_helps_is_delivered_nearly_whole(rng):
-    chosen = fit_postprocessing(
+    chosen = fit_network_share(
         unseen_of(rng, plain_noise=0.3, network_noise=0.02), YEARS
     )
-    assert 0.8 < chosen.network_share <= 1.0
+    assert 0.8 < chosen <= 1.0
 
 
 def test_a_network_that_hurts_is_delivered_in_part_or_not_at_all(rng):
-    chosen = fit_postprocessing(
+    chosen = fit_network_share(
         unseen_of(rng, plain_noise=0.02, network_noise=0.4), YEARS
     )
-    assert chosen.network_share < 0.3
+    assert chosen < 0.3
 
 
 def test_a_lucky_month_of_a_young_fleet_convinces_less_than_of_an_old_one(rng):
     holdout = unseen_of(rng, plain_noise=0.1, network_noise=0.0)
     # The whole correction lowers the errors by a tenth.
     holdout = holdout._replace(correction=0.1 * holdout.correction)
-    young, old = (
-        fit_postprocessing(holdout, days).network_share for days in (WEEKS, YEARS)
-    )
+    young, old = (fit_network_share(holdout, days) for days in (WEEKS, YEARS))
     assert young < 0.7 < old
 
 
 def test_where_nothing_is_known_the_baseline_is_delivered(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
     blank = holdout._replace(valid=np.zeros_like(holdout.valid))
-    assert fit_postprocessing(blank, YEARS) == Postprocessing(network_share=0.0)
+    assert fit_network_share(blank, YEARS) == 0.0
 
 
 @pytest.mark.parametrize("days", [WEEKS, 400, YEARS])
 def test_a_correction_of_nothing_has_the_share_of_its_history(rng, days):
     holdout = unseen_of(rng, 0.1, 0.1)
     nothing = holdout._replace(correction=np.zeros_like(holdout.correction))
-    share = fit_postprocessing(nothing, days).network_share
+    share = fit_network_share(nothing, days)
     assert share == pytest.approx(np.interp(days, (285, 548), (0.0, 0.7)))
 
 
@@ -73,7 +70,7 @@ def test_a_small_share_is_none_at_all(rng, gain, delivered):
     holdout = holdout._replace(correction=correction, actual=actual)
     # Mean square of the correction 1.69, weight of the prior 1.6.
     expected = pytest.approx(gain * 1.69 / (1.69 + 1.6)) if delivered else 0.0
-    assert fit_postprocessing(holdout, WEEKS).network_share == expected
+    assert fit_network_share(holdout, WEEKS) == expected
 
 
 def test_days_that_do_not_count_change_nothing(rng):
@@ -84,15 +81,15 @@ def test_days_that_do_not_count_change_nothing(rng):
     actual = holdout.actual.copy()
     actual[:, 3] = np.nan
     unknown = known._replace(actual=actual)
-    assert fit_postprocessing(known, YEARS) == fit_postprocessing(unknown, YEARS)
+    assert fit_network_share(known, YEARS) == fit_network_share(unknown, YEARS)
 
 
 def test_one_odd_day_does_not_decide(rng):
     holdout = unseen_of(rng, plain_noise=0.1, network_noise=0.02)
     actual = holdout.actual.copy()
     actual[5] = 1.0
-    odd = fit_postprocessing(holdout._replace(actual=actual), YEARS).network_share
-    usual = fit_postprocessing(holdout, YEARS).network_share
+    odd = fit_network_share(holdout._replace(actual=actual), YEARS)
+    usual = fit_network_share(holdout, YEARS)
     assert odd == pytest.approx(usual, abs=0.15)
 
 
@@ -109,9 +106,7 @@ def test_the_share_is_the_least_of_a_penalised_robust_loss(rng):
         return huber.mean() + 1.6 * (share - 0.7) ** 2 / 2
 
     best = shares[np.argmin([loss(share) for share in shares])]
-    assert fit_postprocessing(holdout, YEARS).network_share == pytest.approx(
-        best, abs=0.002
-    )
+    assert fit_network_share(holdout, YEARS) == pytest.approx(best, abs=0.002)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from jax.test_util import check_grads
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs, lags
 from forecaster.data.features import build_features, embedding_rows
-from forecaster.model import losses
 from forecaster.model.model import DepotForecaster, init_params, trained_origins
+from forecaster.model.train_step import huber
 from tests.make import make_panel
 
 TASK = TaskConfig(horizon=3, context=14)
@@ -76,7 +76,7 @@ def test_gradients_agree_with_finite_differences(apply, params, window):
     def loss(weights):
         # A wide Huber loss is smooth, as finite differences require.
         result = apply({"params": weights}, window)
-        total, count = losses.huber(actual, result, observed, delta=10.0)
+        total, count = huber(actual, result, observed, delta=10.0)
         return total / count
 
     check_grads(

@@ -15,7 +15,6 @@ import pytest
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import NoDataError
 from forecaster.inference import infer
-from forecaster.inference.postprocessing import Postprocessing
 from forecaster.model.two_stage_fit import (
     Recipe,
     fit_to_history,
@@ -154,7 +153,7 @@ def test_two_weeks_are_the_least():
 def test_a_fleet_of_some_weeks_gets_the_baseline_with_intervals(n_days):
     panel = make_panel(n_days=n_days)
     trained = train_model(panel, RECIPE).production
-    assert trained.postprocessing.network_share == 0.0
+    assert trained.network_share == 0.0
     forecast = infer.forecast(trained, panel)
     level_d = np.nanmean(panel.demand_dt, axis=1)
     np.testing.assert_allclose(forecast.p50_dh.mean(axis=1), level_d, rtol=0.5)
@@ -177,7 +176,7 @@ def test_with_less_than_a_season_the_time_of_year_says_nothing():
     growing = spring.demand_dt * np.linspace(1.0, 2.0, 84, dtype=np.float32)
     spring = replace(spring, demand_dt=np.round(growing))
     trained = train_model(spring, RECIPE).production
-    whole = replace(trained, postprocessing=Postprocessing(network_share=1.0))
+    whole = replace(trained, network_share=1.0)
     autumn = replace(spring, start_on=spring.start_on + half_a_year)
     forecasts = [infer.forecast(whole, panel).p50_dh for panel in (spring, autumn)]
     np.testing.assert_allclose(*forecasts, rtol=1e-5)

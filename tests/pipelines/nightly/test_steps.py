@@ -147,7 +147,7 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     # The artefact contains its own scores.
     served = forecast.load_recorded(settings.artefacts, champion)
     assert served.backtest == table
-    assert champion["scores"]["network_share"] == served.postprocessing.network_share
+    assert champion["scores"]["network_share"] == served.network_share
 
     # Three depots, seven days, all live.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
