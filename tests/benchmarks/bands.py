@@ -1,6 +1,5 @@
-"""How well 80 % bands hold: by kind of day, and by the ranks of the fleet's truth."""
+"""How well 80 % bands hold, by kind of day."""
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +8,6 @@ import pandas as pd
 from forecaster.backtest import BacktestForecasts, HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.hours.day_shape import ORDINARY, SpecialDays
-from forecaster.inference.baseline_errors import NORMAL_HIGH
 from forecaster.inference.totals import FLEET
 
 if TYPE_CHECKING:
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 KINDS = ("ordinary", "special", "beside")
 """Ordinary days, holidays and rare events, and the days beside these."""
 LEVELS = ("depots", "cities", "fleet")
-N_RANKS = 10
 
 
 def kinds_of_days(panel: Panel, split: HoldoutSplit) -> np.ndarray:
@@ -41,7 +38,7 @@ def band_counts(
     scored: BacktestForecasts,
     forecasts: "ModelForecasts",
 ) -> dict[str, int]:
-    """Bands by level and kind of day, those that held, and ranks of the fleet's truth.
+    """Bands by level and kind of day, and those that held.
 
     A total has the kind of the most special of its depots; unknown counts of a depot are taken
     to be its forecast.
@@ -72,28 +69,14 @@ def band_counts(
         kind_oh = np.where(
             (here_odh == 1).any(axis=1), 1, np.where((here_odh == 2).any(axis=1), 2, 0)
         )
-        low_oh, middle_oh, high_oh = total_oqh.swapaxes(0, 1)
+        low_oh, _, high_oh = total_oqh.swapaxes(0, 1)
         inside_oh = (low_oh <= actual_oh) & (actual_oh <= high_oh)
         add("fleet" if name == FLEET else "cities", kind_oh, inside_oh)
-        if name == FLEET:
-            ranks = _ranks(actual_oh, low_oh, middle_oh, high_oh)
-            found = np.bincount(ranks.ravel(), minlength=N_RANKS)
-            counts |= {f"rank {rank}": int(n) for rank, n in enumerate(found)}
     return counts
 
 
-def _ranks(
-    actual: np.ndarray, low: np.ndarray, middle: np.ndarray, high: np.ndarray
-) -> np.ndarray:
-    """The tenth of its forecast in which each truth lies: normal on either side of the median."""
-    half = np.where(actual < middle, middle - low, high - middle)
-    score = NORMAL_HIGH * (actual - middle) / np.maximum(half, 1e-9)
-    bounds = [NormalDist().inv_cdf(rank / N_RANKS) for rank in range(1, N_RANKS)]
-    return np.searchsorted(bounds, score)
-
-
 def report(rows: pd.DataFrame, model: str) -> str:
-    """Coverage by length, level and kind of day, and the fleet's ranks in percent."""
+    """Coverage by length, level and kind of day."""
     own = rows[rows["model"] == model].fillna(0)
     if "depots ordinary n" not in own:
         return ""
@@ -107,12 +90,4 @@ def report(rows: pd.DataFrame, model: str) -> str:
             if f"{level} {kind} n" in sums
         }
     )
-    text = "share of days within their 80 % band:\n" + table.round(3).to_string()
-    if "rank 0" in sums:
-        ranks = sums[[f"rank {rank}" for rank in range(N_RANKS)]].set_axis(
-            range(N_RANKS), axis=1
-        )
-        shares = (100 * ranks.div(ranks.sum(axis=1), axis=0)).round(1)
-        text += "\n\nranks of the fleet's truth, % of days in each tenth:\n"
-        text += shares.to_string()
-    return text
+    return "share of days within their 80 % band:\n" + table.round(3).to_string()

@@ -20,6 +20,7 @@ from forecaster.data.effect_columns import (
 )
 from forecaster.data.effects import fit_effects, forward_chained_effects
 from forecaster.data.panel_builder import build_panel
+from tests.make import make_depots, make_events, make_holidays
 
 START, DAYS, AHEAD, HORIZON = date(2023, 9, 4), 200, 40, 7
 CITIES = ("Ghent", "Lille")
@@ -37,18 +38,13 @@ def fleet(
     promoted_steps=None,
     depot_id=None,
     days=DAYS,
-    known_from=None,
 ):
     """Depots of two cities with a weekly pattern; `effect_of` holds log effects by day.
 
-    Promotions are the city's, or of one depot. With `known_from`, a game on the day after
-    it is announced on that day.
+    Promotions are the city's, or of one depot.
     """
-    depot_ids = [f"D{row}" for row in range(n_depots)]
     cities = [CITIES[row % 2] for row in range(n_depots)]
-    depots = pd.DataFrame({"depot_id": depot_ids, "city": cities, "country": "US"})
-    depots["subdivision"], depots["closed_weekdays"] = "", [()] * n_depots
-    depots["opened_on"] = depots["closed_on"] = pd.NaT
+    depots = make_depots(n_depots, city=cities, country="US")
     every = [START + timedelta(days=step) for step in range(days)]
     level_d1 = rng.uniform(80, 400, (n_depots, 1))
     weekday_t = (START.weekday() + np.arange(days)) % 7
@@ -62,36 +58,22 @@ def fleet(
         if (day - START).days < days:
             log_dt[::2, (day - START).days] += promotion
     demand = pd.DataFrame(
-        [
-            (depot, day, round(float(np.exp(log_dt[row, step]))))
-            for row, depot in enumerate(depot_ids)
-            for step, day in enumerate(every)
-        ],
-        columns=["depot_id", "service_on", "orders"],
+        {
+            "depot_id": np.repeat(depots["depot_id"], days),
+            "service_on": every * n_depots,
+            "orders": np.round(np.exp(log_dt)).ravel(),
+        }
     )
     city = "Ghent" if depot_id is None else None
-    events = pd.DataFrame(
-        [("promotion", day, day, city, depot_id, np.nan, pd.NaT) for day in promoted]
-        + ([] if known_from is None else [_game(known_from)]),
-        columns=[
-            "kind", "starts_on", "ends_on", "city", "depot_id", "value", "known_from"
-        ],
-    )  # fmt: skip
-    holidays = pd.DataFrame(
-        [
-            ("US", "", date(2023, 10, 9), "Columbus Day"),
-            ("US", "", THANKSGIVING, "Thanksgiving Day"),
-            ("US", "", CHRISTMAS, "Christmas Day"),
-            ("US", "", date(2024, 1, 1), "New Year's Day"),
-        ],
-        columns=["country", "subdivision", "day_on", "name"],
+    events = [("promotion", day, day, city, depot_id, None) for day in promoted]
+    holidays = make_holidays(
+        (date(2023, 10, 9), "Columbus Day"),
+        (THANKSGIVING, "Thanksgiving Day"),
+        (CHRISTMAS, "Christmas Day"),
+        (date(2024, 1, 1), "New Year's Day"),
+        country="US",
     )
-    return build_panel(depots, demand, events, holidays, every[-1], AHEAD)
-
-
-def _game(known_from):
-    day = known_from + timedelta(days=1)
-    return ("game", day, day, None, None, np.nan, known_from)
+    return build_panel(depots, demand, make_events(*events), holidays, every[-1], AHEAD)
 
 
 def of_day(panel, effect_dt, day):
@@ -154,7 +136,7 @@ def test_the_one_depot_beside_the_stadium_keeps_its_match_days(rng):
     demand_dt = panel.demand_dt.copy()
     active_t = panel.calendar.of_kind("promotion")[panel.calendar.group_d[0], :400]
     demand_dt[0, active_t] *= 2
-    effects = fit_calendar_effects(_with_demand(panel, demand_dt))
+    effects = fit_calendar_effects(replace(panel, demand_dt=demand_dt))
     at = effect_columns(panel, effects.kinds).names.index("promotion")
     assert effects.depot_df[0, at] == pytest.approx(np.log(2), abs=0.15)
     assert np.abs(effects.depot_df[1:, at]).max() < 0.15
@@ -229,12 +211,18 @@ def test_noise_alone_gives_hardly_any_effect(rng):
 def test_an_unknown_depot_answers_as_its_city_and_a_new_city_as_the_fleet(rng):
     panel = fleet(rng, promotion=0.4)
     effects = fit_calendar_effects(panel)
-    moved = _renamed(panel, ("new", *panel.depot_ids[1:]), ("Paris", *panel.cities[1:]))
+    moved = replace(
+        panel,
+        depot_ids=("new", *panel.depot_ids[1:]),
+        cities=("Paris", *panel.cities[1:]),
+    )
     day = START + timedelta(days=20)
     stranger = of_day(panel, effects.of(moved), day)[0]
     at = effect_columns(panel, effects.kinds).names.index("promotion")
     assert stranger == pytest.approx(effects.fleet_f[at], abs=1e-6)
-    known_city = _renamed(panel, ("new", *panel.depot_ids[1:]), panel.cities)
+    known_city = replace(
+        panel, depot_ids=("new", *panel.depot_ids[1:]), cities=panel.cities
+    )
     newcomer = of_day(panel, effects.of(known_city), day)[0]
     row = effects.cities.index("Ghent")
     assert newcomer == pytest.approx(effects.city_cf[row, at], abs=1e-6)
@@ -245,7 +233,7 @@ def test_unobserved_days_do_not_matter(rng):
     demand_dt = panel.demand_dt.copy()
     demand_dt[:, ::5] = np.nan
     demand_dt[3] = np.nan
-    effect_dt = fit_calendar_effects(_with_demand(panel, demand_dt)).of(panel)
+    effect_dt = fit_calendar_effects(replace(panel, demand_dt=demand_dt)).of(panel)
     assert np.isfinite(effect_dt).all()
 
 
@@ -261,14 +249,6 @@ def test_in_training_an_effect_is_known_from_earlier_parts_only(rng):
     assert (of_day(panel, whole_dt, first)[::2] > 0.3).all()
     assert (of_day(panel, chained_dt, first)[::2] < 0.05).all()
     assert (of_day(panel, chained_dt, last)[::2] > 0.3).all()
-
-
-def _with_demand(panel, demand_dt):
-    return replace(panel, demand_dt=demand_dt)
-
-
-def _renamed(panel, depot_ids, cities):
-    return replace(panel, depot_ids=depot_ids, cities=cities)
 
 
 def test_every_major_holiday_is_one_of_the_library():

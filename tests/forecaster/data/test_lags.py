@@ -22,15 +22,6 @@ def test_same_weekdays_agree_with_a_plain_loop(horizon):
             assert result[origin, step - 1].tolist() == newest_first
 
 
-@pytest.mark.parametrize("horizon", [1, 7, 10])
-def test_lags_never_see_a_day_after_the_last_origin(horizon):
-    context = 4
-    reach = lags.LOOKBACK_DAYS
-    value = np.zeros(reach + context + horizon)
-    value[reach + context :] = np.nan
-    assert np.isfinite(lags.same_weekdays(value, context, horizon)).all()
-
-
 def test_days_ahead_start_with_tomorrow():
     value = np.arange(9.0)[:, None]
     ahead = lags.days_ahead(value, context=6, horizon=3)[..., 0]

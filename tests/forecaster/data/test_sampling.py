@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecaster.config import TaskConfig
@@ -13,6 +13,7 @@ from forecaster.data.features import build_features
 from tests.make import make_panel
 
 TASK = TaskConfig(horizon=7, context=28)
+FEW = settings(max_examples=25)
 
 
 def rows_of(features, seed=0, epoch=0, batch=8):
@@ -40,6 +41,7 @@ def test_a_short_batch_is_filled_up_without_weight():
     assert sum((row.weight_b > 0).sum() for row in rows) == 12
 
 
+@FEW
 @given(
     n_depots=st.integers(1, 40), n_days=st.integers(30, 150), most=st.integers(1, 64)
 )
@@ -87,6 +89,7 @@ def test_a_level_below_zero_weighs_least():
     assert np.isfinite(weights).all()
 
 
+@FEW
 @given(n_days=st.integers(35, 200), first=st.integers(0, 100), epoch=st.integers(0, 99))
 def test_no_window_begins_before_the_history_that_it_is_of(n_days, first, epoch):
     """A window lies within its depot's history, unless the depot is younger than a window."""

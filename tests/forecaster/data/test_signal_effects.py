@@ -33,12 +33,11 @@ def fleet(rng, *, strength=EFFECT, days_ahead=AHEAD, unit=1.0, events=None):
     log_dt += rng.normal(0, 0.05, (DEPOTS, N_DAYS))
     depots = make_depots(DEPOTS)
     demand = pd.DataFrame(
-        [
-            (depot, DAYS[step], float(np.round(np.exp(log_dt[row, step]))))
-            for row, depot in enumerate(depots["depot_id"])
-            for step in range(N_DAYS)
-        ],
-        columns=["depot_id", "service_on", "orders"],
+        {
+            "depot_id": np.repeat(depots["depot_id"], N_DAYS),
+            "service_on": DAYS[:N_DAYS] * DEPOTS,
+            "orders": np.round(np.exp(log_dt)).ravel(),
+        }
     )
     signals = make_signals(
         *(

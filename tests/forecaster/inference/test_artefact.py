@@ -113,16 +113,19 @@ def test_a_truncated_one_is_refused(path, keep):
         artefacts.load(path)
 
 
-def test_a_foreign_file_is_refused(tmp_path):
-    np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    with pytest.raises(ArtefactError, match="has no manifest"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(np.zeros(3), "has no manifest", id="foreign"),
+        pytest.param(
+            np.array([{"run": "me"}], object), "no whole artefact", id="a pickle"
+        ),
+    ],
+)
+def test_another_file_is_refused(tmp_path, content, message):
+    np.savez(tmp_path / "other.npz", a=content)
+    with pytest.raises(ArtefactError, match=message):
         artefacts.load(tmp_path / "other.npz")
-
-
-def test_a_pickle_is_refused(tmp_path):
-    np.savez(tmp_path / "evil.npz", a=np.array([{"run": "me"}], object))
-    with pytest.raises(ArtefactError, match="no whole artefact"):
-        artefacts.load(tmp_path / "evil.npz")
 
 
 def rewritten(path, change):

@@ -17,8 +17,9 @@ ARTEFACT = make_artefact(PANEL)
 
 
 def by_point(panel, artefact=ARTEFACT):
+    raw = predict.predict(artefact, panel)
     return {
-        each: infer.forecast(artefact, panel, point=each)
+        each: infer.postprocess(artefact, panel, raw, infer.NONE_MISSING, each)
         for each in ("median", "balanced", "mape")
     }
 

@@ -32,15 +32,15 @@ def ask(folder, value):
     return np.asarray(answer), recorded
 
 
+def counts(stats):
+    return stats.compilations, stats.cache_hits, stats.cache_misses
+
+
 def test_the_next_process_reads_a_program_from_the_cache(tmp_path, value):
     first, compiled = ask(tmp_path, value)
-    assert (compiled.compilations, compiled.cache_hits, compiled.cache_misses) == (
-        1,
-        0,
-        1,
-    )
+    assert counts(compiled) == (1, 0, 1)
     again, outcome = ask(tmp_path, value)
-    assert (outcome.compilations, outcome.cache_hits, outcome.cache_misses) == (0, 1, 0)
+    assert counts(outcome) == (0, 1, 0)
     np.testing.assert_array_equal(first, again)
     assert outcome.compile_seconds > 0
 
@@ -48,11 +48,7 @@ def test_the_next_process_reads_a_program_from_the_cache(tmp_path, value):
 def test_without_a_folder_nothing_is_looked_for(value):
     with record_compilations() as recorded:
         program()(value)
-    assert (recorded.compilations, recorded.cache_hits, recorded.cache_misses) == (
-        1,
-        0,
-        0,
-    )
+    assert counts(recorded) == (1, 0, 0)
 
 
 def test_compilations_after_the_block_are_not_counted(value):

@@ -41,6 +41,11 @@ def trained_looking(panel, horizon, context, units=5):
     return artefact, params, windows
 
 
+@pytest.fixture(scope="module")
+def trained():
+    return trained_looking(make_panel(n_depots=3, n_days=100), 7, 28)
+
+
 @pytest.mark.parametrize(
     ("horizon", "context"), [(1, 14), (10, 60), (7, 128), (28, 45)]
 )
@@ -65,26 +70,22 @@ def test_a_calendar_is_computed_once_for_its_depots_or_for_each():
         np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
-def test_the_builder_of_the_tests_makes_the_weights_flax_makes():
-    panel = make_panel(n_depots=3, n_days=100)
-    _, params, _ = trained_looking(panel, 7, 28)
+def test_the_builder_of_the_tests_makes_the_weights_flax_makes(trained):
+    artefact, params, _ = trained
     shapes = {name: value.shape for name, value in export.flat_weights(params).items()}
-    result = {name: value.shape for name, value in make_artefact(panel).weights.items()}
-    assert result == shapes
+    made = make_artefact(make_panel(n_depots=3, n_days=100), model=artefact.model)
+    assert {name: value.shape for name, value in made.weights.items()} == shapes
 
 
-def test_parity_is_measured_and_kept():
-    panel = make_panel(n_depots=3, n_days=100)
-    artefact, params, windows = trained_looking(panel, 7, 28)
-    measured = export.measure_parity(
-        replace(artefact, parity_error=9.0), params, windows
-    )
+def test_parity_is_measured_and_kept(trained):
+    artefact, *inputs = trained
+    measured = export.measure_parity(replace(artefact, parity_error=9.0), *inputs)
     assert 0 <= measured.parity_error <= export.PARITY_LIMIT
 
 
-def test_a_weight_that_differs_is_refused():
-    panel = make_panel(n_depots=3, n_days=100)
-    artefact, params, windows = trained_looking(panel, 7, 28)
-    artefact.weights["gru_2/hn/bias"] = artefact.weights["gru_2/hn/bias"] + 0.1
+def test_a_weight_that_differs_is_refused(trained):
+    artefact, *inputs = trained
+    other = {"gru_2/hn/bias": artefact.weights["gru_2/hn/bias"] + 0.1}
+    differs = replace(artefact, weights=artefact.weights | other)
     with pytest.raises(ArtefactError, match="NumPy and Flax differ by"):
-        export.measure_parity(artefact, params, windows)
+        export.measure_parity(differs, *inputs)

@@ -117,8 +117,14 @@ def test_training_forecasts_every_fourth_day_up_to_the_last_as_serving_does(
     sure = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
     module = DepotForecaster(TASK.horizon, sure, capacity=4)
     key = {"dropout": jax.random.key(0)}
-    trained = module.apply({"params": params}, window, origins, train=True, rngs=key)
-    served = module.apply({"params": params}, window)
+
+    @jax.jit
+    def both(params, window):
+        train = {"train": True, "rngs": key}
+        trained = module.apply({"params": params}, window, origins, **train)
+        return trained, module.apply({"params": params}, window)
+
+    trained, served = both(params, window)
     np.testing.assert_allclose(trained, served[::-1][::4][::-1], atol=1e-6)
 
 
