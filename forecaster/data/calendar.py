@@ -41,11 +41,6 @@ class OwnDays:
     def __len__(self) -> int:
         return len(self.depot_r)
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the rows, bytes."""
-        return sum(column_r.nbytes for column_r in vars(self).values())
-
     def rows(self, chosen: np.ndarray) -> "OwnDays":
         """Returns the rows selected by a mask or by indices."""
         return OwnDays(**{name: each[chosen] for name, each in vars(self).items()})

@@ -93,19 +93,14 @@ class Panel:
         closed_dt, calendar = self.closed_dt[:, :end], self.calendar.steps(0, end)
         if self.source is not None:
             closed_dt, calendar = self.source.build(origin, self.start_on, end)
+        signals = self.signals and self.signals.steps(0, end).as_of(cutoff - 1)
         return replace(
             self,
             demand_dt=self.demand_dt[:, :cutoff],
             closed_dt=closed_dt,
             calendar=calendar,
-            signals=self._signals_as_of(cutoff - 1, end),
+            signals=signals if signals and signals.names else None,
         )
-
-    def _signals_as_of(self, step: int, end: int) -> Signals | None:
-        if self.signals is None:
-            return None
-        known = self.signals.steps(0, end).as_of(step)
-        return known if known.names else None
 
     def has_same_calendar(self, earlier: date, later: date, days: int) -> bool:
         """Whether the same calendar was known at both origins, up to `days` after the earlier."""

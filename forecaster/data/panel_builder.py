@@ -280,10 +280,9 @@ def build_calendar(
     holidays = holidays.assign(kind=holidays["name"].map(_kind_of_holiday))
     names = sorted(set(holidays["kind"]))
     kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
-    keys = _group_keys(depots)
-    groups = list(dict.fromkeys(keys))
-    row_of = {key: row for row, key in enumerate(groups)}
-    group_d = np.array([row_of[key] for key in keys], int)
+    places = depots[["country", "subdivision", "city"]].fillna({"subdivision": ""})
+    group_d = places.groupby(list(places), sort=False, dropna=False).ngroup().to_numpy()
+    groups = list(places.drop_duplicates().itertuples(index=False, name=None))
     shape = (len(groups), n_steps, len(kinds))
     active_gtk = np.zeros(shape, bool)
     _mark_holidays(active_gtk, kinds, groups, holidays, start_on)
@@ -368,12 +367,6 @@ def step_range(
 def step_of(day: DayLike, start_on: date) -> int:
     """Step of a day."""
     return (pd.Timestamp(day).date() - start_on).days
-
-
-def _group_keys(depots: pd.DataFrame) -> list[GroupKey]:
-    """Key of each depot's calendar: country, subdivision, city."""
-    subdivisions = depots["subdivision"].fillna("")
-    return list(zip(depots["country"], subdivisions, depots["city"], strict=True))
 
 
 def _kind_of_holiday(name: str) -> str:

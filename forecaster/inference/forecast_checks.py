@@ -54,10 +54,10 @@ def run_checks(
 
 def _finite(candidate: Forecast) -> Check:
     n_invalid = sum(int((~valid).sum()) for valid in _in_order(candidate))
+    message = "every number is finite and every interval in order"
     if n_invalid:
         message = f"{n_invalid} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
-        return Check("finite", False, message)
-    return Check("finite", True, "every number is finite and every interval in order")
+    return Check("finite", not n_invalid, message)
 
 
 def _in_order(candidate: Forecast) -> Iterator[np.ndarray]:
@@ -82,18 +82,14 @@ def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
     largest_d = np.nan_to_num(recent_dt, nan=0.0).max(axis=1)
     limit_d = MAX_RATIO * largest_d + FEW_ORDERS
     over_d = has_history_d & (candidate.p90_dh > limit_d[:, None]).any(axis=1)
+    message = f"no depot is above {MAX_RATIO:.0f} times its largest day of the year"
     if over_d.any():
         names = ", ".join(np.array(panel.depot_ids)[over_d][:5])
         message = (
             f"{int(over_d.sum())} depots are forecast at more than {MAX_RATIO:.0f} times "
             f"their largest day of the year, such as {names}"
         )
-        return Check("range", False, message)
-    return Check(
-        "range",
-        True,
-        f"no depot is above {MAX_RATIO:.0f} times its largest day of the year",
-    )
+    return Check("range", not over_d.any(), message)
 
 
 def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:

@@ -86,7 +86,7 @@ def bounds(
     median_dh: Float[np.ndarray, "depot horizon"],
     spread_d: Float[np.ndarray, " depot"],
     effect_sd_dh: Float[np.ndarray, "depot horizon"],
-    missing_d: Int[np.ndarray, " depot"] | None = None,
+    missing_d: Int[np.ndarray, " depot"],
 ) -> tuple[Float[np.ndarray, "depot horizon"], Float[np.ndarray, "depot horizon"]]:
     """Returns the bounds of the 80 % interval around the median, log counts.
 
@@ -112,12 +112,10 @@ def bounds(
 def stale_spread(
     quantile_h: Float32[np.ndarray, " horizon"],
     spread_d: Float[np.ndarray, " depot"],
-    missing_d: Int[np.ndarray, " depot"] | None,
+    missing_d: Int[np.ndarray, " depot"],
 ) -> Float[np.ndarray, "depot horizon"]:
     """Spreads of the days ahead, wider the more of the newest days are missing."""
     horizon = len(quantile_h)
-    if missing_d is None:
-        return np.repeat(spread_d[:, None], horizon, axis=1)
     step_dh = np.arange(horizon) + missing_d[:, None]
     further_dh = quantile_h[np.minimum(step_dh, horizon - 1)]
     ratio_dh = np.divide(

@@ -68,23 +68,6 @@ class _NetworkForecasts(NamedTuple):
     correction_doh: Float32[np.ndarray, "depot origin horizon"]
     spread_do: Float32[np.ndarray, "depot origin"]
 
-    @classmethod
-    def zeros(cls, n_depots: int, n_origins: int, horizon: int) -> "_NetworkForecasts":
-        """Forecasts to be overwritten by `put`."""
-        shape = (n_depots, n_origins)
-        return cls(
-            np.zeros((*shape, horizon), np.float32),
-            np.zeros((*shape, horizon), np.float32),
-            np.zeros(shape, np.float32),
-        )
-
-    def put(
-        self, row_d: Int[np.ndarray, " some"], origins: slice, part: "_NetworkForecasts"
-    ) -> None:
-        """Overwrites the forecasts of some depots from some origins."""
-        for whole, some in zip(self, part, strict=True):
-            whole[row_d, origins] = some
-
 
 def predict(artefact: Artefact, panel: Panel) -> RawForecast:
     """Forecasts every depot from the panel's last day.
@@ -164,7 +147,14 @@ def _network_forecasts(
 ) -> _NetworkForecasts:
     """Forecasts every depot from the origins of one pass, the last of which is the panel's."""
     shape = (panel.n_depots, len(origins))
-    result = _NetworkForecasts.zeros(*shape, artefact.horizon)
+    baseline_doh, correction_doh = np.zeros((2, *shape, artefact.horizon), np.float32)
+    spread_do = np.zeros(shape, np.float32)
+    result = _NetworkForecasts(baseline_doh, correction_doh, spread_do)
+
+    def put(row_d: np.ndarray, run: slice, part: _NetworkForecasts) -> None:
+        for whole, some in zip(result, part, strict=True):
+            whole[row_d, run] = some
+
     is_new_od = own_od != MATURE
     # NumPy's products and functions release the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -176,7 +166,7 @@ def _network_forecasts(
         if len(row_d):
             some = panel if len(row_d) == panel.n_depots else panel.of_depots(row_d)
             forecasts = predictor.predict(some, origins, city_mean)
-            result.put(row_d, slice(None), forecasts)
+            put(row_d, slice(None), forecasts)
         for run in _runs_of_equal_rows(own_od):
             row_d = np.flatnonzero(is_new_od[run.start])
             if city_mean is None or not len(row_d):
@@ -186,7 +176,7 @@ def _network_forecasts(
             demand_dt = impute_from_peers(visible, own_od[run.start])
             new = replace(visible.of_depots(row_d), demand_dt=demand_dt)
             known = city_mean.without_last((origins[-1] - last).days)
-            result.put(row_d, run, predictor.predict(new, origins[run], known))
+            put(row_d, run, predictor.predict(new, origins[run], known))
     return result
 
 

@@ -1,4 +1,4 @@
-"""Compilation statistics, and the persistent compilation cache."""
+"""Compilation statistics, the persistent compilation cache, and the memory of devices."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,3 +98,16 @@ def _configure(values: dict[str, object]) -> None:
         jax.config.update(name, value)
     # JAX opens its cache once, and would keep using the old folder.
     reset_cache()
+
+
+def device_memory() -> tuple[int | None, int | None]:
+    """Peak memory in use on any of this process's devices, and the smallest limit; bytes.
+
+    None where the backend does not report them, such as the CPU's.
+    """
+    reports = [device.memory_stats() or {} for device in jax.local_devices()]
+    peaks, limits = (
+        [stats[name] for stats in reports if name in stats]
+        for name in ("peak_bytes_in_use", "bytes_limit")
+    )
+    return max(peaks, default=None), min(limits, default=None)

@@ -8,10 +8,9 @@ on all data through the origin, with a quarter of the epochs and a fifth of the 
 import hashlib
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 
 import numpy as np
 from jaxtyping import Float32
@@ -54,7 +53,7 @@ REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
 PARITY_WINDOWS = 64
 """Windows on which NumPy and Flax are compared."""
 
-OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
+OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints | None]]
 """Opens the checkpoints of a fit, given by its name."""
 
 
@@ -89,7 +88,7 @@ class TrainingResult:
 def train_model(
     panel: Panel,
     recipe: Recipe,
-    open_checkpoints: OpenCheckpoints | None = None,
+    open_checkpoints: OpenCheckpoints = lambda _: nullcontext(),
     report: Callable[[str], Report] = lambda _: lambda *_: None,
 ) -> TrainingResult:
     """Trains both fits, calibrates and exports them.
@@ -195,7 +194,7 @@ class _Fits:
     effects: Effects
     # Number of leading columns of the calendar that are held at 0.
     n_unidentified: int
-    open_checkpoints: OpenCheckpoints | None
+    open_checkpoints: OpenCheckpoints
     report: Callable[[str], Report]
 
     def fit(self, name: str, panel: Panel, start: Params | None = None) -> Fit:
@@ -205,11 +204,10 @@ class _Fits:
             self.effects, panel, self.recipe.task.horizon
         )
         features, report = self._features(panel, effect_dtf), self.report(name)
-        fitted = partial(fit, features, *configs, report=report, start=start)
-        if self.open_checkpoints is None:
-            return fitted()
         with self.open_checkpoints(name) as checkpoints:
-            return fitted(checkpoints=checkpoints)
+            return fit(
+                features, *configs, checkpoints=checkpoints, report=report, start=start
+            )
 
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
         """Exports a fit as an uncalibrated artefact; parity is measured on the newest windows."""

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 @contextmanager
 def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
     """Measures JAX compilation and peak memory in the block, also if it fails."""
-    from forecaster.model.compile_stats import record_compilations
-    from forecaster.model.device_memory import device_memory
+    from forecaster.model.compile_stats import device_memory, record_compilations
 
     with record_compilations() as stats:
         try:

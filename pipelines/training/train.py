@@ -3,7 +3,7 @@
 import hashlib
 import shutil
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -214,13 +214,11 @@ def _fit(
         multihost.join(settings.coordinator, settings.processes, settings.process)
     folder = _checkpoint_folder(panel, settings, recipe)
 
-    def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
-        return Checkpoints(folder / fit)
+    def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints | None"]:
+        return Checkpoints(folder / fit) if resume else nullcontext()
 
     with jax_runtime.compile_cache(settings), measure_training(metrics):
-        result = train_model(
-            panel, recipe, open_checkpoints if resume else None, report
-        )
+        result = train_model(panel, recipe, open_checkpoints, report)
     metrics |= step_metrics(result)
     return result
 

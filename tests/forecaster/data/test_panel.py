@@ -101,7 +101,6 @@ def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
     few, many, longer = calendar_of(10, 1), calendar_of(80, 1), calendar_of(80, 3)
     assert few.active_gtk.shape == many.active_gtk.shape
     assert [len(each.own) for each in (few, many, longer)] == [10, 80, 240]
-    assert many.own.n_bytes == 8 * few.own.n_bytes
 
 
 def test_an_own_event_has_the_value_of_the_one_announced_first():

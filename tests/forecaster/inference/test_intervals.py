@@ -90,6 +90,7 @@ def test_holidays_are_held_as_well_as_ordinary_days_and_widen_no_other(rng):
             np.zeros((350, 7)),
             np.full(350, spread),
             np.broadcast_to(sd, (350, 7)),
+            np.zeros(350, int),
         )
         inside = (low <= fresh) & (fresh <= high)
         held.append(inside[:, is_holiday_o].mean())
@@ -113,7 +114,11 @@ def test_an_effects_deviation_adds_to_the_spread_by_squares():
         np.array([-3], np.float32), np.array([3], np.float32), effect_factor=2.0
     )
     low, high = intervals.bounds(
-        table, np.zeros((1, 1)), np.array([0.1]), np.array([[0.2 / NORMAL_HIGH]])
+        table,
+        np.zeros((1, 1)),
+        np.array([0.1]),
+        np.array([[0.2 / NORMAL_HIGH]]),
+        np.zeros(1, int),
     )
     assert high[0, 0] == pytest.approx(0.5)
     assert low[0, 0] == pytest.approx(-0.5)
@@ -123,7 +128,9 @@ def test_no_bound_is_further_than_twenty_times_the_median():
     table = IntervalTable(np.array([-1.8], np.float32), np.array([1.6], np.float32))
     # The second depot reopened after unannounced zeros.
     median_dh, spread_d = np.full((2, 1), np.log(4000)), np.array([0.2, 4.0])
-    low_dh, high_dh = intervals.bounds(table, median_dh, spread_d, np.zeros((2, 1)))
+    low_dh, high_dh = intervals.bounds(
+        table, median_dh, spread_d, np.zeros((2, 1)), np.zeros(2, int)
+    )
     np.testing.assert_allclose(
         np.exp(high_dh - median_dh)[:, 0], [np.exp(0.32), 20.09], rtol=1e-3
     )

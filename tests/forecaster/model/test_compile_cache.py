@@ -5,8 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from forecaster.model.compile_stats import persistent_cache, record_compilations
-from forecaster.model.device_memory import device_memory
+from forecaster.model.compile_stats import (
+    device_memory,
+    persistent_cache,
+    record_compilations,
+)
 
 pytestmark = pytest.mark.usefixtures("no_kept_programs")
 MIB = 2**20
