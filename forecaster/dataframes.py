@@ -26,7 +26,9 @@ from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-DEPOT_COLUMNS = ("city", "country", "subdivision", "opened_on", "closed_on")
+DEPOT_COLUMNS = (
+    "city", "country", "subdivision", "opened_on", "closed_on", "closed_weekdays"
+)  # fmt: skip
 EVENT_COLUMNS = ("kind", "starts_on", "ends_on")
 OPTIONAL_EVENT_COLUMNS = ("city", "depot_id", "value", "known_from")
 
@@ -141,13 +143,9 @@ def _depots(demand: pd.DataFrame, depots: pd.DataFrame | None) -> pd.DataFrame:
         _require_columns(depots, "depots", ("depot_id",))
         described = depots.assign(depot_id=depots["depot_id"].astype(str))
         table = table.merge(described, on="depot_id", how="left")
-    for column in DEPOT_COLUMNS:
-        if column not in table:
-            table[column] = None
-    for column in ("city", "country"):
-        table[column] = table[column].fillna("")
-    closed = table.get("closed_weekdays", pd.Series([None] * len(table)))
-    weekdays = pd.Series([_iso_weekdays(each) for each in closed], dtype=object)
+    table = table.reindex(columns=["depot_id", *DEPOT_COLUMNS]).astype(object)
+    table = table.fillna({"city": "", "country": ""})
+    weekdays = pd.Series(map(_iso_weekdays, table["closed_weekdays"]), dtype=object)
     return table.assign(closed_weekdays=weekdays)
 
 

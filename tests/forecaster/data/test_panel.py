@@ -9,12 +9,23 @@ import pytest
 
 from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
 from forecaster.errors import CutoffError, NoDataError
-from tests.make import START, make_demand, make_depots, make_events, make_panel
+from tests.make import (
+    START,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+    make_panel,
+)
 
 LAST = START + timedelta(days=59)
 
 
 panel_of = partial(make_panel, 2, 60, 7)
+
+
+def day(step):
+    return START + timedelta(days=step)
 
 
 def test_counts_lie_where_they_belong():
@@ -67,14 +78,7 @@ def test_a_closure_holds_for_its_scope_and_its_last_day(city, depot_id, who):
 def test_an_event_of_one_depot_gives_it_a_calendar_of_its_own():
     events = make_events(
         ("promotion", START, START, None, "D1", None),
-        (
-            "game",
-            START + timedelta(days=1),
-            START + timedelta(days=1),
-            "Delft",
-            None,
-            None,
-        ),
+        ("game", day(1), day(1), "Delft", None, None),
     )
     panel = make_panel(4, 60, 7, events=events)
     promotion = panel.calendar.of_kind("promotion")
@@ -88,8 +92,8 @@ def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
         event = [
             (
                 "promotion",
-                START + timedelta(days=row % 40),
-                START + timedelta(days=row % 40 + days - 1),
+                day(row % 40),
+                day(row % 40 + days - 1),
                 None,
                 f"D{row}",
                 None,
@@ -105,15 +109,11 @@ def test_events_of_single_depots_cost_memory_in_proportion_to_their_days():
 
 def test_an_own_event_has_the_value_of_the_one_announced_first():
     """Also if the other event is of the depot's whole city."""
-
-    def day(ago):
-        return START + timedelta(days=20 - ago)
-
     rows = [
-        ("promotion", day(0), day(0), None, "D0", day(9)),
-        ("promotion", day(0), day(0), "Ghent", None, day(5)),
-        ("promotion", day(0), day(0), None, "D2", day(3)),
-        ("promotion", day(0), day(0), None, "D3", day(2)),
+        ("promotion", day(20), day(20), None, "D0", day(11)),
+        ("promotion", day(20), day(20), "Ghent", None, day(15)),
+        ("promotion", day(20), day(20), None, "D2", day(17)),
+        ("promotion", day(20), day(20), None, "D3", day(18)),
     ]
     events = make_events(*rows).assign(value=[9.0, 5.0, 3.0, 2.0])
     depots = make_depots(4).assign(city=["Ghent", "Ghent", "Ghent", "Delft"])
@@ -122,9 +122,7 @@ def test_an_own_event_has_the_value_of_the_one_announced_first():
 
 
 def test_an_event_announced_after_the_origin_is_not_known():
-    events = make_events(
-        ("promotion", LAST, LAST, None, None, LAST + timedelta(days=1))
-    )
+    events = make_events(("promotion", LAST, LAST, None, None, day(60)))
     assert "promotion" not in panel_of(events=events).calendar.kinds
 
 
@@ -171,13 +169,8 @@ def test_holidays_are_those_of_country_and_subdivision():
     ],
 )
 def test_a_holiday_whose_date_is_estimated_is_the_one_of_earlier_years(estimated):
-    days = (START, START + timedelta(days=40))
-    rows = [
-        ("NL", "", day, name) for day, name in zip(days, estimated[::-1], strict=True)
-    ]
-    columns = ["country", "subdivision", "day_on", "name"]
-    holidays = pd.DataFrame(rows, columns=columns)
-    panel = panel_of(depots=make_depots(1), holidays=holidays)
+    rows = zip((START, day(40)), estimated[::-1], strict=True)
+    panel = panel_of(depots=make_depots(1), holidays=make_holidays(*rows))
     [kind] = [kind for kind in panel.calendar.kinds if kind.startswith(NAMED_HOLIDAY)]
     assert kind == NAMED_HOLIDAY + estimated[1]
     assert np.flatnonzero(panel.calendar.of_kind(kind)[0]).tolist() == [0, 40]
@@ -211,10 +204,6 @@ def with_values(*rows):
         )
     )
     return panel_of(events=events.assign(value=[value for _, _, value, _ in rows]))
-
-
-def day(step):
-    return START + timedelta(days=step)
 
 
 def test_the_value_of_an_event_stands_on_its_days():
