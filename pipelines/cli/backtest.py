@@ -82,7 +82,7 @@ def backtest(
     from forecaster import backtest as backtests
     from forecaster.naive_forecasts import NAIVE_FORECASTS
     from pipelines.demand import counting
-    from pipelines.demand.panels import PanelsAsKnown, read_panel
+    from pipelines.demand.panels import PanelsAsKnown
     from pipelines.runs.ledger import recorded
     from pipelines.training import backtesting, train
 
@@ -103,14 +103,14 @@ def backtest(
                 f"--as-of is {origin}, but the data ends on {last_day_on}. Choose that day or "
                 "an earlier one."
             )
-        panel_at = PanelsAsKnown(context.engine, origin, context.settings.zone).at
-        panel = panel_at(origin) if as_of else read_panel(context.engine, origin)
+        panels = PanelsAsKnown(context.engine, origin, context.settings.zone)
+        panel = panels.at(origin) if as_of else panels.with_newest_counts(origin)
         split = backtests.split_holdout(panel, holdout_days, horizon, stride)
         settings = context.settings.model_copy(update={"horizon": horizon})
         recipe = train.build_recipe(settings, seed, epochs)
         with recorded(context.engine, "backtest", origin), fit_progress() as report:
             done = backtesting.run_backtest(
-                panel, panel_at, split, recipe, names, report, settings.point
+                panel, panels.at, split, recipe, names, report, settings.point
             )
     result = backtests.summarise(split, done.scores(), panel.n_depots, done.seconds)
     if forecasts is not None or tables:

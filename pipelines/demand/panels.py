@@ -29,11 +29,7 @@ from pipelines.demand import feed_freshness
 from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import late_depots
 from pipelines.store.demand import last_day
-from pipelines.store.panel import (
-    PanelTables,
-    read_panel_tables,
-    read_versioned_tables,
-)
+from pipelines.store.panel import read_panel_tables
 
 # Calendar days after the origin: the longest horizon, and the days read after its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
@@ -45,10 +41,8 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
     Raises:
       NoDataError: there is no demand up to the origin.
     """
-    with snapshot(engine) as connection:
-        tables = read_panel_tables(connection, origin)
-    start_on, demand_dt = _matrix(tables, origin)
-    return _newest_panel(tables, demand_dt, start_on)
+    # The zone tells only what was known when.
+    return PanelsAsKnown(engine, origin, ZoneInfo("UTC")).with_newest_counts(origin)
 
 
 class PanelsAsKnown:
@@ -61,15 +55,20 @@ class PanelsAsKnown:
           NoDataError: there is no demand up to it.
         """
         with snapshot(engine) as connection:
-            tables = read_versioned_tables(connection, last_origin)
+            tables = read_panel_tables(connection, last_origin)
             # In the same snapshot, so that late depots fit the counts.
             self.lateness = feed_freshness.read_lateness(connection, last_origin)
             self.missing_days = late_depots.missing_days(connection, last_origin)
         self.last_origin = last_origin
         self._zone = zone
-        self._start_on, self._demand_dt = _matrix(tables, last_origin)
+        counts = tables.counts
+        if tables.depots.empty or not len(counts):
+            raise no_demand(last_origin)
+        self._start_on = counts.first_on
+        n_depots = len(tables.depots)
+        self._demand_dt = counts.matrix(n_depots, self._start_on, last_origin)
         # The matrix holds the counts, so they are not kept twice.
-        none = tables.counts.select(np.zeros(len(tables.counts), bool))
+        none = counts.select(np.zeros(len(counts), bool))
         self._tables = replace(tables, counts=none)
 
     @classmethod
@@ -89,7 +88,11 @@ class PanelsAsKnown:
         Raises:
           NoDataError: there was no demand up to it.
         """
-        return _newest_panel(self._tables, self._until(origin), self._start_on)
+        tables, demand_dt = self._tables, self._until(origin)
+        panel = self._assemble(
+            _newest(tables.events), _newest(tables.signals), demand_dt
+        )
+        return _of_started_depots(panel, tables.depots, demand_dt)
 
     def at(self, origin: date) -> Panel:
         """Returns the panel of an origin as known in the night after it.
@@ -118,10 +121,17 @@ class PanelsAsKnown:
     @cached_property
     def _as_known(self) -> Panel:
         """The panel of the last origin, with the origins that know each event and signal."""
-        events = as_known(self._tables.event_versions, self._zone)
-        signals = signals_as_known(self._tables.signal_versions, self._zone)
-        tables = replace(self._tables, events=events, signals=signals)
-        return _assemble(tables, self._demand_dt, self._start_on)
+        events = as_known(self._tables.events, self._zone)
+        signals = signals_as_known(self._tables.signals, self._zone)
+        return self._assemble(events, signals, self._demand_dt)
+
+    def _assemble(
+        self, events: pd.DataFrame, signals: pd.DataFrame, demand_dt: np.ndarray
+    ) -> Panel:
+        """Returns the panel of all depots, started or not."""
+        depots, holidays = self._tables.depots, self._tables.holidays
+        days = (self._start_on, MAX_CALENDAR_DAYS_AHEAD)
+        return assemble_panel(depots, demand_dt, events, holidays, *days, signals)
 
 
 ReadPanels = Callable[[], PanelsAsKnown]
@@ -174,18 +184,9 @@ def _first_origins(
     return loaded, until
 
 
-def _matrix(tables: PanelTables, through: date) -> tuple[date, np.ndarray]:
-    """Returns the first day with demand, and the matrix of the newest counts from that day on."""
-    counts = tables.counts
-    if tables.depots.empty or not len(counts):
-        raise no_demand(through)
-    start_on = counts.first_on
-    return start_on, counts.matrix(len(tables.depots), start_on, through)
-
-
-def _newest_panel(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
-    panel = _assemble(tables, demand_dt, start_on)
-    return _of_started_depots(panel, tables.depots, demand_dt)
+def _newest(versions: pd.DataFrame) -> pd.DataFrame:
+    """Returns the versions that no later one has replaced."""
+    return versions[versions["superseded_at"].isna()].reset_index(drop=True)
 
 
 def _of_started_depots(
@@ -197,16 +198,3 @@ def _of_started_depots(
     if has_started_d.all():
         return panel
     return panel.of_depots(np.flatnonzero(has_started_d))
-
-
-def _assemble(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
-    """Returns the panel of all depots, started or not."""
-    return assemble_panel(
-        tables.depots,
-        demand_dt,
-        tables.events,
-        tables.holidays,
-        start_on,
-        MAX_CALENDAR_DAYS_AHEAD,
-        tables.signals,
-    )

@@ -9,7 +9,7 @@ from forecaster.errors import BadInputError, NoDataError, NoModelError, shortene
 from forecaster.inference import explain
 from forecaster.inference.explain import Explanation
 from pipelines.database.engine import snapshot
-from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.schema import shown_forecast
 from pipelines.settings import Settings
@@ -63,11 +63,8 @@ def explain_shown(
             f"{depot_id} is not in the forecast from {origin}: it had not started. See "
             "'harbor depots list'."
         )
-    panel = (
-        read_panel(engine, origin)
-        if live
-        else PanelsAsKnown(engine, origin, settings.zone).at(origin)
-    )
+    panels = PanelsAsKnown(engine, origin, settings.zone)
+    panel = panels.with_newest_counts(origin) if live else panels.at(origin)
     artefact = load_recorded(settings.artefacts, model)
     days = tuple(
         each.reaching(rows[each.target_on]["point"], explain.CORRECTED).reaching(

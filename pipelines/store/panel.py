@@ -32,12 +32,8 @@ EARLIER_COUNTS = PACKED.format(
        string_agg(timestamptz_send(superseded_at), '') as superseded_at""",
     null="not null",
 )
+# Superseded versions too; a version that withdraws an event or a value is left out.
 EVENTS = """
-select kind, starts_on, ends_on, city, depot_id, value, known_from from events
-order by event_id
-"""
-# Superseded versions too; a version that withdraws an event is left out.
-EVENT_VERSIONS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from, version, known_at,
        superseded_at
 from event_versions where not withdrawn order by event_id, version
@@ -47,7 +43,7 @@ SIGNALS = f"""
 select {SIGNAL_COLUMNS},
        version, known_at, superseded_at
 from signal_versions
-where not withdrawn and (:all_versions or superseded_at is null)
+where not withdrawn
 order by signal, depot_id, city, day_on, known_from, version
 """
 HOLIDAYS = "select country, subdivision, day_on, name from public_holidays"
@@ -87,58 +83,42 @@ class EarlierCounts:
 
 @dataclass(frozen=True)
 class PanelTables:
-    """The data of panels: tidy rows, and the newest counts in columns."""
+    """The data of panels: tidy rows, and counts in columns.
+
+    Attributes:
+      counts: The newest counts.
+      earlier: All counts that newer ones have replaced.
+      events: Every version of the events, superseded ones too.
+      signals: Every version of the values of signals, superseded ones too.
+    """
 
     depots: pd.DataFrame
     counts: DayCounts
+    earlier: EarlierCounts
     events: pd.DataFrame
     holidays: pd.DataFrame
     signals: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class VersionedTables(PanelTables):
-    """The data of panels, with superseded counts and all versions of events and signals."""
-
-    earlier: EarlierCounts
-    event_versions: pd.DataFrame
-    signal_versions: pd.DataFrame
-
-
 def read_panel_tables(connection: sa.Connection, through: date) -> PanelTables:
-    """Reads depots, the newest counts up to a day, events, holidays and signals of a snapshot."""
+    """Reads depots, counts up to a day, events, holidays and signals of a snapshot."""
     depots = _read(connection, DEPOTS)
-    columns = _read_counts(connection, COUNTS, list(depots["depot_id"]), through)
+    depot_ids = list(depots["depot_id"])
+    newest = _read_counts(connection, COUNTS, depot_ids, through)
+    earlier = _read_counts(connection, EARLIER_COUNTS, depot_ids, through)
     return PanelTables(
         depots=depots,
-        counts=_counts(columns),
+        counts=_counts(newest),
+        earlier=EarlierCounts(
+            _counts(earlier),
+            version_n=earlier["version"],
+            known_at_n=POSTGRES_EPOCH + earlier["known_at"].astype("timedelta64[us]"),
+            superseded_at_n=POSTGRES_EPOCH
+            + earlier["superseded_at"].astype("timedelta64[us]"),
+        ),
         events=_read(connection, EVENTS),
         holidays=_read(connection, HOLIDAYS),
-        signals=read_signals(connection),
-    )
-
-
-def read_signals(connection: sa.Connection, all_versions: bool = False) -> pd.DataFrame:
-    """Reads the values of signals, as `build_panel` takes them; superseded ones on request."""
-    return _read(connection, SIGNALS, {"all_versions": all_versions})
-
-
-def read_versioned_tables(connection: sa.Connection, through: date) -> VersionedTables:
-    """Reads the tables of panels, and all superseded counts, events and values of signals."""
-    tables = read_panel_tables(connection, through)
-    depot_ids = list(tables.depots["depot_id"])
-    columns = _read_counts(connection, EARLIER_COUNTS, depot_ids, through)
-    return VersionedTables(
-        **vars(tables),
-        earlier=EarlierCounts(
-            _counts(columns),
-            version_n=columns["version"],
-            known_at_n=POSTGRES_EPOCH + columns["known_at"].astype("timedelta64[us]"),
-            superseded_at_n=POSTGRES_EPOCH
-            + columns["superseded_at"].astype("timedelta64[us]"),
-        ),
-        event_versions=_read(connection, EVENT_VERSIONS),
-        signal_versions=read_signals(connection, all_versions=True),
+        signals=_read(connection, SIGNALS),
     )
 
 
@@ -178,11 +158,7 @@ def _read_counts(
     return columns
 
 
-def _read(
-    connection: sa.Connection,
-    statement: str,
-    parameters: Mapping[str, object] | None = None,
-) -> pd.DataFrame:
-    result = connection.execute(sa.text(statement), parameters or {})
+def _read(connection: sa.Connection, statement: str) -> pd.DataFrame:
+    result = connection.execute(sa.text(statement))
     # As tuples: pandas probes every Row, which takes three times as long.
     return pd.DataFrame(map(tuple, result), columns=list(result.keys()))

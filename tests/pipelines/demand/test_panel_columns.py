@@ -64,10 +64,10 @@ def test_the_newest_panel_is_that_of_the_rows_to_the_last_digit(fleet, origin):
         "select depot_id, service_on, orders::float8 as orders from demand_versions "
         "where superseded_at is null",
     )
-    frames = [rows_of(fleet, sql) for sql in (store.DEPOTS, store.EVENTS)]
-    holidays = rows_of(fleet, store.HOLIDAYS)
+    events = rows_of(fleet, "select * from events")
+    depots, holidays = (rows_of(fleet, sql) for sql in (store.DEPOTS, store.HOLIDAYS))
     expected = build_panel(
-        frames[0], demand, frames[1], holidays, origin, MAX_CALENDAR_DAYS_AHEAD
+        depots, demand, events, holidays, origin, MAX_CALENDAR_DAYS_AHEAD
     )
     assert_same(read_panel(fleet, origin), expected)
     later = LAST + timedelta(days=8)

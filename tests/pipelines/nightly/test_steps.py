@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingToDoError
 from forecaster.inference import infer
 from pipelines import backfill
-from pipelines.demand import counting
+from pipelines.demand import counting, panels
 from pipelines.forecasting import forecast
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
@@ -22,7 +22,6 @@ from pipelines.schema import (
     scores,
 )
 from pipelines.store import models as model_store
-from pipelines.store import panel as panel_store
 from tests.pipelines.backfill.conftest import count
 from tests.pipelines.faults.victim import invent_training
 from tests.pipelines.make import (
@@ -96,13 +95,13 @@ def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
 @pytest.fixture
 def histories(monkeypatch):
     """The last day of each read of the history."""
-    read, through = panel_store.read_panel_tables, []
+    read, through = panels.read_panel_tables, []
 
     def read_and_note(connection, last):
         through.append(last)
         return read(connection, last)
 
-    monkeypatch.setattr(panel_store, "read_panel_tables", read_and_note)
+    monkeypatch.setattr(panels, "read_panel_tables", read_and_note)
     return through
 
 
