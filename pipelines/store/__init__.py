@@ -10,6 +10,6 @@ Daily demand       demand, order_counts, observed_zeros, partial_days, order_ret
                    late_depots, panel, hours (past orders by hour, and hour shares ahead)
 Models, forecasts  models, artefacts, forecasts, score_totals, accuracy, forecast_retention
 Runs               runs, run_lines, monitoring, backfill, demo
-Shared             copying (COPY into any table), table_csv (its format), load_timestamps
-                   (timestamps in commit order)
+Shared             copying (COPY into any table), table_csv (its format), temporary (tables),
+                   load_timestamps (timestamps in commit order)
 """

@@ -13,6 +13,7 @@ from pipelines.store import (
     observed_zeros,
     order_counts,
     score_totals,
+    temporary,
 )
 from pipelines.store.order_retention import frozen_before
 
@@ -23,7 +24,6 @@ DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 # precedence over the counted orders, unless it is partial: loaded before its day was over.
 # `observed_zeros` creates the tables `zero_days` and `partial_days`.
 COUNT_NOW = """
-create temporary table demand_now on commit drop as
 with local as (
     select depot_id, least(:today, (:now at time zone timezone)::date) as today
     from depots
@@ -55,7 +55,6 @@ where service_on < local.today and service_on >= :frozen
 # Depot-days that are new, or differ from their newest version. A day without any source becomes
 # not observed; so does a day that is not over but was counted while the clock was ahead.
 FIND_CHANGES = """
-create temporary table demand_changes on commit drop as
 select coalesce(n.depot_id, v.depot_id) as depot_id,
        coalesce(n.service_on, v.service_on) as service_on,
        n.orders, v.version as before
@@ -192,9 +191,8 @@ def recount(
     order_counts.count_changed_days(connection, frozen)
     days = {"today": today, "now": now, "frozen": frozen or date.min}
     observed_zeros.find(connection, today, now, frozen or date.min)
-    connection.execute(sa.text(COUNT_NOW), days)
-    connection.execute(sa.text("analyze demand_now"))
-    connection.execute(sa.text(FIND_CHANGES), days)
+    temporary.create(connection, "demand_now", COUNT_NOW, days)
+    temporary.create(connection, "demand_changes", FIND_CHANGES, days)
     left_old = 0
     if look_back_days is not None:
         left = connection.execute(
@@ -210,15 +208,11 @@ def recount(
         connection.execute(sa.text(APPEND), {"now": now})
         if gone:
             _drop_scores(connection)
-    connection.execute(
-        sa.text("drop table zero_days, partial_days, demand_now, demand_changes")
-    )
     return DemandChange(new, corrected, left_old, partial)
 
 
 def _drop_scores(connection: sa.Connection) -> None:
     score_totals.lock(connection)
-    connection.execute(sa.text("analyze demand_changes"))
     for origin in connection.scalars(sa.text(DROP_SCORES)).all():
         score_totals.renew(connection, origin)
 

@@ -10,14 +10,13 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
-from pipelines.store import scores_due
+from pipelines.store import scores_due, temporary
 from pipelines.store.ingest import StagingTable, lock, now
 from pipelines.store.versions import append_changes
 
 # Rows of new events, and rows that differ from the newest version of their event. The last row
 # of an event in a file applies. Derived ids are readable, because people type them.
 FIND_CHANGES = """
-create temporary table changes on commit drop as
 with named as (
     select coalesce(event_id, kind || '/' || to_char(starts_on, 'YYYY-MM-DD')
                     || coalesce('/depot/' || depot_id, '/city/' || city, '')) as own_id,
@@ -101,7 +100,7 @@ def append(staging: StagingTable, *, replace_later_files: bool = True) -> int:
         "replace_later_files": replace_later_files,
         "file_id": staging.file_id,
     }
-    connection.execute(sa.text(FIND_CHANGES), parameters)
+    temporary.create(connection, "changes", FIND_CHANGES, parameters)
     changed = connection.scalars(sa.text("select event_id from changes")).all()
     n_versions = append_changes(
         connection, versions.name, ["event_id"], STORED, now(connection)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from pipelines.schema import forecast_totals, forecasts, reader_views, scores
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
-from pipelines.store import score_totals, scores_due
+from pipelines.store import score_totals, scores_due, temporary
 from pipelines.store.copying import copy_rows, copy_table
 from pipelines.store.scores_due import ScoresDue
 
@@ -113,9 +113,13 @@ def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, in
     """
     if not due.due_ids:
         return {}
-    statement = ORIGINS_TO_SCORE if due.is_everything else CHANGED_ORIGINS_TO_SCORE
-    parameters = {"origins": due.origins, "targets": due.targets}
-    rows = connection.execute(sa.text(statement), {**_span(connection), **parameters})
+    parameters = {
+        "everything": due.is_everything,
+        "origins": due.origins,
+        "targets": due.targets,
+        **_span(connection),
+    }
+    rows = connection.execute(sa.text(ORIGINS_TO_SCORE), parameters)
     return {row.origin_on: row.days_ahead for row in rows}
 
 
@@ -136,10 +140,10 @@ def score_origin(
         "until": origin + timedelta(days=days_ahead),
         **_span(connection, forecasts.c.origin_on == origin),
     }
-    connection.execute(sa.text(TO_SCORE), parameters)
+    temporary.create(connection, "to_score", TO_SCORE, parameters)
     connection.execute(sa.text(DROP_STALE_SCORES), parameters)
     scored = connection.execute(sa.text(SCORE_MISSING))
-    connection.execute(sa.text("drop table naive_now, to_score"))
+    connection.execute(sa.text("drop table naive_now"))
     score_totals.renew(connection, origin)
     return scored.rowcount
 
@@ -180,13 +184,16 @@ where not {is_closed_by_rule("f.target_on")}
       select from closed_by_event c
       where c.depot_id = f.depot_id and c.day_on = f.target_on)
 """
-COMPARE_SCORES = f"""
+IS_DUE = (
+    "(:everything or {0}.origin_on = any(:origins) or {0}.target_on = any(:targets))"
+)
+ORIGINS_TO_SCORE = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select origin_on, max(target_on - origin_on) as days_ahead from (
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p10, f.p50, f.p90,
-           f.point, f.is_live, v.orders {WITH_ACTUALS} {{of_forecasts}}
+           f.point, f.is_live, v.orders {WITH_ACTUALS} and {IS_DUE.format("f")}
 ) current
-full join (select s.* from scores s {{of_scores}}) s
+full join (select s.* from scores s where {IS_DUE.format("s")}) s
   using (depot_id, origin_on, target_on, model_version)
 where (s.actual, s.p10, s.p50, s.p90, s.point, s.is_live)
       is distinct from (current.orders, current.p10, current.p50, current.p90,
@@ -194,12 +201,6 @@ where (s.actual, s.p10, s.p50, s.p90, s.point, s.is_live)
 group by origin_on
 order by origin_on
 """
-ORIGINS_TO_SCORE = COMPARE_SCORES.format(of_forecasts="", of_scores="")
-CHANGED_FORECASTS = "and (f.origin_on = any(:origins) or f.target_on = any(:targets))"
-CHANGED_SCORES = "where s.origin_on = any(:origins) or s.target_on = any(:targets)"
-CHANGED_ORIGINS_TO_SCORE = COMPARE_SCORES.format(
-    of_forecasts=CHANGED_FORECASTS, of_scores=CHANGED_SCORES
-)
 NAIVE_TABLE = """
 create temporary table naive_now (
     depot_id text, target_on date, seasonal_naive double precision,
@@ -207,7 +208,6 @@ create temporary table naive_now (
 ) on commit drop
 """
 TO_SCORE = f"""
-create temporary table to_score on commit drop as
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select f.*, v.orders as actual {WITH_ACTUALS}
   and f.origin_on = :origin and f.target_on <= :until

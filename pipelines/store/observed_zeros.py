@@ -16,10 +16,11 @@ are no evidence. The rules look at earlier days, so later files seldom change a 
 """
 
 from datetime import date, datetime
+from functools import partial
 
 import sqlalchemy as sa
 
-from pipelines.store import partial_days
+from pipelines.store import partial_days, temporary
 
 MIN_STEADY_ORDERS = 5
 """Orders a day of a steady depot; with five expected, a 0 occurs twice a year (Poisson)."""
@@ -32,7 +33,6 @@ N_BUSIEST = 4
 
 # Spans of a depot's days without orders: after a day with orders, or from opening to the first.
 SPANS_WITHOUT_ORDERS = """
-create temporary table spans_without_orders on commit drop as
 with local as (
     select depot_id, opened_on, closed_on,
            least(:today, (:now at time zone timezone)::date) as today
@@ -58,7 +58,6 @@ where c.service_on = c.first_on and l.opened_on < c.service_on
 """
 # Each file with several depots: its number of depots, and the busiest of them.
 LOADED_FILES = f"""
-create temporary table loaded_files on commit drop as
 select file_id, depots,
        (array_agg(depot_id order by orders desc, depot_id))[1 : {N_BUSIEST}]
            as busiest
@@ -73,14 +72,12 @@ from (
 group by file_id, depots
 """
 DAYS_WITHOUT_ORDERS = """
-create temporary table days_without_orders on commit drop as
 select g.*, day::date as day_on
 from spans_without_orders g
 cross join lateral generate_series(greatest(g.from_on, :frozen), g.until_on,
                                    interval '1 day') as day
 """
 ZERO_DAYS = f"""
-create temporary table zero_days on commit drop as
 with whole_counts as not materialized (
     select c.* from order_counts c left join partial_days p using (depot_id, service_on)
     where p.depot_id is null
@@ -125,18 +122,9 @@ def find(connection: sa.Connection, today: date, now: datetime, frozen: date) ->
     on, or not over at its depot at `now`, or before `frozen` is in them.
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
-    connection.execute(sa.text(LOADED_FILES))
-    connection.execute(sa.text("analyze loaded_files"))
-    connection.execute(sa.text(SPANS_WITHOUT_ORDERS), parameters)
-    connection.execute(sa.text("analyze spans_without_orders"))
+    create = partial(temporary.create, connection, parameters=parameters)
+    create("loaded_files", LOADED_FILES)
+    create("spans_without_orders", SPANS_WITHOUT_ORDERS)
     partial_days.find(connection, now, frozen)
-    for table, statement in (
-        ("days_without_orders", DAYS_WITHOUT_ORDERS),
-        ("zero_days", ZERO_DAYS),
-    ):
-        connection.execute(sa.text(statement), parameters)
-        # Each table is joined next and may have any size, so Postgres needs its statistics.
-        connection.execute(sa.text(f"analyze {table}"))
-    connection.execute(
-        sa.text("drop table spans_without_orders, loaded_files, days_without_orders")
-    )
+    create("days_without_orders", DAYS_WITHOUT_ORDERS)
+    create("zero_days", ZERO_DAYS)

@@ -30,6 +30,8 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+from pipelines.store import temporary
+
 USUAL_DAYS = 28
 """Days before a day from which the usual times of its last order and its file are taken."""
 USUAL_SHARE = 0.9
@@ -47,7 +49,6 @@ MAX_LIVE_DAYS = 3
 
 # The newest day of each depot, if its last file was loaded before the day was over.
 UNFINISHED = """
-create temporary table unfinished on commit drop as
 select s.depot_id, d.timezone, s.before_on as service_on, f.loaded_at, day.ends_at
 from spans_without_orders s
 join files f on f.file_id = s.last_file_id
@@ -60,7 +61,6 @@ where s.next_on is null and s.before_on >= :frozen
 """
 # Unfinished days whose file was not loaded after the usual time of the last order.
 UNSETTLED = f"""
-create temporary table unsettled on commit drop as
 with days_before as (
     select u.depot_id, c.last_time, (f.loaded_at at time zone u.timezone)::time as load_time,
            (u.service_on - c.service_on) % 7 = 0 as is_same_weekday,
@@ -91,7 +91,6 @@ where coalesce(u.loaded_at <= day.usual_end, true)
 """
 # Pairs of successive days with orders, between which a file is missing.
 GAPS = f"""
-create temporary table gaps on commit drop as
 with without_version as (
     -- A third of the time of an anti-join, of which the planner expects few rows.
     select depot_id, service_on from order_counts where service_on >= :frozen
@@ -158,7 +157,6 @@ def _usual_orders(day: str, hours: str) -> str:
 
 
 CUT = f"""
-create temporary table cut_days on commit drop as
 with cut as (
     select depot_id, timezone, service_on, last_file_id as file_id from gaps g
     where {_usual_orders("g.service_on", "hour - 1 > g.loaded_hour")} >= {MIN_CUT_ORDERS}
@@ -175,7 +173,6 @@ join cut on cut.service_on = c.service_on and cut.timezone = d.timezone
         and cut.file_id in (c.file_id, c.last_file_id)
 """
 PARTIAL = f"""
-create temporary table partial_days on commit drop as
 with busiest as (
     select distinct u.depot_id, busy_depot
     from unsettled u
@@ -225,7 +222,4 @@ def find(connection: sa.Connection, now: datetime, frozen: date) -> None:
         ("cut_days", CUT),
         ("partial_days", PARTIAL),
     ):
-        connection.execute(sa.text(statement), parameters)
-        # Each table is joined next and may have any size, so Postgres needs its statistics.
-        connection.execute(sa.text(f"analyze {table}"))
-    connection.execute(sa.text("drop table unfinished, unsettled, gaps, cut_days"))
+        temporary.create(connection, table, statement, parameters)

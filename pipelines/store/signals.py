@@ -10,6 +10,7 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+from pipelines.store import temporary
 from pipelines.store.ingest import StagingTable
 from pipelines.store.versions import append_changes
 
@@ -20,7 +21,6 @@ ALWAYS = date.min
 # was known of it, it is history, known to every origin. The last of several rows of the same
 # value applies.
 COMPARE = """
-create temporary table changes on commit drop as
 with placed as (
     select signal, coalesce(depot_id, '') as depot_id, coalesce(city, '') as city, day_on,
            value, known_from, ctid as position
@@ -65,7 +65,6 @@ on conflict do nothing
 """
 # A value of a withdrawn file is replaced by the newest one from files that are not withdrawn.
 RESTORE = """
-create temporary table changes on commit drop as
 select v.signal, v.depot_id, v.city, v.day_on, v.known_from,
        coalesce(earlier.value, v.value) as value, v.version as before,
        coalesce(earlier.file_id, v.file_id) as file_id,
@@ -104,7 +103,7 @@ def append(
         "always": ALWAYS,
         "replace_later_files": replace_later_files,
     }
-    connection.execute(sa.text(COMPARE), parameters)
+    temporary.create(connection, "changes", COMPARE, parameters)
     connection.execute(sa.text(RECORD_REPEATS))
     connection.execute(sa.text("delete from changes where unchanged"))
     return append_changes(connection, "signal_versions", KEY, STORED, now)
@@ -120,7 +119,7 @@ def withdraw_files(
     Returns:
       The number of values withdrawn, and the number of them that another file's value replaces.
     """
-    connection.execute(sa.text(RESTORE), {"file_ids": list(file_ids)})
+    temporary.create(connection, "changes", RESTORE, {"file_ids": list(file_ids)})
     restored = connection.scalar(
         sa.text("select count(*) from changes where not withdrawn")
     )

@@ -22,7 +22,7 @@ def append_changes(
     columns: Sequence[str],
     now: datetime,
 ) -> int:
-    """Appends the rows of the temporary table `changes`, drops it, and returns their number.
+    """Appends the rows of the temporary table `changes`, and returns their number.
 
     Called in a transaction that locks the kind. `changes` has `columns`, the key among them, and
     `before`: the version that a row follows and supersedes, 0 for a first version.
@@ -38,5 +38,4 @@ def append_changes(
         {"now": now},
         execution_options={"preserve_rowcount": True},
     )
-    connection.execute(sa.text("drop table changes"))
     return int(appended.rowcount)

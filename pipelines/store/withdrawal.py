@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from pipelines.store import order_counts
+from pipelines.store import order_counts, temporary
 
 # The statements are composed of our own table and column names. If several earlier rows have a
 # key, the one loaded last is restored.
 REMOVED_KEYS = """
-create temporary table removed on commit drop as
 select {key} from {table} where file_id = any(:file_ids)
 """
 NAMED_DEPOTS = """
@@ -29,7 +28,6 @@ DELETE_SUPERSEDED = """
 delete from superseded_rows where table_name = :table and file_id = any(:file_ids)
 """
 FIND_EARLIER = """
-create temporary table earlier on commit drop as
 select distinct on ({key}) superseded_id
 from superseded_rows s
 cross join lateral jsonb_populate_record(null::{table}, s.content) r
@@ -94,17 +92,16 @@ def remove_rows(
 
     named = connection.scalars(sa.text(NAMED_DEPOTS.format(**names)), values)
     depot_ids = frozenset(named)
-    run(REMOVED_KEYS)
+    temporary.create(connection, "removed", REMOVED_KEYS.format(**names), values)
     if table == "orders":
         order_counts.mark_days(connection, OLD_DAYS, {"file_ids": list(file_ids)})
     removed = run(DELETE)
     run(DELETE_SUPERSEDED)
-    run(FIND_EARLIER)
+    temporary.create(connection, "earlier", FIND_EARLIER.format(**names), values)
     if table == "orders":
         order_counts.mark_days(connection, RESTORED_DAYS)
     restored = run(RESTORE)
     run(DELETE_EARLIER)
-    connection.execute(sa.text("drop table removed, earlier"))
     return RemovedRows(removed, restored, depot_ids)
 
 
