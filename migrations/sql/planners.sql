@@ -199,11 +199,4 @@ begin
     end if;
 end $$;
 
-revoke all on function undo_changes(text, bigint[], text) from public;
-revoke all on function decide_vans(
-    text, date, text, integer, integer, text, text, bigint, boolean) from public;
-revoke all on function add_overrides(jsonb, text, text) from public;
-revoke all on function save_city_settings(
-    text, integer, double precision, double precision, double precision, text, text, bigint,
-    boolean)
-    from public;
+revoke all on function add_overrides, save_city_settings, decide_vans, undo_changes from public;

@@ -17,6 +17,11 @@ NOW = sa.text("now()")
 CLOCK = sa.text("clock_timestamp()")
 
 
+def numbered(name: str) -> sa.Column[int]:
+    """A primary key whose numbers the database counts up."""
+    return sa.Column(name, sa.BigInteger, sa.Identity(always=True), primary_key=True)
+
+
 def model_version(*, primary_key: bool = True) -> sa.Column[str]:
     """The column `model_version`, which references `models`; part of the primary key or not."""
     model = sa.ForeignKey("models.version")

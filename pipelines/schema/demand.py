@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata
+from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata, numbered
 
 # Appended, never overwritten: a correction closes the version before it.
 demand_versions = sa.Table(
@@ -59,6 +59,6 @@ order_counts = sa.Table(
 changed_days = sa.Table(
     "changed_days",
     metadata,
-    sa.Column("mark_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("mark_id"),
     sa.Column("day_on", sa.Date, nullable=False),
 )

@@ -3,7 +3,14 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Timestamp, doubles, metadata, model_version
+from pipelines.schema.base import (
+    NOW,
+    Timestamp,
+    doubles,
+    metadata,
+    model_version,
+    numbered,
+)
 
 models = sa.Table(
     "models",
@@ -70,9 +77,7 @@ sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 publications = sa.Table(
     "publications",
     metadata,
-    sa.Column(
-        "publication_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
-    ),
+    numbered("publication_id"),
     sa.Column("origin_on", sa.Date, nullable=False),
     model_version(primary_key=False),
     # Whether it counts in live accuracy: the forecast was live both when it was made and when

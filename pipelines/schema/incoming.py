@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata
+from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata, numbered
 
 depots = sa.Table(
     "depots",
@@ -33,7 +33,7 @@ depots = sa.Table(
 files = sa.Table(
     "files",
     metadata,
-    sa.Column("file_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("file_id"),
     sa.Column("path", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     # Digest of kind, column mapping and formats: the same bytes read with other options
@@ -98,9 +98,7 @@ daily_counts = sa.Table(
 superseded_rows = sa.Table(
     "superseded_rows",
     metadata,
-    sa.Column(
-        "superseded_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
-    ),
+    numbered("superseded_id"),
     sa.Column("table_name", sa.Text, nullable=False),
     # The file that the replaced row came from.
     sa.Column("file_id", sa.BigInteger, nullable=False),
@@ -209,9 +207,7 @@ public_holidays = sa.Table(
 quarantine = sa.Table(
     "quarantine",
     metadata,
-    sa.Column(
-        "quarantine_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
-    ),
+    numbered("quarantine_id"),
     sa.Column(
         "file_id",
         sa.BigInteger,

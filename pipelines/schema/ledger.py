@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Timestamp, metadata
+from pipelines.schema.base import NOW, Timestamp, metadata, numbered
 
 RUN_LOCK = 0x52_554E  # "RUN"
 """First key of the advisory lock that a run's session holds; the second is its run_id."""
@@ -23,7 +23,7 @@ case when runs.state = 'running' and not {HAS_SESSION} then 'failed' else runs.s
 runs = sa.Table(
     "runs",
     metadata,
-    sa.Column("run_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("run_id"),
     # The nightly run or backfill this step belongs to; null for a step run alone.
     sa.Column("parent_id", sa.BigInteger, sa.ForeignKey("runs.run_id"), index=True),
     sa.Column("step", sa.Text, nullable=False),
@@ -43,7 +43,7 @@ runs = sa.Table(
 run_lines = sa.Table(
     "run_lines",
     metadata,
-    sa.Column("line_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("line_id"),
     sa.Column(
         "run_id",
         sa.BigInteger,

@@ -2,14 +2,14 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import NOW, Timestamp, metadata
+from pipelines.schema.base import NOW, Timestamp, metadata, numbered
 
 # Overrides by planners, appended only by the function `add_overrides`. The newest row of a
 # depot's day applies.
 overrides = sa.Table(
     "overrides",
     metadata,
-    sa.Column("override_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("override_id"),
     sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), nullable=False),
     sa.Column("target_on", sa.Date, nullable=False),
     # Planned orders; null: the plan returns to the forecast.
@@ -39,7 +39,7 @@ sa.Index(
 city_settings = sa.Table(
     "city_settings",
     metadata,
-    sa.Column("settings_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("settings_id"),
     sa.Column("city", sa.Text, nullable=False),
     # Vans and orders per van are either both set or both null: estimated.
     sa.Column("vans", sa.Integer),
@@ -70,7 +70,7 @@ sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings
 van_decisions = sa.Table(
     "van_decisions",
     metadata,
-    sa.Column("decision_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("decision_id"),
     sa.Column("city", sa.Text, nullable=False),
     sa.Column("target_on", sa.Date, nullable=False),
     # Null: nothing is decided, or the decision was taken back.

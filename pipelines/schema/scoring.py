@@ -2,7 +2,14 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import NOW, Timestamp, doubles, metadata, model_version
+from pipelines.schema.base import (
+    NOW,
+    Timestamp,
+    doubles,
+    metadata,
+    model_version,
+    numbered,
+)
 
 # Forecasts whose actual is known, with the naive forecasts from the same origin.
 scores = sa.Table(
@@ -36,7 +43,7 @@ sa.Index("ix_scores_origin_on", scores.c.origin_on, scores.c.target_on)
 scores_due = sa.Table(
     "scores_due",
     metadata,
-    sa.Column("due_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    numbered("due_id"),
     sa.Column("origin_on", sa.Date),
     sa.Column("target_on", sa.Date),
 )
