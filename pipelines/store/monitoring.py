@@ -145,9 +145,7 @@ def read_samples(
     connection: sa.Connection, statement: str, **parameters: Any
 ) -> Iterator[Sample]:
     """Yields the metrics that one of the statements above selects."""
-    typed = sa.text(statement).bindparams(
-        *(sa.bindparam(name, value) for name, value in parameters.items())
-    )
+    typed = sa.text(statement).bindparams(**parameters)
     for row in connection.execute(typed).mappings():
         labels = {name: value for name, value in row.items() if isinstance(value, str)}
         for name, value in row.items():
