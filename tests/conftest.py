@@ -4,8 +4,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from secrets import token_hex
 
 import psycopg
 import pytest
@@ -168,6 +169,35 @@ def engine(database_url: str) -> Iterator[sa.Engine]:
     roles.ensure(engine)
     yield engine
     engine.dispose()
+
+
+NewDatabase = Callable[..., sa.Engine]
+
+
+@pytest.fixture(scope="module")
+def new_database(database_url: str, engine: sa.Engine) -> Iterator[NewDatabase]:
+    """Makes databases beside the test database, empty or as a template; they go with its server."""
+    made = []
+
+    def make(template: str = "template1") -> sa.Engine:
+        name = f"test_{token_hex(6)}"
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+            link.execute(sa.text(f"create database {name} template {template}"))
+        made.append(sa.create_engine(database_url.replace(TEST_DATABASE, name)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.dispose()
+
+
+@pytest.fixture(scope="module")
+def migrated(new_database: NewDatabase) -> str:
+    """The name of a database that the migrations have led up, as a template."""
+    made = new_database()
+    migrate.upgrade(made)
+    made.dispose()
+    return str(made.url.database)
 
 
 @pytest.fixture

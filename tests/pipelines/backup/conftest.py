@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from pipelines import backup
 from pipelines.database import migrate, roles
 from pipelines.settings import Settings
+from tests.pipelines.in_process import harbor
 from tests.pipelines.make import LAST, NOW, add_champion, count_fleet, forecast_from
 
 
@@ -26,6 +27,11 @@ class Fleet:
     def address(self):
         """As psycopg takes it."""
         return self.settings.database_url.get_secret_value()
+
+    def harbor(self, *words):
+        """Runs a command on it."""
+        home = str(self.settings.home)
+        return harbor(*words, HARBOR_DATABASE_URL=self.address, HARBOR_HOME=home)
 
     def rows(self):
         """Every row of every table, as text, but what the ledger says of backups."""
@@ -75,26 +81,9 @@ class Fleet:
 
 
 @pytest.fixture(scope="module")
-def databases(database_url, engine):
-    """Makes empty databases; they go with the tests' server, and cost seconds each."""
-    made = []
-
-    def make():
-        name = f"test_backup_{len(made)}"
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
-            link.execute(sa.text(f"create database {name}"))
-        made.append(sa.create_engine(database_url.replace("test_harbor", name)))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.dispose()
-
-
-@pytest.fixture(scope="module")
-def original(databases, tmp_path_factory):
+def original(new_database, tmp_path_factory):
     """Every test leaves it as it was, but for the ledger."""
-    engine = databases()
+    engine = new_database()
     settings = Settings(
         home=tmp_path_factory.mktemp("home"),
         database_url=engine.url.render_as_string(hide_password=False),
@@ -121,8 +110,8 @@ def mine(saved, tmp_path):
 
 
 @pytest.fixture
-def elsewhere(databases, tmp_path):
+def elsewhere(new_database, tmp_path):
     """An empty database and an empty home."""
-    engine = databases()
+    engine = new_database()
     url = engine.url.render_as_string(hide_password=False)
     return Fleet(engine, Settings(home=tmp_path / "elsewhere", database_url=url))

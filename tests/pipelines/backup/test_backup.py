@@ -19,7 +19,6 @@ from pipelines.database import migrate, roles
 from pipelines.settings import Settings
 from pipelines.settings.ingest import DONE
 from tests.pipelines.backup.conftest import NOW
-from tests.pipelines.in_process import harbor
 
 DESTROY = ("drop schema public cascade", "create schema public")
 STEPS = "select step, state from runs order by run_id desc limit 1"
@@ -286,11 +285,7 @@ def test_a_password_is_on_no_command_line():
 
 def test_both_commands_answer_machines(original, tmp_path):
     def answer(*words):
-        places = {
-            "HARBOR_DATABASE_URL": original.address,
-            "HARBOR_HOME": str(original.settings.home),
-        }
-        return json.loads(harbor("backup", *words, "--json", **places).stdout)
+        return json.loads(original.harbor("backup", *words, "--json").stdout)
 
     created = answer("create", str(tmp_path / "backups"))
     assert created["missing"] == {}
@@ -313,11 +308,7 @@ def test_a_restore_names_the_files_that_came_after_the_backup(original, tmp_path
     later_s = (made_at + timedelta(hours=1)).timestamp()
     os.utime(done / "after.csv", (later_s, later_s))
     original.backup(tmp_path, now=made_at)
-    places = {
-        "HARBOR_DATABASE_URL": original.address,
-        "HARBOR_HOME": str(original.settings.home),
-    }
-    restored = harbor("backup", "restore", str(tmp_path), "--replace", **places)
+    restored = original.harbor("backup", "restore", str(tmp_path), "--replace")
     assert restored.returncode == 0, restored.stderr
     said = " ".join(restored.stderr.split())
     assert "that are newer than the backup" in said

@@ -5,7 +5,6 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ProgrammingError
 
 from forecaster.errors import DatabaseError
-from pipelines.database import migrate
 from pipelines.database.engine import connect
 from pipelines.runs.ledger import recorded
 from tests.contract.test_cli import commands
@@ -34,18 +33,17 @@ NEED_NO_TABLES = {
 
 
 @pytest.fixture(scope="module")
-def ahead(engine, database_url):
+def ahead(new_database):
     """The address of a database of a release to come."""
-    name = "test_ahead"
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
-        link.execute(sa.text(f"create database {name}"))
-    url = database_url.replace("test_harbor", name)
-    made = sa.create_engine(url)
+    made = new_database()
     with made.begin() as connection:
         connection.execute(sa.text("create table alembic_version (version_num text)"))
         connection.execute(sa.text("insert into alembic_version values ('9999')"))
-    made.dispose()
-    return url
+    return address(made)
+
+
+def address(engine):
+    return engine.url.render_as_string(hide_password=False)
 
 
 def test_every_command_says_so_where_the_database_is_ahead(ahead, tmp_path):
@@ -59,34 +57,26 @@ def test_every_command_says_so_where_the_database_is_ahead(ahead, tmp_path):
 
 
 def test_a_database_of_an_unreleased_schema_says_what_to_do(
-    engine, database_url, tmp_path
+    new_database, migrated, tmp_path
 ):
     """Its revision is this program's: tables change without a migration until 0.1.0."""
-    name = "test_unreleased"
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
-        link.execute(sa.text(f"create database {name}"))
-    url = database_url.replace("test_harbor", name)
-    old = sa.create_engine(url)
-    migrate.upgrade(old)
+    old = new_database(migrated)
     with old.begin() as connection:
         connection.execute(sa.text("alter table runs drop column metrics"))
         connection.execute(sa.text("alter table depots drop column vans"))
-    old.dispose()
+    places = {"HARBOR_DATABASE_URL": address(old), "HARBOR_HOME": str(tmp_path)}
     for words in (["depots", "list"], ["db", "check"], ["doctor"]):
-        done = harbor(*words, HARBOR_DATABASE_URL=url, HARBOR_HOME=str(tmp_path))
+        done = harbor(*words, **places)
         assert done.returncode == 1, words
         told = " ".join((done.stdout + done.stderr).split())
         assert "set HARBOR_HOME to a new folder" in told, words
 
 
 def test_a_mistake_of_the_program_is_not_said_to_be_one_of_the_database(
-    engine, database_url
+    new_database, migrated
 ):
-    name, statement = "test_undefined", sa.text("select nothing from depots")
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
-        link.execute(sa.text(f"create database {name}"))
-    made = connect(database_url.replace("test_harbor", name))
-    migrate.upgrade(made)
+    statement = sa.text("select nothing from depots")
+    made = connect(address(new_database(migrated)))
 
     def in_a_run():
         with recorded(made, "demand") as run, run.engine.begin() as connection:
