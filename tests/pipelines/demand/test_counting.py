@@ -44,27 +44,19 @@ def test_a_time_with_an_offset_is_told_in_the_depots_zone(connection):
 
 
 @pytest.mark.parametrize(
-    ("day", "first_utc", "last_utc"),
+    ("day", "first_utc", "next_utc"),
     [
-        pytest.param(
-            "2024-03-31", "2024-03-30T23:00", "2024-03-31T21:59", id="23 hours"
-        ),
-        pytest.param(
-            "2024-10-27", "2024-10-26T22:00", "2024-10-27T22:59", id="25 hours"
-        ),
+        pytest.param("2024-03-31", "2024-03-30T23", "2024-03-31T22", id="23 hours"),
+        pytest.param("2024-10-27", "2024-10-26T22", "2024-10-27T23", id="25 hours"),
     ],
 )
 def test_days_on_which_clocks_change_keep_their_hours(
-    connection, day, first_utc, last_utc
+    connection, day, first_utc, next_utc
 ):
     add_depot(connection)
-    before = {"2024-03-31": "2024-03-30T22:59", "2024-10-27": "2024-10-26T21:59"}[day]
-    after = {"2024-03-31": "2024-03-31T22:00", "2024-10-27": "2024-10-27T23:00"}[day]
-    add_orders(
-        connection,
-        "A",
-        *((moment, 0) for moment in (before, first_utc, last_utc, after)),
-    )
+    for moment in map(datetime.fromisoformat, (first_utc, next_utc)):
+        for at in (moment - timedelta(minutes=1), moment):
+            add_orders(connection, "A", (at.isoformat(), 0))
     counted = {service_on: count for _, service_on, count in demand(connection)}
     assert counted[day] == 2
     assert sum(counted.values()) == 4

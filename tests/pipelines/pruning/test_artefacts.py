@@ -14,7 +14,6 @@ from pipelines.forecasting import forecast
 from pipelines.pruning import MIN_ARTEFACT_AGE, PrunedArtefacts, prune_artefacts
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
-from tests.pipelines import in_process
 from tests.pipelines.make import add_depot, publish, record_model
 
 DAY = date(2026, 3, 1)
@@ -120,13 +119,7 @@ def test_the_age_of_a_former_champion_counts_from_its_replacement(
     run = begin_run(clean_engine)
     add("champion", "champion", promoted_days_ago=1)
     add("before", "retired", days_ago=YOUNG, promoted_days_ago=YOUNG)
-    add(
-        "champion for a year",
-        "retired",
-        days_ago=400,
-        promoted_days_ago=400,
-        run_id=run,
-    )
+    add("of a year", "retired", days_ago=400, promoted_days_ago=400, run_id=run)
     add("its evaluation", "evaluation", days_ago=400, run_id=run)
     assert prune_artefacts(clean_engine, settings) == NOTHING
     assert len(there(settings)) == 4
@@ -208,11 +201,9 @@ def test_a_past_origin_gets_the_newest_kept_model(clean_engine, settings, add):
 
 
 @pytest.fixture
-def harbor(clean_engine, settings, database_url):
-    """Runs a command on the fleet, which keeps artefacts for so many days."""
-    places = {"HARBOR_DATABASE_URL": database_url, "HARBOR_HOME": str(settings.home)}
-    days = {"HARBOR_KEEP_ARTEFACTS_DAYS": str(KEPT_DAYS)}
-    return partial(in_process.harbor, **places | days)
+def harbor(harbor):
+    """Runs a command that keeps artefacts for so many days."""
+    return partial(harbor, HARBOR_KEEP_ARTEFACTS_DAYS=str(KEPT_DAYS))
 
 
 def test_the_commands_name_what_was_pruned_and_what_to_do(harbor, settings, add):

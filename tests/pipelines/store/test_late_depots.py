@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from pipelines.schema import demand_versions, runs
+from pipelines.schema import runs
 from pipelines.store import late_depots
 from tests.pipelines.make import add_depot, add_event
 
@@ -15,18 +15,14 @@ A_DAY = timedelta(days=1)
 
 
 def count_through(connection, depot_id, last_on, days=30):
-    rows = [
-        {
-            "depot_id": depot_id,
-            "service_on": last_on - day * A_DAY,
-            "version": 1,
-            "orders": 5,
-            "known_at": sa.func.now(),
-        }
-        for day in range(days)
-    ]
-    for row in rows:
-        connection.execute(sa.insert(demand_versions).values(**row))
+    connection.execute(
+        sa.text(
+            "insert into demand_versions (depot_id, service_on, version, orders, known_at) "
+            "select :depot_id, cast(:last_on as date) - day, 1, 5, now() "
+            "from generate_series(0, :days - 1) as day"
+        ),
+        {"depot_id": depot_id, "last_on": last_on, "days": days},
+    )
 
 
 @pytest.mark.parametrize(
