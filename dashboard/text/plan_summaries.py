@@ -11,7 +11,6 @@ import pandas as pd
 
 from dashboard.planning.van_plan import Transfer
 from dashboard.text import formatting
-from dashboard.text.summaries import short_of
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.vans import vans_for
@@ -108,15 +107,20 @@ def rules(plan: Plan, settings: CitySettings) -> str:
     of_shifts = "Shifts: a day needs the vans of its fullest shift."
     if not settings.shifts:
         of_shifts = "Shifts: usual ones, as nobody has set any."
-    told = (
-        "Need: the vans that carry all orders of a day at the service level, if they are moved "
-        "between depots that morning. The chance of full delivery counts with such moves, too.",
-        "Vans to move: each move is for one day. A depot that is short itself lends a van where the "
-        "van carries at least a tenth of a load more.",
-        "Drivers: for the vans that go out, at least one in each shift.",
-        *([] if plan.shifts.empty else [of_shifts]),
-        "Orders: a total is forecast as a whole, and the depots need not add up to it.",
+    need = (
+        "Need: the vans that carry all orders of a day at the service level, if they are moved between "
+        "depots that morning. The chance of full delivery counts with such moves, too."
     )
+    moves = (
+        "Vans to move: each move is for one day. A depot that is short itself lends a van where the van "
+        "carries at least a tenth of a load more."
+    )
+    drivers = "Drivers: for the vans that go out, at least one in each shift."
+    shifts = [] if plan.shifts.empty else [of_shifts]
+    totals = (
+        "Orders: a total is forecast as a whole, and the depots need not add up to it."
+    )
+    told = [need, moves, drivers, *shifts, totals]
     return "\n".join(f"- {each}" for each in told)
 
 

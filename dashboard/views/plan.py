@@ -19,7 +19,7 @@ from dashboard.components import (
 )
 from dashboard.planning import city_settings, van_plan
 from dashboard.tables import plan_grids, workbook
-from dashboard.text import formatting, plan_summaries, summaries
+from dashboard.text import formatting, plan_summaries
 
 freshness = queries.freshness()
 if freshness.origin_on is None:

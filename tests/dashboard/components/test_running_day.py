@@ -99,6 +99,11 @@ def test_today_is_told_city_by_city_and_escaped(depots, monkeypatch):
     ten_past = depots.assign(until_hour=8 + 10 / 60)
     monkeypatch.setattr(queries, "running_depots", lambda *_: ten_past)
     assert "orders by 08:10 local" in so_far("a")
+
+
+def test_a_city_on_its_way_is_told_with_the_vans_that_its_pace_takes(
+    depots, monkeypatch
+):
     monkeypatch.setattr(queries, "running_depots", lambda *_: depots)
     now = datetime(2026, 7, 6, 11, tzinfo=UTC)
     plan = pd.DataFrame({"city": ["Lon & don", "Ghent"], "target_on": DAY, "needed": 9})

@@ -96,6 +96,10 @@ def test_a_need_is_told_by_what_it_is_made_of():
     assert "rounded up at each depot" in plan_summaries.need_sentence(
         in_shifts, settings, DAYS[0].date()
     ), "usual shifts decide nothing"
+    usual = "Shifts: usual ones, as nobody has set any."
+    assert usual in plan_summaries.rules(in_shifts, settings)
+    assert "fullest shift" in plan_summaries.rules(in_shifts, with_set)
+    assert "Shifts" not in plan_summaries.rules(plan, settings)
     nothing = replace(plan, cities=days.assign(point=0.0))
     assert plan_summaries.need_sentence(nothing, settings, DAYS[0].date()) == ""
 
