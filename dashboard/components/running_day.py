@@ -166,7 +166,9 @@ def _off_with_vans(so_far: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
     keys = ["depot_id", "target_on"]
     columns = ["vans", "allocated", "needed", "capacity"]
     known = today.depots_off(so_far).merge(planned[keys + columns], on=keys)
-    at_pace = vans_for(known["high"], known["capacity"])
+    at_pace = pd.Series(
+        vans_for((known["high"] / known["capacity"]).to_numpy(), 1.0), known.index
+    )
     lacking = (at_pace - known["allocated"]).where(at_pace > known["needed"], 0)
     return known.assign(at_pace=at_pace, n_lacking=lacking.clip(lower=0))
 

@@ -173,12 +173,13 @@ def short_depots(depots: pd.DataFrame, cities: pd.DataFrame) -> str:
     of_all = f"all {n_all:,}" if n_short == n_all > 1 else f"{n_short:,} of {n_all:,}"
     vans = formatting.count(n_vans, "van")
     told = f"{formatting.day(first_on)}: {of_all} depots short, {vans} in all."
-    late = short.groupby(["name", "depot_id"])["undelivered"].sum()
-    if late.max() < 1:
+    late = known.groupby("depot_id").agg({"name": "first", "undelivered": "sum"})
+    [worst] = late.nlargest(1, "undelivered").to_dict("records")
+    if worst["undelivered"] < 1:
         return told
-    name, _ = late.idxmax()
-    days = formatting.count(known["target_on"].nunique(), "day")
-    return f"{told} Most late orders in {days}: {name}, about {late.max():,.0f}."
+    n_days = formatting.count(known["target_on"].nunique(), "day")
+    orders = formatting.orders(worst["undelivered"])
+    return f"{told} Most late orders in {n_days}: {worst['name']}, about {orders}."
 
 
 def shortage_in_words(day: Mapping[Hashable, Any]) -> str:

@@ -174,7 +174,7 @@ def test_depots_short_of_vans_are_counted_on_the_first_day_that_has_any():
     assert short(both) == (
         "Fri 28 Nov: all 2 depots short, 8 vans in all. Most late orders in 2 days: B, about 50."
     )
-    assert short(depots.assign(undelivered=0.9)) == first
+    assert short(depots.assign(undelivered=0.4)) == first
     enough = cities.assign(is_enough=True)
     assert plan_summaries.short_depots(depots, enough) == "No depot is short of vans."
     assert short(depots[:1]) == "No depot is short of vans."
