@@ -131,7 +131,7 @@ def _fields(
         )
         number = st.text_input(
             f"{label}: a number, or a change", placeholder="420, +30 or +10 %",
-            max_chars=20, key=f"number {form}", width=316,
+            max_chars=20, key=f"number {form}", width=420,
         )  # fmt: skip
         wrong = entered_changes.problem(number)
         if is_saving and wrong:
@@ -139,7 +139,7 @@ def _fields(
     below_number = st.container()
     common = st.pills("Reason", REASONS, key=f"common reason {form}", wrap=True)
     written = st.text_input(
-        "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=316,
+        "Or in your own words", max_chars=overrides.MAX_REASON_LENGTH, width=420,
         key=f"reason {form}",
     )  # fmt: skip
     reason = ": ".join(filter(None, [common, written.strip()]))

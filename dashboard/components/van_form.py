@@ -140,7 +140,7 @@ def _fields(
             )
         off_road = st.number_input("Off the road", step=1, width=150, key=f"off {key}")
         note = st.text_input(
-            "Note", max_chars=500, width=316, key=f"note {key}",
+            "Note", max_chars=500, width=420, key=f"note {key}",
             placeholder="From whom, at what cost" if kind == HIRE else None,
         )  # fmt: skip
     if kind == ASK:

@@ -184,8 +184,14 @@ def last_day_by_city(scored: pd.DataFrame) -> pd.DataFrame:
 
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `queries.largest_errors`; without the column Depot if there is no `name`."""
+    """Display table of `queries.largest_errors`; without the column Depot if there is no `name`.
+
+    What all depots have on one day explains none of them: it is told above the table.
+    """
     notes = formatting.day_notes(result, with_closed=False)
+    if len(notes) > 1 and result["target_on"].nunique() == 1:
+        of_all = set.intersection(*map(set, notes))
+        notes = [[each for each in day if each not in of_all] for day in notes]
     rows = zip(result.to_dict("records"), notes, strict=True)
     error = result["point"].round() - result["actual"]
     return display(

@@ -14,7 +14,7 @@ STATES = {
     "done": "✓\N{NO-BREAK SPACE}done",
     "partial": "◐\N{NO-BREAK SPACE}partial",
     "failed": "✕\N{NO-BREAK SPACE}failed",
-    "repaired": "✓\N{NO-BREAK SPACE}repaired",
+    "repaired": "↻\N{NO-BREAK SPACE}repaired",
     "skipped": "–\N{NO-BREAK SPACE}skipped",
 }
 REPAIRED = "Another run of this night made its forecast."
@@ -80,9 +80,7 @@ def night_sentence(runs: pd.DataFrame) -> str:
         with_what = f"without the orders of {formatting.count(late, 'depot')}"
     if not pd.isna(night["late_came_at"]):
         with_what += ", which have come since"
-    if _failed_steps(runs, night):
-        return f"The forecast of {name} was made {with_what}."
-    return f"No step failed in {name}; its forecast was made {with_what}."
+    return f"The forecast of {name} was made {with_what}."
 
 
 def _name(night: Mapping[Hashable, Any]) -> str:
@@ -154,11 +152,11 @@ def last_trouble(runs: pd.DataFrame, nights: pd.DataFrame) -> str:
 
 
 def _trouble(night: Mapping[Hashable, Any]) -> str:
-    """'Last trouble: the night after Sun 22 Nov, without the orders of Delft (1 depot), repaired since.'."""
-    over = ", repaired since" if night["State"] == STATES["repaired"] else ""
+    """'Last trouble, repaired: the night after Sun 22 Nov, without the orders of Delft (1 depot).'."""
+    over = ", repaired" if night["State"] == STATES["repaired"] else ""
     what, is_told, _ = night["Result"].partition(f". {LATER_HAS.strip()}")
     without = f", {what[0].lower()}{what[1:]}" if is_told else ""
-    return f"Last trouble: the night after {night['Night after']}{without}{over}."
+    return f"Last trouble{over}: the night after {night['Night after']}{without}."
 
 
 def _late(night: Mapping[Any, Any], cities: Mapping[str, int], zone: ZoneInfo) -> str:

@@ -16,7 +16,6 @@ are no evidence. The rules look at earlier days, so later files seldom change a 
 """
 
 from datetime import date, datetime
-from functools import partial
 
 import sqlalchemy as sa
 
@@ -122,9 +121,10 @@ def find(connection: sa.Connection, today: date, now: datetime, frozen: date) ->
     on, or not over at its depot at `now`, or before `frozen` is in them.
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
-    create = partial(temporary.create, connection, parameters=parameters)
-    create("loaded_files", LOADED_FILES)
-    create("spans_without_orders", SPANS_WITHOUT_ORDERS)
+    temporary.create(connection, "loaded_files", LOADED_FILES, parameters)
+    temporary.create(
+        connection, "spans_without_orders", SPANS_WITHOUT_ORDERS, parameters
+    )
     partial_days.find(connection, now, frozen)
-    create("days_without_orders", DAYS_WITHOUT_ORDERS)
-    create("zero_days", ZERO_DAYS)
+    temporary.create(connection, "days_without_orders", DAYS_WITHOUT_ORDERS, parameters)
+    temporary.create(connection, "zero_days", ZERO_DAYS, parameters)

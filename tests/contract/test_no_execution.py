@@ -27,7 +27,9 @@ OWN_NAMES = {
     "pipelines/store/withdrawal.py": {"names"},  # of tables, by their kinds
     "pipelines/store/versions.py": {"names"},  # of two tables, and of their columns
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
-    "pipelines/store/partial_days.py": {"table"},  # of a tuple beside it
+    "pipelines/store/partial_days.py": {"table", "statement"},  # of a tuple beside it
+    # Constants of its callers, whose calls are read as statements, too.
+    "pipelines/store/temporary.py": {"table", "query"},
     "pipelines/schema/reader_views.py": {"name", "statement"},  # of the views beside it
     "pipelines/cli/db.py": {"role"},  # a sentence for people
 }
@@ -56,6 +58,8 @@ def composed_statements(source, own_names=frozenset()):
             statement = constants.get(ast.unparse(node.func.value), node.func.value)
             text = text_of(statement) if node.func.attr == "format" else ""
             values = [*node.args, *(each.value for each in node.keywords)]
+            if ast.unparse(node.func) == "temporary.create":
+                text, values = "create ", node.args[1:3]
         if values and SQL.match(text):
             yield from (
                 ast.unparse(each) for each in values if not is_own(each, own_names)
@@ -101,6 +105,9 @@ def test_statements_are_put_together_from_constants_only():
         ),
         ("sql.SQL('grant {} to {}').format(sql.Identifier(table))", False),
         ("say(f'Set {name} first.')", False),
+        ("temporary.create(link, typed, COUNT)", True),
+        ("temporary.create(link, 'changes', typed)", True),
+        ("temporary.create(link, 'changes', COUNT.format(TABLE), values)", False),
     ],
 )
 def test_a_value_in_a_statement_is_found(source, is_found):

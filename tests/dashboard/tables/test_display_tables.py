@@ -104,6 +104,15 @@ def test_a_large_error_has_an_explanation(result, expected):
     assert row["Forecast"] == 100
 
 
+def test_what_all_depots_have_on_one_day_explains_none_of_them():
+    sale, both = large_error(["sale"]), large_error(["sale", "fair"])
+    told = display_tables.largest_errors(pd.concat([sale, both]))["Explanation"]
+    assert told.tolist() == ["Outside the band", "Fair"]
+    later = both.assign(target_on=DAYS[1:2])
+    told = display_tables.largest_errors(pd.concat([sale, later]))["Explanation"]
+    assert told.tolist() == ["Sale", "Sale, Fair"]
+
+
 def test_days_have_their_events_and_a_planners_reason_as_notes():
     days = pd.DataFrame(
         {

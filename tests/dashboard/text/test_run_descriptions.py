@@ -47,7 +47,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     ("newest", "before", "told"),
     [
         ("done", "failed", "Last trouble: the night after Thu 20 Nov."),
-        ("done", "repaired", "Last trouble: the night after Thu 20 Nov, repaired since."),
+        ("done", "repaired", "Last trouble, repaired: the night after Thu 20 Nov."),
         ("running", "failed", ""),
     ],
 )  # fmt: skip
@@ -122,8 +122,8 @@ def test_a_night_whose_late_orders_a_later_one_has_is_repaired():
     )
     told = run_descriptions.last_trouble(ledger, results(5))
     assert told == (
-        "Last trouble: the night after Thu 20 Nov, without the orders of London (2 depots), which "
-        "came on Fri 21 Nov, repaired since."
+        "Last trouble, repaired: the night after Thu 20 Nov, without the orders of London (2 depots), "
+        "which came on Fri 21 Nov."
     )
     not_yet = results(30)
     assert not_yet["State"][1] == run_descriptions.STATES["partial"]
@@ -208,7 +208,7 @@ def night(state="done", late=0, **steps):
 
 
 MADE = "The forecast of the night after Thu 20 Nov was made with all orders."
-WHOLE = "No step failed in the night after Thu 20 Nov; its forecast was made with all orders."
+WHOLE = "The forecast of the night after Thu 20 Nov was made with all orders."
 LATE = WHOLE.replace("with all orders", "without the orders of 2 depots")
 MEND = "which failed in the night after Thu 20 Nov, then run 'harbor nightly'."
 FAILED = (6, *NIGHT[1:4], "failed", BEGAN, {}, "There is no new forecast.", 9.0)

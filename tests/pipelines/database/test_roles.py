@@ -298,7 +298,7 @@ def served(database_url, tmp_path, monkeypatch):
 
         def start(_arguments, env, **_):
             environment.update(env)
-            return Mock(wait=lambda: 0)
+            return Mock()
 
         given = Settings(home=tmp_path, **settings)
         context = CommandContext(given, sa.create_engine(database_url))
@@ -306,7 +306,8 @@ def served(database_url, tmp_path, monkeypatch):
             patch.setattr(dashboard_command.subprocess, "Popen", start)
             for name in ("DATABASE", "REPLICA"):
                 patch.setenv(f"HARBOR_{name}_URL_FILE", "/of-the-parent")
-            dashboard_command.serve(context, "127.0.0.1", 8501)
+            with dashboard_command.server(context, "127.0.0.1", 8501):
+                pass
         assert not [name for name in environment if name.endswith("_URL_FILE")]
         return environment
 
