@@ -68,7 +68,7 @@ def hindcast(
     """Forecasts a group, and writes each due origin in a transaction of its own.
 
     `panels` must cover every origin of the group. Without `depot_ids`, all depots and the totals
-    are written, as made at a time by a run. `on_written` is called after each
+    are written; `made_at` and `run_id` are stored with each forecast. `on_written` is called after each
     transaction with the number of rows written, or None if a live forecast was kept.
 
     Raises:

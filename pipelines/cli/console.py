@@ -28,6 +28,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from forecaster.errors import shortened_list
+
 stderr_console = Console(stderr=True, highlight=False, soft_wrap=True)
 stdout_console = Console(highlight=False, soft_wrap=True)
 # A table that goes into a file or a pipe is not cut to a terminal's width.
@@ -105,6 +107,14 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, float) and value != value:  # noqa: PLR0124 - NaN alone
         return None
     return value
+
+
+def not_started_depots(depot_ids: Sequence[str]) -> str:
+    """Lists depots that forecasts leave out, with the reason and advice."""
+    return (
+        f"{shortened_list(depot_ids)}; they have no orders yet and no opened_on. Give those "
+        "that will open an opened_on in a depots file, and load it with 'harbor ingest'"
+    )
 
 
 def show_table(

@@ -53,15 +53,19 @@ def list_depots(
 
 def flags(depot: KnownDepot, today: date) -> list[str]:
     """Flags of a depot: incomplete, not started, closed, not yet open, closed weekdays."""
-    days = ", ".join(WEEKDAYS[day - 1] for day in depot.closed_weekdays)
-    named = {
-        "incomplete": not depot.is_complete,
-        "not started": not depot.has_started,
-        f"closed since {depot.closed_on}": (depot.closed_on or date.max) <= today,
-        f"opens {depot.opened_on}": (depot.opened_on or date.min) > today,
-        f"closed {days}": days,
-    }
-    return [flag for flag, is_set in named.items() if is_set]
+    names = []
+    if not depot.is_complete:
+        names.append("incomplete")
+    if not depot.has_started:
+        names.append("not started")
+    if depot.closed_on is not None and depot.closed_on <= today:
+        names.append(f"closed since {depot.closed_on}")
+    if depot.opened_on is not None and depot.opened_on > today:
+        names.append(f"opens {depot.opened_on}")
+    if depot.closed_weekdays:
+        days = ", ".join(WEEKDAYS[day - 1] for day in depot.closed_weekdays)
+        names.append(f"closed {days}")
+    return names
 
 
 def _row(depot: KnownDepot, today: date) -> tuple[object, ...]:

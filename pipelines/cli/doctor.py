@@ -1,11 +1,9 @@
 """`harbor doctor`: checks what is installed, reachable, stale or wrong."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import typer
 
-from forecaster.errors import shortened_list
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson
 
@@ -17,14 +15,6 @@ class Finding:
     check: str
     ok: bool
     message: str
-
-
-def not_started_depots(depot_ids: Sequence[str]) -> str:
-    """Lists depots that forecasts leave out, with the reason and advice."""
-    return (
-        f"{shortened_list(depot_ids)}; they have no orders yet and no opened_on. Give those "
-        "that will open an opened_on in a depots file, and load it with 'harbor ingest'"
-    )
 
 
 def doctor(as_json: AsJson = False) -> None:

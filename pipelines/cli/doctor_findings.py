@@ -6,8 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 import sqlalchemy as sa
 
 from forecaster.errors import DeviceError, HarborError, shortened_list
+from pipelines.cli.console import not_started_depots
 from pipelines.cli.context import make_inbox, open_context
-from pipelines.cli.doctor import Finding, not_started_depots
+from pipelines.cli.doctor import Finding
 from pipelines.cli.night_findings import check_nights
 from pipelines.cli.replica_finding import check_replica
 from pipelines.database.engine import snapshot
@@ -61,8 +62,8 @@ def _accelerators() -> list[Finding]:
     if accelerators.installed("jax") is None:
         return []
     wrong = accelerators.mismatches()
-    advice = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
-    wheels = Finding("wheels", not wrong, advice if wrong else "match jax")
+    told = [*wrong, "install harbor-fleet with the extra again"] if wrong else []
+    wheels = Finding("wheels", not wrong, "; ".join(told) or "match jax")
     try:
         devices = accelerators.probe()
     except DeviceError as error:
@@ -155,7 +156,8 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
             return [Finding("data", False, message)]
         due_on = settings.due_on(datetime.now(UTC), demand_store.zones(connection))
         since = last_day_on - timedelta(days=LOOK_BACK_DAYS)
-        return [
+        champion = models.champion(connection)
+        found = [
             data_finding(last_day_on, due_on),
             unknown_finding(demand_store.unknown_days(connection, since), since),
             zone_finding(depot_store.far_from_their_city(connection)),
@@ -164,8 +166,9 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
             *signal_findings(summaries(connection, last_day_on, settings.horizon)),
             *event_findings(events.unplaced(connection, last_day_on)),
             *clock_findings(files.loaded_ahead(connection)),
-            _champion(settings, models.champion(connection)),
         ]
+    # Outside the transaction, as it reads a file.
+    return [*found, _champion(settings, champion)]
 
 
 def _champion(settings: Settings, champion: Model | None) -> Finding:

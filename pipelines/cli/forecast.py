@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forecaster.errors import NothingToDoError
-from pipelines.cli.console import echo, show_csv, show_json, show_table
+from pipelines.cli.console import (
+    echo,
+    not_started_depots,
+    show_csv,
+    show_json,
+    show_table,
+)
 from pipelines.cli.context import AsJson, Origin, open_context, past_day
-from pipelines.cli.doctor import not_started_depots
 from pipelines.cli.hours import as_rows, show_hours, show_today
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
         night = runs.newest_night(connection, runs.NOT_SKIPPED)
         newest = runs.newest_night(connection, runs.STATES)
     # A skipped night is reported instead of the last one if it refused files.
-    if newest and newest["metrics"].get("refused"):
-        night = newest if night and night["state"] == "done" else night
+    is_done = night is not None and night["state"] == "done"
+    if is_done and newest and newest["metrics"].get("refused"):
+        night = newest
     return [
         _dead_runs(dead),
         _last_night(night),
@@ -89,7 +90,7 @@ def _problem(night: dict[str, Any]) -> str | None:
         )
     if left := metrics.get("left_old"):
         return (
-            f"but corrections of {left} depot-days lie too far back and were skipped; "
+            f"but corrections of {left:,} depot-days lie too far back and were skipped; "
             "raise HARBOR_LOOK_BACK_DAYS to include them"
         )
     return None

@@ -38,6 +38,8 @@ MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
     """Returns the panel of the newest counts, whose last day of demand is the origin.
 
+    It reads what was known earlier, too, as a night does.
+
     Raises:
       NoDataError: there is no demand up to the origin.
     """

@@ -6,15 +6,15 @@ import pytest
 from forecaster import metrics
 
 CASES = [
-    pytest.param([10, 20], [10, 20], [1, 1], 0.0, 0.0, 0.0, id="perfect"),
-    pytest.param([10, 20], [9, 18], [1, 1], 0.1, 0.1, -0.1, id="ten percent low"),
+    pytest.param([10, 20], [10, 20], [1, 1], 0.0, 0.0, 0.0, 2, id="perfect"),
+    pytest.param([10, 20], [9, 18], [1, 1], 0.1, 0.1, -0.1, 2, id="ten percent low"),
     pytest.param(
-        [10, 40], [12, 40], [1, 1], 0.1, 0.04, 0.04, id="small depots weigh more"
+        [10, 40], [12, 40], [1, 1], 0.1, 0.04, 0.04, 2, id="small depots weigh more"
     ),
     pytest.param(
-        [10, np.nan], [12, 99], [1, 0], 0.2, 0.2, 0.2, id="a gap has no weight"
+        [10, np.nan], [12, 99], [1, 0], 0.2, 0.2, 0.2, 1, id="a gap has no weight"
     ),
-    pytest.param([0, 10], [5, 10], [1, 1], 0.0, 0.5, 0.5, id="a zero has no MAPE"),
+    pytest.param([0, 10], [5, 10], [1, 1], 0.0, 0.5, 0.5, 1, id="a zero has no MAPE"),
     pytest.param(
         [[10, 40], [50, 0]],
         [[12, 30], [50, 1]],
@@ -22,17 +22,20 @@ CASES = [
         0.225,
         13 / 50,
         -7 / 50,
+        2,
         id="of several depots",
     ),
-    pytest.param([0, 0], [0, 3], [1, 1], np.nan, np.nan, np.nan, id="nothing sold"),
-    pytest.param([1, 2], [1, 2], [0, 0], np.nan, np.nan, np.nan, id="nothing observed"),
+    pytest.param([0, 0], [0, 3], [1, 1], np.nan, np.nan, np.nan, 0, id="nothing sold"),
+    pytest.param(
+        [1, 2], [1, 2], [0, 0], np.nan, np.nan, np.nan, 0, id="nothing observed"
+    ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("actual", "forecast", "observed", "mape", "wape", "bias"), CASES
+    ("actual", "forecast", "observed", "mape", "wape", "bias", "days"), CASES
 )
-def test_scores_by_hand(actual, forecast, observed, mape, wape, bias):
+def test_scores_by_hand(actual, forecast, observed, mape, wape, bias, days):
     arrays = (
         np.array(actual, float),
         np.array(forecast, float),
@@ -41,7 +44,7 @@ def test_scores_by_hand(actual, forecast, observed, mape, wape, bias):
     np.testing.assert_allclose(metrics.mape(*arrays), mape)
     np.testing.assert_allclose(metrics.wape(*arrays), wape)
     np.testing.assert_allclose(metrics.bias(*arrays), bias)
-    assert (metrics.mape_days(arrays[0], arrays[2]) == 0) == np.isnan(mape)
+    assert metrics.mape_days(arrays[0], arrays[2]) == days
 
 
 def test_mase_divides_by_each_depots_own_scale():

@@ -25,7 +25,7 @@ def train(folder, report):
     # Small, so that it compiles quickly.
     task, config = (
         TaskConfig(horizon=2, context=20),
-        replace(TRAIN, epochs=30, members=1),
+        replace(TRAIN, epochs=30, members=2),
     )
     features = features_of(make_panel(n_depots=4, n_days=150))
     with Checkpoints(folder) as checkpoints:
