@@ -139,7 +139,7 @@ def today_html(depots: pd.DataFrame, planned: pd.DataFrame) -> str:
     early = sorted({*depots["city"]} - {*cities["city"]})
     names = escape(formatting.listed(early))
     too_early = f"<p>Too early to tell: {names}.</p>" if early else ""
-    note = "Vans are still planned for the forecast."
+    note = "The plan has not changed with today's pace."
     if cities["city"].eq("").any():
         note += " All cities are estimated as a whole, not added up."
     return (

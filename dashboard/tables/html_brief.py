@@ -24,7 +24,7 @@ def brief(
 
     Args:
       decisions: In order. The first seven open and the first seven decided ones are shown; the
-        others unfold, as do all that hired vans cover.
+        others unfold, as do those that hired vans cover, unless there is only one.
       short_days: Summary of the days short of vans, from `plan_summaries.short_days`.
       last_day: Sentence on the accuracy of the last day.
       address: Address of that day's accuracy by depot; '' for none.
@@ -36,7 +36,7 @@ def brief(
     open_ = [each for each in decided if not each.is_covered]
     covered = [each for each in decided if each.is_covered]
     body = _items(left, "more") + _items(open_, "more decided")
-    body += _items(covered, "already covered by hired vans", most=0)
+    body += _items(covered, "already covered by hired vans", int(len(covered) == 1))
     name, colon, told = last_day.partition(":")
     day = (_link(address, name) if address else escape(name)) + escape(colon + told)
     heading = _heading(left, len(decided), short_days, is_current)

@@ -59,14 +59,16 @@ with st.container(key="grid-legend"):
 st.header("By day")
 span = widgets.choose_pill("History", "history", list(days_ahead.SPANS))
 totals = days_ahead.daily_totals(city, freshness, days_ahead.SPANS[span])
+is_long = days_ahead.SPANS[span] == HISTORY_DAYS
+listed = "" if is_long else "; choose 13 months for a list"
 widgets.chart(
     forecast_charts.daily_totals,
     totals,
     f"Orders per day: the last {span}, and {formatting.next_days(own['target_on'].nunique())} as "
-    "planned. Triangles: holidays and events. Paler: days with missing data. Thin lines: the "
-    "totals' 80 % bands.",
+    f"planned. Triangles: holidays and events{listed}. Paler: days with missing data. Thin lines: "
+    "the totals' 80 % bands.",
 )
-if days_ahead.SPANS[span] == HISTORY_DAYS:
+if is_long:
     special = display_tables.past_occasions(totals)
     if not special.empty:
         with st.expander("Holidays and events of the last 13 months", expanded=True):

@@ -102,6 +102,8 @@ def test_what_hired_vans_cover_is_folded_in_one_line():
     assert "<summary>2 already covered by hired vans</summary>" in folded
     assert (shown.count("<li"), folded.count("<li")) == (1, 2)
     assert "4 short" in shown
+    alone = html_brief.brief([hired, risk], "", "", "", [])
+    assert (alone.count("<li"), "<details>" in alone) == (2, False)
 
 
 def test_names_are_escaped():
