@@ -60,9 +60,9 @@ def depot_list(depots: pd.DataFrame, freshness: Freshness) -> None:
         st.caption(f"Not in this list: {more:,} more depots. The box above finds them.")
     st.html(html_grids.depots(depots.head(MAX_DEPOTS), numbers))
     if not numbers.empty:
-        moved = "after the moves between depots that Plan proposes, in all days ahead. "
+        late = "Late orders: in all days ahead, after the moves between depots that Plan proposes. "
         st.caption(
-            f"{html_grids.LATE}: {moved}Off by: + is a forecast too high. Outside: orders outside the "
+            f"{late * (html_grids.LATE in numbers)}Off by: + is a forecast too high. Outside: orders outside the "
             "80\N{NO-BREAK SPACE}% band. To check first: depots with missing data, then those with most "
             "late orders."
         )
@@ -84,7 +84,11 @@ def _in_order(depots: pd.DataFrame, numbers: pd.DataFrame, order: str) -> pd.Dat
 def _numbers(freshness: Freshness, today: date) -> pd.DataFrame:
     """The numbers that `html_grids.depots` shows."""
     assert freshness.last_on is not None, "requires known demand"
-    week = days_ahead.rank(van_plan.fleet_plan(freshness).depots)
+    plan = van_plan.fleet_plan(freshness)
+    week = days_ahead.rank(plan.depots)
+    # No order is late in a city whose vans are not known, as on page Plan.
+    is_known = week["city"].isin(plan.cities.dropna(subset=["vans"])["city"])
+    week = week.assign(undelivered=week["undelivered"].where(is_known, 0.0))
     orders, short, late = (
         week.pivot(index="depot_id", columns="target_on", values=name)
         for name in ("point", "short", "undelivered")

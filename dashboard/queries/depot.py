@@ -71,8 +71,8 @@ def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     return DepotStatus(**row)
 
 
-# The same holiday, else the same weekday with the same holidays and events (or some of them, for a
-# day that has any), nearest to 52 weeks before; else the day 52 weeks before.
+# The same holiday; else, for a day with holidays or events, the same weekday with some of these and
+# no others, nearest to 52 weeks before; else the day 52 weeks before.
 YEAR_BEFORE = f"""
     select c.day_on from (
         select 1 as choice, b.day_on from public_holidays h

@@ -308,6 +308,7 @@ def test_the_list_of_depots_has_no_column_of_vans_where_none_are_short(
     text = page_text(open_page("depot"))
     assert "No depot is short of vans" in text
     assert "Vans short" not in text
+    assert "Late orders" not in text
 
 
 @pytest.mark.parametrize("order", ["Off by", "Vs last week"])

@@ -374,6 +374,7 @@ def test_vans_that_nobody_knows_are_not_called_missing_before_an_entry(
     assert '<th scope="row">Have</th>' not in text
     everywhere = page_text(open_page("plan"))
     assert "The vans of London and Rotterdam are not known" in everywhere
+    assert "Late orders" not in page_text(open_page("depot"))
 
 
 def test_settings_are_previewed_before_they_are_saved(seeded, open_page):
