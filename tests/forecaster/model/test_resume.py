@@ -1,49 +1,66 @@
-"""A training whose process is killed is resumed, and ends with the same result."""
+"""A killed training resumes from a checkpoint, and ends with the same result."""
 
-import hashlib
+import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 
-from forecaster.config import TaskConfig
-from forecaster.model.checkpoint import Checkpoints, code_digest
+from forecaster.model.checkpoint import code_digest
+
+TRAIN = """
+import sys, hashlib
+from pathlib import Path
+from dataclasses import replace
+from forecaster.model.checkpoint import Checkpoints
 from forecaster.model.trainer import fit
+from forecaster.config import TaskConfig
 from tests.forecaster.model.test_trainer import MODEL, TRAIN, features_of, flat
 from tests.make import make_panel
 
-CHILD = """
-import sys
-from pathlib import Path
-from tests.forecaster.model.test_resume import train
-train(Path(sys.argv[1]), lambda epoch: print(epoch, flush=True))
+panel = make_panel(n_depots=4, n_days=150)
+# Small, so that it compiles quickly.
+task, config = TaskConfig(horizon=2, context=20), replace(TRAIN, epochs=30, members=1)
+
+def report(epoch, *_):
+    print("epoch", epoch, flush=True)
+
+with Checkpoints(Path(sys.argv[1])) as checkpoints:
+    fitted = fit(features_of(panel), task, MODEL, config,
+                 checkpoints=checkpoints, report=report)
+weights = hashlib.sha256(flat(fitted.params).tobytes()).hexdigest()
+print("done", weights, fitted.epochs, fitted.loss)
 """
 
 
-def train(folder, report):
-    """Trains with checkpoints in a folder; returns what identifies the result."""
-    # Small, so that it compiles quickly.
-    task, config = (
-        TaskConfig(horizon=2, context=20),
-        replace(TRAIN, epochs=30, members=2),
+def started(folder):
+    """Starts a training; all of them share a compile cache, which the unbroken one fills."""
+    cache = {
+        "JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", TRAIN, str(folder)],
+        env={**os.environ, **cache},
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    features = features_of(make_panel(n_depots=4, n_days=150))
-    with Checkpoints(folder) as checkpoints:
-        fitted = fit(
-            features, task, MODEL, config,
-            checkpoints=checkpoints, report=lambda epoch, *_: report(epoch),
-        )  # fmt: skip
-    weights = hashlib.sha256(flat(fitted.params).tobytes()).hexdigest()
-    return weights, fitted.epochs, fitted.loss
+
+
+def finished(folder):
+    """The epochs that a training reports, and its last line."""
+    with started(folder) as process:
+        lines = process.stdout.read().splitlines()
+    assert process.returncode == 0
+    return [int(line.split()[1]) for line in lines[:-1]], lines[-1]
 
 
 def killed(folder, at):
     """Kills a training in an epoch, and returns the epochs that it reported."""
-    command = [sys.executable, "-c", CHILD, str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with started(folder) as process:
         epochs = []
         for line in process.stdout:
-            epochs.append(int(line))
+            epochs.append(int(line.split()[1]))
             if epochs[-1] == at:
                 process.kill()
                 break
@@ -54,10 +71,11 @@ def killed(folder, at):
 
 def test_killed_it_ends_with_the_same_weights(tmp_path):
     """Checkpoints are ten epochs apart; the newest may be incomplete."""
-    unbroken = train(tmp_path / "unbroken", lambda _: None)
-    folder, epochs = tmp_path / "killed", []
+    _, unbroken = finished(tmp_path / "unbroken")
+    folder = tmp_path / "killed"
     assert killed(folder, at=25)[0] == 1
-    assert train(folder, epochs.append) == unbroken
+    epochs, ended = finished(folder)
+    assert ended == unbroken
     assert epochs[0] in (11, 21)
 
 

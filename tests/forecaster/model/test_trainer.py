@@ -61,8 +61,41 @@ def test_steps_are_bounded_whatever_the_epochs(panel):
     assert (fitted.epochs, fitted.steps) == (2, 6)
 
 
-def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path, monkeypatch):
+@pytest.fixture
+def many_checkpoints(monkeypatch):
+    """Writes a checkpoint after every fourth epoch."""
     monkeypatch.setattr(trainer, "EPOCHS_BETWEEN_CHECKPOINTS", 4)
+
+
+@pytest.mark.usefixtures("many_checkpoints")
+def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
+    parts = (features_of(panel), TASK, MODEL, replace(TRAIN, epochs=9))
+    unbroken = fit(*parts)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(epoch, *_):
+        if epoch == 7:
+            raise Killed
+
+    with pytest.raises(Killed), Checkpoints(tmp_path) as checkpoints:
+        fit(*parts, checkpoints=checkpoints, report=kill)
+    epochs = []
+    with Checkpoints(tmp_path) as checkpoints:
+        resumed = fit(
+            *parts,
+            checkpoints=checkpoints,
+            report=lambda epoch, *_: epochs.append(epoch),
+        )
+    assert epochs[0] == 5
+    assert resumed.epochs == unbroken.epochs
+    assert resumed.loss == unbroken.loss
+    np.testing.assert_array_equal(flat(resumed.params), flat(unbroken.params))
+
+
+@pytest.mark.usefixtures("many_checkpoints")
+def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
     config = replace(TRAIN, epochs=8)
     with Checkpoints(tmp_path) as checkpoints:
         fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
