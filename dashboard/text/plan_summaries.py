@@ -11,6 +11,7 @@ import pandas as pd
 
 from dashboard.planning.van_plan import Transfer
 from dashboard.text import formatting
+from dashboard.text.summaries import TOTALS_NOTE
 from pipelines.planning.city_settings import CitySettings
 from pipelines.planning.van_plan import Plan
 from pipelines.planning.vans import vans_for
@@ -117,10 +118,7 @@ def rules(plan: Plan, settings: CitySettings) -> str:
     )
     drivers = "Drivers: for the vans that go out, at least one in each shift."
     shifts = [] if plan.shifts.empty else [of_shifts]
-    totals = (
-        "Orders: a total is forecast as a whole, and the depots need not add up to it."
-    )
-    told = [need, moves, drivers, *shifts, totals]
+    told = [need, moves, drivers, *shifts, TOTALS_NOTE]
     return "\n".join(f"- {each}" for each in told)
 
 
